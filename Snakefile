@@ -4,8 +4,7 @@ from snakemake.utils import min_version
 
 from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
-from userturn.workflow.dry_run import list_few_jobs, print_run_size
-from userturn.workflow.startup import WILDCARDS, begin, keep_private, open_study
+from userturn.workflow.startup import WILDCARDS, begin, open_study, prepare
 from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
@@ -17,10 +16,7 @@ for path in config_files():
 
 
 study = open_study(config)
-keep_private(study)
-if workflow.output_settings.dryrun:
-    print_run_size(study)
-    list_few_jobs(workflow.output_settings.verbose)
+prepare(study, workflow)
 
 
 wildcard_constraints:

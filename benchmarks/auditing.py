@@ -24,10 +24,10 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
+from tests.support.collected import collect_answers, collect_user_turns
 from tests.support.made_up_results import sentence
 from userturn.audit.run import audit
 from userturn.config.load import load_config
-from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.plan_files import write_plan
 from userturn.generation.planner import Planned
 from userturn.grading.verifiers import grade

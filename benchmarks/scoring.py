@@ -22,14 +22,14 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+
 from benchmarks.sweeping import LINE, SOURCE, Clock, loaded_model
 from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
+from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
-from userturn.generation.score_plans import scoring_plans
 from userturn.generation.shards import WHOLE
-from userturn.generation.sweep import request_runner
-from userturn.likelihood.collect import collect_scores
+from userturn.generation.sweep import request_runner, sweep_plans
 from userturn.models.completion import Completion, Engine, scores
 from userturn.models.fetch import model_folder
 from userturn.models.scoring import ScoringRequest
@@ -97,7 +97,8 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
     """Plan and journal all scores, and print what each takes."""
     loaded = loaded_model(grid)
     runner, clock = request_runner(grid, loaded, WHOLE, StopFlag()), Clock()
-    plans = list(scoring_plans(grid, loaded, WHOLE, {scored(grid).identity}))
+    planning = sweep_plans(grid, loaded, WHOLE, {scored(grid).identity}, str(grid.results))
+    plans = list(planning.plans([scored(grid)]))
     clock.show("plan: a request", tokens(grid)[0])
     load = runner.load
 
@@ -116,7 +117,7 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
 def gather(grid: Grid, given: argparse.Namespace) -> None:
     """Gather the scores from the journal, and print what each takes."""
     clock, path = Clock(), grid.results / scores_path(*SCORED).removeprefix("results/")
-    collect_scores(grid, scored(grid), str(path))
+    collect_table(grid, scored(grid), str(path))
     clock.show("gathering: a request", tokens(grid)[0])
 
 

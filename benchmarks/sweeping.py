@@ -25,13 +25,13 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.support.collected import ask_pending, collect_answers, collect_user_turns
 from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
-from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.shards import WHOLE
-from userturn.generation.sweep import ask_pending, pending_plans, request_runner
+from userturn.generation.sweep import request_runner
 from userturn.judges.judge_cell import judge_cell
 from userturn.models.completion import Completion, Engine
 from userturn.models.fetch import model_folder
@@ -132,7 +132,7 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
         return found
 
     runner.load = engine
-    ask_pending(pending_plans(grid, loaded, WHOLE, pending), runner)
+    ask_pending(grid, loaded, WHOLE, pending, runner)
     clock.show("sweep: a request", runner.n_asked)
 
 

@@ -195,8 +195,9 @@ def constants(module: Path) -> dict[str, str]:
     return found
 
 
-# What each judge kind has to say of itself.
+# What each source and each judge kind has to say of itself.
 PROTOCOL = {
+    "SOURCE",
     *("IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT", "HAS_PROBABILITIES"),
     "IS_ENGLISH_ONLY",
 }

@@ -9,6 +9,8 @@ from tests.support.self_play_study import DATASET, MODEL, collect, study, sweep
 from userturn.audit.check_probes import check_probes
 from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER, NO_OTHER, NO_REFERENCE
+from userturn.sources.registry import asked
+from userturn.sources.source import USER_TURNS
 from userturn.study.grid import Grid
 from userturn.study.record import study_record
 
@@ -27,7 +29,8 @@ def found(grid: Grid) -> list[str]:
     """Return the perturbations of the cells with a finding."""
     contents = study_record(grid.config, grid.contents)
     pair = Pair(grid, contents, MODEL, DATASET, True, frozenset())
-    return [cell.perturbation for cell in grid.cells if list(check_probes(pair, cell))]
+    turns = [of for of in asked(grid).values() if of.kind == USER_TURNS]
+    return [str(of.cell["perturbation"]) for of in turns if list(check_probes(pair, of))]
 
 
 def test_requests_that_were_left_out_for_want_of_a_persons_reply_are_not_found(grid: Grid) -> None:

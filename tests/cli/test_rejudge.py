@@ -9,8 +9,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.rejudge import incomplete, incomplete_grades
 from userturn.config.load import load_config
-from userturn.sources.answers import grades
-from userturn.sources.registry import judge_rules
+from userturn.sources.registry import artifacts, judge_rules
 from userturn.storage.atomic_files import write_text
 from userturn.study.grid import Grid
 
@@ -47,9 +46,8 @@ def test_grades_with_an_open_criterion_are_made_again_and_no_others(
     grid = Grid(config, str(tmp_path))
     assert incomplete_grades(grid, "gpt-5.4-mini") == [f"grades/{MODEL}/everyday"]
     assert incomplete_grades(grid, "heuristic") == []
-    before = list(grades(grid).values())
+    before = artifacts(grid)
     write_text(f'{{"grades/{MODEL}/everyday": 1}}', grid.rounds_path("gpt-5.4-mini"))
     again = Grid(config, str(tmp_path))
-    after = list(grades(again).values())
-    assert [name for name, was, now in zip(grid.datasets, before, after, strict=True) if was != now
-            ] == ["everyday"]  # fmt: skip
+    changed = artifacts(again).items() - before.items()
+    assert [path for path, _ in changed] == [f"results/grades/{MODEL}/everyday.parquet"]

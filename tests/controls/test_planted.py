@@ -17,10 +17,10 @@ from userturn.datasets.prepare import SCHEMA
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
+from userturn.sources.controls import INPUTS, judged
 from userturn.study.grid import Grid
 from userturn.tables.controls import measure_judges
 from userturn.tables.make_tables import make_tables
-from userturn.workflow.sources import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -212,30 +212,30 @@ def tabulate_controls(paths: list[str], folder: Path) -> None:
 
 def control_grid(
     monkeypatch: pytest.MonkeyPatch, models: dict[str, str] | None = None, **controls: Any
-) -> ControlGrid:
+) -> Grid:
     monkeypatch.chdir(ROOT)
     demo = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
     datasets = CONFIG["datasets"] | demo["datasets"]
     run = {"datasets": ["everyday"], "judges": ["heuristic"]}
     config = CONFIG | {"datasets": datasets, "models": models or {"smollm": "./data"}, "run": run}
-    return ControlGrid(Grid(config | {"controls": CONFIG["controls"] | controls}))
+    return Grid(config | {"controls": CONFIG["controls"] | controls})
 
 
 def test_each_judge_judges_human_datasets_and_every_model_and_dataset(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert control_grid(monkeypatch).verdicts == [
+    assert INPUTS["control_verdicts"](control_grid(monkeypatch)) == [
         "results/controls/human/oasst_human/verdicts/heuristic.parquet",
         "results/controls/smollm/everyday/verdicts/heuristic.parquet",
     ]
-    assert control_grid(monkeypatch, human=[], planted=0).verdicts == []
+    assert INPUTS["control_verdicts"](control_grid(monkeypatch, human=[], planted=0)) == []
 
 
 def test_another_number_of_planted_items_changes_no_human_control(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
-    (human, planted), (same_human, more_planted) = few.turns, many.turns
+    (human, planted), (same_human, more_planted) = judged(few), judged(many)
     assert planted.identity != more_planted.identity
     assert human.identity == same_human.identity
 
@@ -243,9 +243,9 @@ def test_another_number_of_planted_items_changes_no_human_control(
 def test_another_models_answers_are_those_of_the_next_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert [turns.made_of for turns in control_grid(monkeypatch).turns] == [(), ()]
+    assert [turns.made_of for turns in judged(control_grid(monkeypatch))] == [(), ()]
     three = control_grid(monkeypatch, models=dict.fromkeys("abc", "./data"))
-    assert [turns.made_of for turns in three.turns[1:]] == [
+    assert [turns.made_of for turns in [*judged(three)][1:]] == [
         ("results/answers/b/everyday.parquet",),
         ("results/answers/c/everyday.parquet",),
         ("results/answers/a/everyday.parquet",),

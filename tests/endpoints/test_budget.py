@@ -18,6 +18,7 @@ from userturn.errors import UserError
 from userturn.storage.journal import read_journal
 from userturn.tables.costs import costs
 from userturn.tables.judges import describe_judge
+from userturn.tables.pooling import CELL
 
 # A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.
 COST = (388 * 1 + 512 * 0.5 + 40 * 10) / 1e6
@@ -156,8 +157,9 @@ def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
 
 
 def test_judge_is_described_by_rate_price_and_time() -> None:
-    rates = pl.DataFrame({"judge": ["j", "j", "k"], "n_turns": [5, 5, 9], "n_scored": [4, 5, 9],
-                          "n_unscored": [1, 0, 0]})  # fmt: skip
+    counts = {"n_turns": [5, 5, 9], "n_scored": [4, 5, 9], "n_unscored": [1, 0, 0]}
+    of_cells = {"judge": ["j", "j", "k"], "scope": CELL, "label": "genuine_followup"}
+    rates = pl.DataFrame(of_cells | counts)
     injected = pl.DataFrame(
         {
             "judge": "j",

@@ -10,6 +10,7 @@ from userturn.datasets.prepare import Item
 from userturn.generation.loaded_model import load_model
 from userturn.generation.planner import Planner
 from userturn.prompts.perturbations import NO_REFERENCE
+from userturn.sources.registry import asked
 from userturn.sources.source import USER_TURNS
 from userturn.storage.atomic_files import write_text
 from userturn.study.asks import Asks
@@ -94,11 +95,12 @@ def test_the_audit_puts_the_dataset_s_answer_there_again(grid: Grid) -> None:
     (cell,) = (cell for cell in grid.cells if cell.perturbation == "reference_answer")
     path = grid.results / "cells" / cell.folder / "user_turns.parquet"
     whole = path.read_bytes()
-    assert list(check_probes(pair, cell)) == []
+    of = asked(grid)[f"results/cells/{cell.folder}/user_turns.parquet"]
+    assert list(check_probes(pair, of)) == []
     answer = pl.when(pl.col("item") == "a/turn-1").then(pl.lit("Answer 1 to a/turn-1."))
     try:
         pl.read_parquet(path).with_columns(answer=answer).write_parquet(path)
-        found = list(check_probes(Pair(grid, record, MODEL, DATASET, True, frozenset()), cell))
+        found = list(check_probes(Pair(grid, record, MODEL, DATASET, True, frozenset()), of))
     finally:
         path.write_bytes(whole)
     assert [(finding.check, finding.expected) for finding in found] == [

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.collected import collect_user_turns
 from userturn.config.load import load_config
-from userturn.generation.collect import collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.sweep import run_sweep

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.collected import ask_pending
 from tests.support.tiny_grid import tiny_grid
 from userturn.generation.loaded_model import load_model
 from userturn.generation.plan_files import read_plan
 from userturn.generation.shards import next_in_hash_order
-from userturn.generation.sweep import ask_pending, pending_plans, request_runner
+from userturn.generation.sweep import request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.signals import STOP_SIGNALS, StopFlag
@@ -63,7 +64,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
         runner.load = lambda engine=answering: engine  # type: ignore[misc]
         alone = grid.results / shard  # as if no other shard had begun
         grid.journal_folder = lambda _, dataset, alone=alone: alone / dataset  # type: ignore[misc]
-        ask_pending(pending_plans(grid, model, shard, Pending(grid).identities("tiny")), runner)
+        ask_pending(grid, model, shard, Pending(grid).identities("tiny"), runner)
         answered, _ = answering.asked
         n_asked += len(answered)
     folder = grid.requests_folder("tiny", "items", grid.cell_identity(cell))

@@ -8,8 +8,9 @@ import polars as pl
 
 from tests.support.tiny_grid import tiny_grid
 from userturn.generation.loaded_model import load_model
-from userturn.generation.sweep import pending_plans
-from userturn.generation.sweep_plan import PendingPlans
+from userturn.generation.plan_files import Plan
+from userturn.generation.sweep import sweep_plans
+from userturn.generation.sweep_plan import SweepPlans
 from userturn.prompts.chat_template import Prompt, Template
 from userturn.storage.hashing import file_sha256
 from userturn.study.model_description import read_description
@@ -33,24 +34,29 @@ class Counting:
         return self.template.probe_prompt(*arguments)
 
 
-def planning(folder: Path, *temperatures: float) -> PendingPlans:
+def planning(folder: Path, *temperatures: float) -> SweepPlans:
     """Return what plans a tiny model's turns at some temperatures, under two perturbations."""
     run = {"temperatures": list(temperatures), "perturbations": ["none", "truncate"]}
     grid = tiny_grid(folder, N_ITEMS, run=run, samples=N_SAMPLES)
     model = load_model(grid, "tiny", read_description(grid, "tiny"))
-    return pending_plans(grid, model, "1of1", Pending(grid).identities("tiny"))
+    return sweep_plans(grid, model, "1of1", Pending(grid).identities("tiny"), str(folder))
 
 
-def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:
-    asked = pl.read_parquet(plans.answers("items", tmp_path)[0].path)["item"]
-    return dict.fromkeys(asked, "It is four, since two and two are four.")
+def turns_of(plans: SweepPlans) -> list[Plan]:
+    """Write the plans of user turns after one answer to all items."""
+    (_, answers), (_, turns) = plans.stages()
+    (plan,) = plans.texts(answers)
+    items = pl.read_parquet(plan.path)["item"]
+    shown = dict.fromkeys(((item, 0) for item in items), "It is four, since two and two are four.")
+    plans.shown = lambda _: shown  # type: ignore[method-assign]
+    return list(plans.texts(turns))
 
 
 def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) -> None:
     plans = planning(tmp_path, 0, 0.5, 1)
     counting = Counting(plans.planner.template)
     plans.planner = replace(plans.planner, template=cast(Template, counting))
-    written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
+    written = turns_of(plans)
     assert counting.n_made == 2 * N_ITEMS  # perturbations
     n_rows = [pl.read_parquet(plan.path).height for plan in written]
     assert sorted(n_rows) == sorted([N_ITEMS, N_ITEMS * N_SAMPLES, N_ITEMS * N_SAMPLES] * 2)
@@ -60,7 +66,7 @@ def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path
     found = []
     for temperatures in ([1], [0, 0.5, 1]):
         plans = planning(tmp_path, *temperatures)
-        written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
+        written = turns_of(plans)
         hot = [plan.path for plan in written if plan.sampling.temperature == 1]
         found.append(sorted((path.parent.name, file_sha256(path)) for path in hot))
         for path in hot:
@@ -71,7 +77,7 @@ def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path
 
 def test_requests_of_one_item_differ_in_sample_seed_and_key_alone(tmp_path: Path) -> None:
     plans = planning(tmp_path, 1)
-    plan = next(iter(plans.user_turns("items", answers_of(plans, tmp_path))))
+    plan = turns_of(plans)[0]
     rows = pl.read_parquet(plan.path)
     of_items = rows.group_by("item").agg(pl.exclude("item").n_unique())
     for column in ("key", "seed", "sample"):

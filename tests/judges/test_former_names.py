@@ -26,7 +26,22 @@ def test_a_renamed_judge_takes_its_decisions_over_and_asks_nothing(tmp_path: Pat
         assert len(server.asked) == 12
     assert after.drop("judge").equals(before.drop("judge"))
     records = read_journal(tmp_path / "journal/judges/k/d").records.values()
-    assert [record["taken_from"] for record in records] == ["j"] * 12
+    assert [record["taken_from"] for record in records] == ["j/d"] * 12
+
+
+def test_a_dataset_with_another_name_and_another_question_more_asks_what_is_new(
+    tmp_path: Path,
+) -> None:
+    with judge_server() as server:
+        names = frozenset({"j"})
+        one = replace(judge(tmp_path, server.url), names=names, datasets=frozenset({"d"}))
+        verdicts_of(one, cell(tmp_path, *TURNS))
+        renamed = replace(one, places={"d": "e"}, datasets=frozenset({"e"}))
+        verdicts_of(renamed, cell(tmp_path, *TURNS[:-1], "And how cold?"))
+        assert len(server.asked) == 12 + 1
+        both = replace(one, places={"d": "f"}, datasets=frozenset({"d", "e", "f"}))
+        verdicts_of(both, cell(tmp_path, *TURNS))  # a dataset beside others of the same content
+        assert len(server.asked) == 12 + 1 + 12
 
 
 def test_a_judge_beside_another_of_the_same_settings_asks_for_itself(tmp_path: Path) -> None:

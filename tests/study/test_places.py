@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.support.collected import user_turns_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.prepare import prepare_dataset
-from userturn.generation.collect import user_turns_of
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
 from userturn.models import engine

@@ -11,19 +11,16 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.prepare import prepare_dataset
-from userturn.generation.candidates import collect_candidates
-from userturn.generation.collect import collect_answers, collect_user_turns
-from userturn.generation.collect_self_play import collect_self_play
+from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
+from userturn.generation.self_play import collect_self_play
 from userturn.generation.sweep import run_sweep
-from userturn.likelihood.collect import collect_scores
 from userturn.models import engine
 from userturn.models.completion import AnyRequest, Completion, Engine, scores
 from userturn.models.scoring import ScoringRequest
-from userturn.sources.candidates import CandidateTable
 from userturn.sources.registry import asked, stages
 from userturn.sources.self_play import depths
-from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked
+from userturn.sources.source import USER_TURNS, Asked
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
@@ -104,16 +101,10 @@ class EditedStudy:
         ]
         for of in absent:
             path = str(self.folder / of.path)
-            if of.kind == SCORES:
-                collect_scores(grid, of, path)
-            elif of.depth > 1:
+            if of.goes_on_from:
                 self._collect_depth(grid, of)
-            elif of.path.startswith("results/candidates"):
-                collect_candidates(grid, CandidateTable(of.model, of.dataset, of.kind), path)
-            elif of.kind == ANSWERS:
-                collect_answers(grid, of.model, of.dataset, path)
             else:
-                collect_user_turns(grid, next(c for c in grid.cells if c.folder in path), path)
+                collect_table(grid, of, path)
         return len(absent)
 
     def _collect_depth(self, grid: Grid, of: Asked) -> None:
@@ -124,7 +115,8 @@ class EditedStudy:
         written = at.path_to_conversations, at.path_to_answers, at.path_to_user_turns
         if of.kind == USER_TURNS:
             paths = [str(self.folder / path) for path in written]
-            collect_self_play(grid, at, [str(self.folder / path) for path in before], *paths)
+            tables = [asked(grid)[path] for path in written[1:]]
+            collect_self_play(grid, tables, [str(self.folder / path) for path in before], *paths)
 
     def load(self, folder: Path, settings: Mapping[str, Any]) -> Engine:
         """Return an engine that notes what it is asked and writes a text by the request's key."""

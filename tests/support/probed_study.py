@@ -139,6 +139,7 @@ def run(
     starting("Snakemake")
     asked = folder / "asked" / str(len(list((folder / "asked").iterdir())))
     asked.mkdir()
+    (asked / "seed").write_text(seed_of(folder))
     path = f"{folder}/engine:{ROOT}/src:{ROOT}"
     done = subprocess.run(
         [SNAKEMAKE, "--configfile", "study.yaml", "--cores", "2", "--until", *until, *more],
@@ -212,10 +213,23 @@ def wanted(folder: Path) -> Counter[str]:
         return requests_shown(notes(Path(scratch)))
 
 
+def seed_of(folder: Path) -> str:
+    """Return the seed of a study, as text; another one draws everything above temperature 0."""
+    return str(yaml.safe_load((folder / "study.yaml").read_text()).get("seed"))
+
+
 def held(folder: Path) -> Counter[str]:
-    """Return what a model was shown and a journal or table of the folder has the reply to."""
+    """Return what a model was shown and a journal or table of the folder has the reply to.
+
+    What was drawn with another seed is not.
+    """
     keys = set(_keys_of_replies(folder / "results"))
-    asked = [line for once in (folder / "asked").iterdir() for line in notes(once)]
+    asked = [
+        line
+        for once in (folder / "asked").iterdir()
+        for line in notes(once)
+        if line.get("is_repeatable") or (once / "seed").read_text() == seed_of(folder)
+    ]
     once = {line["key"]: line for line in asked if line.get("key") in keys}
     return requests_shown(once.values())
 

@@ -4,28 +4,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.collected import ask_pending, collect_answers, collect_user_turns
 from tests.support.tiny_grid import tiny_grid
 from userturn.generation.ask_engine import RequestRunner
-from userturn.generation.collect import collect_answers, collect_user_turns
-from userturn.generation.collect_self_play import collect_self_play
+from userturn.generation.collect import collect_table
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scorer_of, scoring_plans
-from userturn.generation.self_play import SelfPlayPlans, ask_depths
-from userturn.generation.sweep import ask_pending, pending_plans, request_runner
+from userturn.generation.self_play import collect_self_play
+from userturn.generation.sweep import request_runner
 from userturn.judges.judge_cell import judge_cell
-from userturn.likelihood.collect import collect_scores
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.signals import StopFlag
 from userturn.sources.registry import asked
-from userturn.sources.self_play import Depth, depths
+from userturn.sources.self_play import SOURCE, Depth, depths
 from userturn.sources.source import SCORES
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending
-from userturn.workflow.sources import SelfPlayGrid
 
 MODEL, DATASET = "tiny", "items"
 WRITTEN = ("conversations", "answers", "user_turns")
@@ -86,12 +83,7 @@ def sweep(grid: Grid, shard: str = "1of1", faults: Faults | None = None) -> Talk
     runner: RequestRunner = request_runner(grid, model, shard, StopFlag())
     runner.load = lambda: engine  # type: ignore[misc]
     pending = Pending(grid).identities(MODEL)
-    plans = pending_plans(grid, model, shard, pending)
-    ask_pending(plans, runner)
-    ask_depths(SelfPlayPlans(grid, shard, plans.planner), MODEL, pending, runner)
-    runner.complete(
-        "scores", list(scoring_plans(grid, model.name, scorer_of(grid, model), shard, pending))
-    )
+    ask_pending(grid, model, shard, pending, runner)
     return engine
 
 
@@ -107,7 +99,7 @@ def collect(grid: Grid) -> None:
         folder, before = grid.results / at.folder, at.before
         collect_self_play(
             grid,
-            at,
+            [asked(grid)[path] for path in (at.path_to_answers, at.path_to_user_turns)],
             [
                 place(grid, before.path_to_conversations),
                 place(grid, before.path_to_user_turns),
@@ -120,7 +112,7 @@ def collect(grid: Grid) -> None:
         _judge(grid, folder, folder / "conversations.parquet")
     for path, of in asked(grid).items():
         if of.kind == SCORES:
-            collect_scores(grid, of, place(grid, path))
+            collect_table(grid, of, place(grid, path))
 
 
 def _judge(grid: Grid, folder: Path, path_to_items: Path) -> None:
@@ -141,11 +133,5 @@ def at_depth(grid: Grid, depth: int) -> Depth:
 
 def paths(grid: Grid) -> dict[str, list[str]]:
     """Return the inputs of the table of self-play, where they are."""
-    played = SelfPlayGrid(grid)
-    inputs = {
-        "self_play_conversations": played.conversations,
-        "self_play_turns": played.user_turns,
-        "self_play_verdicts": played.verdicts,
-        "self_play_scores": played.scores,
-    }
+    inputs = {name: of(grid) for name, of in SOURCE.inputs.items()}
     return {name: [place(grid, path) for path in found] for name, found in inputs.items()}

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.collected import collect_answers, collect_user_turns
 from userturn.config.load import load_study
 from userturn.datasets.prepare import prepare_dataset
-from userturn.generation.collect import collect_answers, collect_user_turns
+from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
-from userturn.likelihood.collect import collect_scores
 from userturn.sources.registry import asked
 from userturn.sources.source import SCORES
 from userturn.study.grid import Grid
@@ -50,7 +50,7 @@ def main(results: str, url: str | None = None) -> None:
         place = tables / cell.dataset / f"t{cell.temperature}" / cell.perturbation
         collect_user_turns(grid, cell, str(place / "user_turns.parquet"))
     for scored in (of for of in asked(grid).values() if of.kind == SCORES):
-        collect_scores(grid, scored, str(tables / scored.dataset / f"{scored.name}.parquet"))
+        collect_table(grid, scored, str(tables / scored.dataset / f"{scored.name}.parquet"))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from tests.support.collected import collect_answers, collect_user_turns
 from userturn.datasets.prepare import prepare_dataset
-from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
 from userturn.study.grid import Grid

@@ -8,8 +8,8 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
+from userturn.sources.chance_floor import SOURCE, judged, swapped_cells_of
 from userturn.study.grid import Grid
-from userturn.workflow.sources import ChanceFloorGrid
 from userturn.workflow.study import Study
 
 CONFIG = load_config([ROOT / "config.yaml"])
@@ -22,14 +22,14 @@ def demo(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return load_config(["config.yaml", "profiles/demo/study.yaml"])
 
 
-def with_floor(config: dict[str, Any], n_turns: int) -> ChanceFloorGrid:
+def with_floor(config: dict[str, Any], n_turns: int) -> Grid:
     changed = copy.deepcopy(config)
     changed["controls"]["chance_floor"] = n_turns
-    return ChanceFloorGrid(Grid(changed))
+    return Grid(changed)
 
 
 def test_a_floor_changes_no_identity_of_a_cell_or_of_its_verdicts(demo: dict[str, Any]) -> None:
-    off, on = with_floor(demo, 0).grid, with_floor(demo, 50).grid
+    off, on = with_floor(demo, 0), with_floor(demo, 50)
     for cell in off.cells:
         assert off.cell_identity(cell) == on.cell_identity(cell)
         assert off.verdicts_identity(cell, "heuristic") == on.verdicts_identity(cell, "heuristic")
@@ -38,20 +38,21 @@ def test_a_floor_changes_no_identity_of_a_cell_or_of_its_verdicts(demo: dict[str
 def test_a_floor_of_another_size_or_seed_is_drawn_again(demo: dict[str, Any]) -> None:
     few, many = (with_floor(demo, n) for n in (20, 50))
     other = with_floor({**demo, "seed": demo["seed"] + 1}, 20)
-    assert len({floor.turns[0].identity for floor in (few, many, other)}) == 3
+    assert len({next(iter(judged(grid))).identity for grid in (few, many, other)}) == 3
 
 
 def test_a_study_from_before_there_was_a_floor_has_none(demo: dict[str, Any]) -> None:
     del demo["controls"]["chance_floor"]
-    floor = ChanceFloorGrid(Grid(demo))
-    assert (floor.turns, floor.verdicts, floor.own_verdicts) == ([], [], [])
+    grid = Grid(demo)
+    assert [*judged(grid)] == [path for of in SOURCE.inputs.values() for path in of(grid)] == []
 
 
 def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any]) -> None:
     demo["run"]["perturbations"] = ["none", "truncate", "header_only", "shuffled_answer"]
-    floor = with_floor(demo, 9)
-    assert {cell.perturbation for cell in floor.cells} == {"none", "truncate"}
-    assert len(floor.cells) == 2 * 2 * 2
+    floor = swapped_cells_of(with_floor(demo, 9))
+    cells = [cell for cells in floor.values() for cell in cells]
+    assert {cell.perturbation for cell in cells} == {"none", "truncate"}
+    assert len(cells) == 2 * 2 * 2
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_a_served_judge_and_one_asked_by_batch_judge_the_swapped_turns_in_their_
     demo["judges"]["apart"] = apart | how
     demo["run"]["judges"] = ["heuristic", "apart"]
     judges = Study(Grid(demo, "results-that-are-not-there")).judges
-    swapped = ChanceFloorGrid(judges.grid).turns[0]
+    swapped = next(iter(judged(judges.grid)))
     assert swapped.path in judges.pending_turns("apart")
     assert judges.marker(swapped.verdicts("apart")) == [marker]
     assert judges.marker(swapped.verdicts("heuristic")) == []

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
+from userturn.sources.registry import source_inputs
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Figure, declared
 from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.table_inputs import INPUTS, SETTINGS
+
+KNOWN = INPUTS.keys() | source_inputs().keys()
 
 WHOLE = made_of_cells(TABLES)
 
@@ -25,7 +28,7 @@ def test_a_declaration_on_one_line_is_found_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_names_inputs_settings_and_tables_that_there_are(name: str) -> None:
     table = TABLES[name]
-    assert set(table.made_of) <= INPUTS.keys() | TABLES.keys() - {name}
+    assert set(table.made_of) <= KNOWN | TABLES.keys() - {name}
     assert set(table.settings) <= SETTINGS.keys()
     assert table.needs is None or table.needs in table.made_of
     assert table.row and not table.row.endswith(".")
@@ -39,7 +42,7 @@ def test_no_two_have_one_place(kind: dict[str, object]) -> None:
 
 def test_every_input_and_setting_is_one_of_some_table() -> None:
     used = {name for table in TABLES.values() for name in table.made_of}
-    assert INPUTS.keys() - used == set()
+    assert KNOWN - used == set()
     settings = {name for table in TABLES.values() for name in table.settings}
     assert SETTINGS.keys() - settings == set()
 

@@ -21,7 +21,7 @@ from tests.workflow.test_rerun_samples import change_row
 from userturn.audit.check_reruns import other_scores
 from userturn.audit.rerun_scores import rescore
 from userturn.config.load import load_config
-from userturn.likelihood.collect import collect_scores
+from userturn.generation.collect import collect_table
 from userturn.sources.registry import asked
 from userturn.sources.scores import OWN_TURNS, scores_path
 from userturn.study.grid import Grid
@@ -54,7 +54,7 @@ def scored(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         config = load_config(["config.yaml", "study.yaml"])
         grid = Grid(config)
         scored = asked(grid)[scores_path("tiny", "word-problems", OWN_TURNS)]
-        collect_scores(grid, scored, str(SCORES))
+        collect_table(grid, scored, str(SCORES))
         record_study(config, "i", "results/study.json")
     return folder
 

@@ -50,7 +50,8 @@ def test_costs_are_counted_after_every_reply_that_costs() -> None:
     study = demo()
     paths = [path for found in inputs_of(study, "tabulate_costs").values() for path in found]
     made = [f"results/tables/{name}.parquet" for name in ("accuracy", "rates", "likelihood")]
-    assert {*made, *study.controls.verdicts, *study.labelled.verdicts} <= set(paths)
+    of = study.of_sources
+    assert {*made, *of.control_verdicts, *of.labelled_verdicts} <= set(paths)
 
 
 def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them() -> None:
@@ -63,7 +64,7 @@ def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them
 
 def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
     one, other = demo(), demo()
-    controls = other.controls.verdicts[0]
+    controls = other.of_sources.control_verdicts[0]
     other.identities[controls] = "another"
     # Controls enter their own table, the cards of judges, costs, and what shows a judge's card.
     direct = {"tabulate_controls", "measure_judges", "tabulate_costs"}

@@ -4,7 +4,6 @@ audit.py: the result of an audit: what was checked and what was found.
 audit_command.py: makes every check and what is asked for besides, and writes the result.
 audit_page.py: writes the result as an HTML page.
 check_aliases.py: do the names that journals are kept under agree with the study?
-check_candidates.py: are several answers of an item, and what follows them, what was asked?
 check_claims.py: do records of tables name their inputs, and has a claims sheet their numbers?
 check_descriptions.py: does a model's description say what its entry and its pin say?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
@@ -23,7 +22,6 @@ check_reruns.py: do requests that are run again give the same result?
 check_rounds.py: are the turns for people those that samples give, shown as they were written?
 check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
-check_self_play.py: does every depth of self-play follow from the one before it?
 check_settings.py: were artifacts made with the settings of the configuration?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_training.py: does the record of a training say what its checkpoint, data and recipe say?

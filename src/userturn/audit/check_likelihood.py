@@ -11,7 +11,7 @@ from userturn.audit.findings import Finding, Item, remake
 from userturn.audit.pair import compared, place_of
 from userturn.audit.table_diff import Wrong, difference
 from userturn.export.read_archive import read_left_out
-from userturn.generation.score_plans import turns_to_score
+from userturn.generation.scored_turns import turns_to_score
 from userturn.likelihood.collect import scores_of
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
 from userturn.models.scoring import scoring_request

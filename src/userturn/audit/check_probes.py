@@ -15,6 +15,7 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
+from userturn.generation.sweep_plan import Shown
 from userturn.prompts.perturbations import (
     NO_ANSWER,
     NO_REFERENCE,
@@ -28,9 +29,10 @@ from userturn.prompts.perturbations import (
 )
 from userturn.prompts.tokenize import TemplateError
 from userturn.provenance.study_files import FAULTS
+from userturn.sources.registry import asked
+from userturn.sources.source import Asked, operator_of
 from userturn.storage.hashing import canonical_json
 from userturn.study.asks import digest_of
-from userturn.study.cells import Cell, files_of
 
 OWN_ANSWER = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
 
@@ -55,26 +57,25 @@ class NotedTokenizer:
         return ""
 
 
-def own_answers(answers: pl.DataFrame) -> dict[str, str | None]:
-    """Map each item to the answer that the model is shown as its own; None where it has none."""
-    return {
-        item: answer if outcome in OWN_ANSWER else None
-        for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
-    }
+def own_answers(answers: pl.DataFrame) -> Shown:
+    """Return the answers of a table that the model is shown as its own."""
+    sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
+    rows = answers.select("item", sample, "answer", "outcome").iter_rows()
+    return {(i, n): answer if outcome in OWN_ANSWER else None for i, n, answer, outcome in rows}
 
 
-def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
-    """Yield the first user turn of a cell whose shown answer does not follow from the answers."""
-    path = files_of([cell], "user_turns.parquet")[0]
+def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
+    """Yield the first user turn of a table whose shown answer does not follow from the answers."""
     try:
-        wrong = _wrong_probe(pair, cell, pair.read(path))
+        wrong = _wrong_probe(pair, of)
     except BrokenError:
         return  # reported elsewhere
     except FAULTS as error:
         wrong = f"some item ({type(error).__name__})"
     if wrong is not None:
-        expected = f"the answer to {wrong}, changed as {cell.perturbation} says"
-        yield Finding("probes", path, expected, "another answer or change", remake(path))
+        expected = f"the answer to {wrong}, changed as {of.cell['perturbation']} says"
+        found = "another answer or change"
+        yield Finding("probes", of.path, expected, found, remake(of.path))
 
 
 def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
@@ -102,29 +103,41 @@ def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
         yield Finding("probes", path, expected, type(error).__name__, remake(path))
 
 
-def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
+def _wrong_probe(pair: Pair, of: Asked) -> str | None:
     """Return the first item whose shown answer or recorded change is wrong."""
-    operator = pair.grid.contents.perturbations[cell.perturbation]
-    own = own_answers(pair.read(pair.path_to_answers))
-    items = list(read_items(pair.whole(pair.path_to_items)))
-    contents = {item.id: digest_of(item.messages) for item in items}
-    told = contents if pair.grid.contents.ids == 2 else None
-    donors = next_in_hash_order(own, told) if needs_donor(operator) else {}
-    contexts = {
-        item.id: Context(
-            item.messages, own[item.id], {}, _donor(donors.get(item.id), own), item.reference
-        )
-        for item in items
-    }
-    asked = turns.filter(pl.col("key").is_not_null())
-    for item, answer, change in asked.select("item", "answer", "change").iter_rows():
-        if _shown(contexts[item], operator, change) != (answer, change):
-            return str(item)
-    for item, error in turns.filter(pl.col("key").is_null()).select("item", "error").iter_rows():
-        can_be_told = error == NO_REFERENCE or pair.never_failed
-        if can_be_told and not _is_so(contexts[item], operator, str(error)):
+    turns = pair.read(of.path)
+    contexts = _contexts(pair, of)
+    n_answers = asked(pair.grid)[of.stands_after].n_samples
+    operator = operator_of(pair.grid, of)
+    columns = "item", "sample", "answer", "change", "key", "error"
+    for item, sample, answer, change, key, error in turns.select(columns).iter_rows():
+        context = contexts[item, sample if n_answers > 1 else 0]
+        if key is not None:
+            is_right = _shown(context, operator, change) == (answer, change)
+        else:
+            can_be_told = error == NO_REFERENCE or pair.never_failed
+            is_right = not can_be_told or _is_so(context, operator, str(error))
+        if not is_right:
             return str(item)
     return None
+
+
+def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
+    """Return what a table's probes are made of, by item and number of the answer."""
+    operator = operator_of(pair.grid, of)
+    own = own_answers(pair.read(of.stands_after))
+    items = {item.id: item for item in read_items(pair.whole(pair.path_to_items))}
+    donors: Mapping[str, str] = {}
+    if needs_donor(operator):
+        contents = {name: digest_of(item.messages) for name, item in items.items()}
+        told = contents if pair.grid.contents.ids == 2 else None
+        donors = next_in_hash_order(dict.fromkeys(item for item, _ in own), told)
+    return {
+        (name, sample): Context(
+            items[name].messages, answer, {}, _donor(donors.get(name), own), items[name].reference
+        )
+        for (name, sample), answer in own.items()
+    }
 
 
 def _is_so(context: Context, operator: Mapping[str, Any], error: str) -> bool:
@@ -146,8 +159,8 @@ def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _donor(item: str | None, answers: Mapping[str, str | None]) -> Donor | None:
-    return None if item is None else Donor(item, answers.get(item))
+def _donor(item: str | None, answers: Shown) -> Donor | None:
+    return None if item is None else Donor(item, answers.get((item, 0)))
 
 
 def _shown(

@@ -8,6 +8,7 @@ study under another model's name, or with texts edited together with its journal
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +25,6 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
-from userturn.generation.candidates import answers_plan, turns_plan
 from userturn.generation.describe_model import (
     default_template,
     prompts_of,
@@ -33,10 +33,9 @@ from userturn.generation.describe_model import (
 from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
-from userturn.generation.score_plans import turns_to_score
-from userturn.generation.self_play import SelfPlayPlans
+from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.shards import WHOLE
-from userturn.generation.sweep_plan import PendingPlans
+from userturn.generation.sweep_plan import Shown, SweepPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
@@ -44,13 +43,10 @@ from userturn.models.scoring import scoring_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.sources.candidates import CandidateTable, candidate_tables, candidates_identity
-from userturn.sources.registry import asked_of
-from userturn.sources.self_play import Depth, depth_identity, depths
-from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
+from userturn.sources.registry import asked_of, judged
+from userturn.sources.source import SCORES, Asked
 from userturn.study.aliases import AsDescribed
 from userturn.study.asks import asks_of
-from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import (
     longest_text,
@@ -133,39 +129,46 @@ def _templates(
     raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
 
 
+@dataclass
+class RecordedPlans(SweepPlans):
+    """The plans of a model's texts, made of the tables of a finished study.
+
+    Attributes:
+        study: the grid of that study; plans are written below the results of `grid`.
+    """
+
+    study: Grid = field(kw_only=True)
+
+    def shown(self, answers: Asked) -> Shown:
+        """Return the answers of a table that are shown."""
+        return own_answers(pl.read_parquet(place_of(self.study, answers.path)))
+
+    def before(self, of: Asked) -> pl.DataFrame:
+        """Return the conversations that a table goes on with."""
+        return pl.read_parquet(place_of(self.study, judged(self.study)[of.folder].items))
+
+
 def _of_model(
     record: StudyRecord, results: Path, model: str, planner: Planner
 ) -> Iterator[Finding]:
     grid = record.grid(results)
     with TemporaryDirectory(prefix="userturn-") as scratch:
         Path(scratch, "datasets").symlink_to(results / "datasets")
-        again = record.grid(Path(scratch))
-        wanted = [grid.answers_identity(model, dataset) for dataset in grid.datasets]
-        wanted += [grid.cell_identity(cell) for cell in grid.cells if cell.model == model]
-        plans = PendingPlans(again, model, WHOLE, frozenset(wanted), planner)
-        for dataset in plans.cells:
-            yield from _of_dataset(grid, plans, dataset, Path(scratch))
-        for at in depths(grid):
-            if at.model == model:
-                yield from _of_depth(grid, SelfPlayPlans(again, WHOLE, planner), at)
-        for of in (of for kind in (ANSWERS, USER_TURNS) for of in candidate_tables(grid, kind)):
-            if of.model == model:
-                yield from _of_candidates(grid, again, planner, of)
+        again, scorer = record.grid(Path(scratch)), _scorer(planner)
+        texts = [of for of in asked_of(grid, model) if of.kind != SCORES]
+        wanted, form = frozenset(of.identity for of in texts), planner.template.answer_form
+        where = model, WHOLE, wanted, planner, scorer, form, Path(scratch)
+        plans = RecordedPlans(again, *where, study=grid)
+        for _, tables in plans.stages():
+            of_plans = {of.identity: of for of in tables}
+            for plan in plans.texts(tables):
+                of = of_plans[plan.path.parent.name]
+                folder = grid.requests_folder(model, of.dataset, of.identity)
+                yield from _compared(grid, of.path, folder, plan, planner)
 
 
-def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
-    model = plans.model
-    path = f"results/answers/{model}/{dataset}.parquet"
-    identity = grid.answers_identity(model, dataset)
-    there = grid.requests_folder(model, dataset, identity)
-    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], plans.planner)
-    answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
-    cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
-    for plan in plans.user_turns(dataset, own_answers(answers)):
-        identity = plan.path.parent.name
-        turns = files_of([cells[identity]], "user_turns.parquet")[0]
-        there = grid.requests_folder(model, dataset, identity)
-        yield from _compared(grid, turns, there, plan, plans.planner)
+def _scorer(planner: Planner) -> Scorer:
+    return Scorer(planner.identity, planner.template, planner.max_model_len, "", planner.asks)
 
 
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
@@ -173,9 +176,7 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not are_known(grid, scored):
             continue
-        asked_as = grid.places.of_dataset(scored.dataset)
-        limit = planner.max_model_len
-        scorer = Scorer(planner.identity, planner.template, limit, asked_as, planner.asks)
+        scorer = replace(_scorer(planner), dataset=grid.places.of_dataset(scored.dataset))
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
@@ -198,32 +199,6 @@ def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]
         for row, name in zip(made.iter_rows(named=True), names, strict=True)
     ]
     return made.with_columns(pl.Series("key", keys, dtype=pl.String))
-
-
-def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
-    path = at.path_to_answers
-    conversations = pl.read_parquet(place_of(grid, at.path_to_conversations))
-    answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
-    asked = plans.answers(at, conversations)
-    turns = plans.user_turns(at, conversations, own_answers(answers))
-    for what, name, plan in ((ANSWERS, path, asked), (USER_TURNS, at.path_to_user_turns, turns)):
-        folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
-        yield from _compared(grid, name, folder, plan, plans.planner)
-
-
-def _of_candidates(
-    grid: Grid, again: Grid, planner: Planner, of: CandidateTable
-) -> Iterator[Finding]:
-    path = of.path
-    folder = grid.requests_folder(of.model, of.dataset, candidates_identity(grid, of))
-    if of.kind == USER_TURNS:
-        answers = pl.read_parquet(place_of(grid, path).with_name("answers.parquet"))
-        rows = answers.select("item", "sample", "answer", "outcome").iter_rows()
-        shown = {(i, s): text if outcome in OWN_ANSWER else None for i, s, text, outcome in rows}
-        plan = turns_plan(again, planner, of, WHOLE, shown)
-    else:
-        plan = answers_plan(again, planner, of, WHOLE)
-    yield from _compared(grid, path, folder, plan, planner)
 
 
 def _compared(

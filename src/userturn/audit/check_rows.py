@@ -4,65 +4,81 @@ Each table is recomputed from plans and journals and compared with the present o
 of requests are recomputed from everything that they depend on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
-from userturn.audit.check_probes import check_headers
+from userturn.audit.check_probes import check_headers, check_probes
 from userturn.audit.findings import Finding, Item, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.config.endpoint_models import has_endpoint
-from userturn.generation.collect import answers_of, user_turns_of
+from userturn.generation.collect import table_of
+from userturn.generation.conversations import continued, going_on
 from userturn.models.requests import request_key
 from userturn.models.seeds import derive_seed, role_at
 from userturn.provenance.study_files import FAULTS
+from userturn.sources.registry import asked, asked_of, judged
+from userturn.sources.source import SCORES, USER_TURNS, Asked, Turns
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
-from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import longest_text, request_identity, turn_ends
 
 ENDS = ("stop", "length")  # why an engine ends a text
 AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
 
 
-class Asked(NamedTuple):
-    """A table of answers or user turns, and what its requests depend on.
-
-    Attributes:
-        path: path of the table, from its rule.
-        identity: of its plan.
-        role: `assistant` or `user`.
-        drawn: how they are sampled, without what ends them.
-        n_samples: rows of each item.
-        depth: that of self-play.
-        items: reads the items that are asked about; those of the dataset if None.
-        called: what these items are.
-    """
-
-    path: str
-    identity: str
-    role: str
-    drawn: dict[str, Any]
-    n_samples: int = 1
-    depth: int = 1
-    items: Callable[[], list[str]] | None = None
-    called: str = "items"
-
-    def items_of(self, pair: Pair) -> list[str]:
-        """Return the items that are asked about."""
-        return pair.items if self.items is None else self.items()
+def check_rows(pair: Pair) -> Iterator[Item]:
+    """Yield the faults in plans, rows and probes of all answers and user turns."""
+    for of in asked_of(pair.grid, pair.model):
+        if of.dataset == pair.dataset and of.kind != SCORES:
+            yield from check_table(pair, of)
 
 
-def check_answers(pair: Pair) -> Iterator[Item]:
-    """Yield the faults in the plan of answers, and in the answers."""
-    grid, model, dataset = pair.grid, pair.model, pair.dataset
-    identity, drawn = grid.answers_identity(model, dataset), grid.answer_settings(model)
-    asked = Asked(pair.path_to_answers, identity, "assistant", drawn)
-    made = answers_of(grid, model, dataset, pair.outcomes) if pair.with_journals else None
-    yield from check_asked(pair, asked, made, ANSWER_KEYS)
-    yield from check_coverage(pair, asked.path)
+def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
+    """Yield the faults in the plan, the rows and the probes of a table of texts."""
+    are_turns = of.kind == USER_TURNS
+    if of.goes_on_from and are_turns:
+        yield from _conversations(pair, judged(pair.grid)[of.folder])
+    yield from _plan(pair, of)
+    if are_turns:
+        yield from check_headers(pair, of.path, of.identity)
+    yield from _requests(pair, of)
+    if pair.with_journals:
+        keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *_sample(of)]
+        yield from pair.held("rows", of.path, partial(_collected, pair, of), keys)
+    if of.goes_on_from or not are_turns:
+        yield from check_coverage(pair, of.path)
+    if are_turns:
+        yield from check_probes(pair, of)
+
+
+def _sample(of: Asked) -> list[str]:
+    return [] if of.n_samples == 1 else ["sample"]
+
+
+def _collected(pair: Pair, of: Asked) -> pl.DataFrame:
+    return pl.concat(table_of(pair.grid, of, pair.outcomes))
+
+
+def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
+    """Compare the conversations of a depth with what they are continued from."""
+    depth = asked(pair.grid)[turns.path].depth
+
+    def made() -> pl.DataFrame:
+        before, said = map(pair.read, turns.made_of)
+        return continued(before, said, depth - 1)
+
+    yield from pair.held("rows", turns.items, made, ["item"])
+
+
+def _items_of(pair: Pair, of: Asked) -> list[str]:
+    """Return the items that a table asks about."""
+    if not of.goes_on_from:
+        return pair.items
+    items = judged(pair.grid)[of.folder].items
+    return going_on(pair.read(items))["item"].to_list()
 
 
 def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
@@ -81,42 +97,13 @@ def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
         )
 
 
-def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Item]:
-    """Yield the faults in the plan of a cell, and in its user turns."""
-    grid, path = pair.grid, files_of([cell], "user_turns.parquet")[0]
-    n_samples = grid.n_samples(cell.temperature)
-    drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])
-    asked = Asked(path, grid.cell_identity(cell), "user", drawn, n_samples)
-    made = user_turns_of(grid, cell, pair.outcomes) if pair.with_journals else None
-    yield from check_asked(pair, asked, made, TURN_KEYS)
-
-
-def check_asked(
-    pair: Pair, asked: Asked, made: Iterator[pl.DataFrame] | None, keys: Sequence[str]
-) -> Iterator[Item]:
-    """Yield the faults in a plan and its table.
-
-    Args:
-        pair: model and dataset of the audited study.
-        asked: the table.
-        made: its parts made again; None without journals.
-        keys: columns that identify a row.
-    """
-    yield from _plan(pair, asked)
-    if asked.role == "user":
-        yield from check_headers(pair, asked.path, asked.identity)
-    yield from _requests(pair, asked)
-    if made is not None:
-        yield from pair.held("rows", asked.path, lambda: pl.concat(made), keys)
-
-
 def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
     place = pair.grid.places.of_pair(pair.model, pair.dataset)
     folder = f"results/requests/{place}/{of.identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
     try:
-        items = set(of.items_of(pair))
+        items = set(_items_of(pair, of))
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
         columns = ["position", "item", "sample"]
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
@@ -127,10 +114,10 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     except FAULTS as error:
         yield _not_checked("rows", of.path, error)
         return
-    asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
+    rows_asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
     n_wanted = len(items) * of.n_samples  # which may be any number, if the configuration is forged
-    n_right = sum(item in items and 0 <= sample < of.n_samples for item, sample in asked)
-    is_whole = n_right == len(asked) == n_wanted
+    n_right = sum(item in items and 0 <= sample < of.n_samples for item, sample in rows_asked)
+    is_whole = n_right == len(rows_asked) == n_wanted
     for name, table in planned.items():
         rows, in_order = list(table[:, 1:].iter_rows()), table["position"].is_sorted()
         path, model = f"{folder}/{name}", noted[name].get("model", asked_of)
@@ -149,23 +136,24 @@ def _not_checked(check: str, path: str, error: Exception) -> Finding:
     return Finding(check, path, expected, type(error).__name__, remake(path))
 
 
-def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
+def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare items, samples, seeds and keys with their inputs."""
-    path = asked.path
+    path = of.path
     try:
-        table, items = pair.read(path), asked.items_of(pair)
+        table, items = pair.read(path), _items_of(pair, of)
         sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
         table = table.with_columns(sample=sample)
         rows = list(table.select("item", "sample").iter_rows())
-        n_wanted = len(items) * asked.n_samples
-        if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(asked.n_samples)]:
-            each = f"{asked.n_samples} rows of each of {len(items)} {asked.called}"
+        n_wanted = len(items) * of.n_samples
+        if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(of.n_samples)]:
+            called = "conversations that go on" if of.goes_on_from else "items"
+            each = f"{of.n_samples} rows of each of {len(items)} {called}"
             found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
             yield Finding("rows", path, f"{each}, in their order", found, remake(path))
             return
-        if (wrong := _wrong_request(pair, table, asked)) is not None:
+        if (wrong := _wrong_request(pair, table, of)) is not None:
             yield Finding("keys", path, *wrong, remake(path))
-        if (wrong := _wrong_end(pair, table, asked.drawn["max_tokens"])) is not None:
+        if (wrong := _wrong_end(pair, table, of.drawn["max_tokens"])) is not None:
             yield Finding("rows", path, *wrong, remake(path))
     except BrokenError:
         return  # reported elsewhere
@@ -175,13 +163,14 @@ def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
 
 def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request."""
-    role = role_at(of.role, of.depth)
-    drawn = {**of.drawn, **turn_ends(pair.description, of.role)}
-    asked = table.filter(pl.col("key").is_not_null())
+    writer = "user" if of.kind == USER_TURNS else "assistant"
+    role = role_at(writer, of.depth)
+    drawn = {**of.drawn, **turn_ends(pair.description, writer)}
+    sent = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     dataset = pair.grid.places.of_dataset(pair.dataset)
     names = pair.names(of.identity)
-    rows = asked.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
+    rows = sent.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
     for item, sample, seed, noted, prompt in rows:
         asked_as, asked_item = names.get(noted, (dataset, item))
         derived = None
@@ -204,10 +193,10 @@ def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None
     """
     longest = longest_text(pair.grid, pair.model, pair.description)
     is_served = has_endpoint(pair.grid.models[pair.model])
-    asked = table.filter(pl.col("key").is_not_null() & (pl.col("outcome") != "error"))
+    written = table.filter(pl.col("key").is_not_null() & (pl.col("outcome") != "error"))
     columns = ("item", "finish_reason", "prompt_token_ids", "token_ids")
-    for item, reason, prompt, written in asked.select(columns).iter_rows():
-        is_short = len(written) < min(max_tokens, longest - len(prompt))
+    for item, reason, prompt, ids in written.select(columns).iter_rows():
+        is_short = len(ids) < min(max_tokens, longest - len(prompt))
         if reason not in ENDS or (reason == ENDS[1] and is_short and not is_served):
-            return f"the text of {item} to end at a stop or its limit", f"{len(written)} tokens"
+            return f"the text of {item} to end at a stop or its limit", f"{len(ids)} tokens"
     return None

@@ -1,6 +1,6 @@
 """Does every verdict, grade and count match its source?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,8 @@ from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.provenance.study_files import FAULTS
 from userturn.sandbox.run import NoSandboxError
-from userturn.sources.source import Turns
+from userturn.sources.registry import asked_of
+from userturn.sources.source import Asked, Turns
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.judge import judge_of
 
@@ -48,26 +49,29 @@ def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
 
 
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
-    """Grade some random answers again; grades by a judge are checked only by their hash."""
-    path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
-    yield from check_grades_of(pair, pair.path_to_answers, path, ANSWER_KEYS, rng)
+    """Grade some random answers of each table again; grades by a judge are checked by their hash.
+
+    Args:
+        pair: model and dataset of the audited study.
+        rng: draws the answers.
+    """
+    for of in asked_of(pair.grid, pair.model):
+        if of.dataset == pair.dataset and of.grades:
+            yield from _grades_of(pair, of, rng)
 
 
-def check_grades_of(
-    pair: Pair, answers: str, path: str, keys: Sequence[str], rng: np.random.Generator
-) -> Iterator[Item]:
-    """Grade some random answers again, and compare with a table of grades with these keys."""
-    verifier = pair.grid.datasets[pair.dataset]["verifier"]
+def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item]:
+    path, verifier = of.grades, pair.grid.datasets[pair.dataset]["verifier"]
     try:
         there = pair.read(path)
-        rows = answers_to_grade(pair.read(answers), pair.read(pair.path_to_items))
+        rows = answers_to_grade(pair.read(of.path), pair.read(pair.path_to_items))
         of_items = there["item"].to_list() == rows["item"].to_list()
     except BrokenError:
         return  # reported elsewhere
     except FAULTS as error:
         yield Finding("grades", path, "grades of answers", type(error).__name__, remake(path))
         return
-    wrong = None
+    wrong, keys = None, [name for name in (*ANSWER_KEYS, "sample") if name in there.columns]
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
     if verifier == "rubric":
         yield NotCompared(path, "a judge gave the grades: they are checked by their hash", False)

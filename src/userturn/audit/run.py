@@ -10,22 +10,19 @@ from pathlib import Path
 
 from userturn.audit.audit import Audit
 from userturn.audit.check_aliases import check_aliases
-from userturn.audit.check_candidates import check_candidates
 from userturn.audit.check_claims import check_claims, check_inputs_of_tables
 from userturn.audit.check_files import check_files
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pairs import check_pairs
 from userturn.audit.check_paths import check_paths
-from userturn.audit.check_probes import check_probes
 from userturn.audit.check_readme import check_readme
 from userturn.audit.check_records import check_records
 from userturn.audit.check_replay import check_replay, replayable
 from userturn.audit.check_reruns import Samples
 from userturn.audit.check_rounds import check_rounds
-from userturn.audit.check_rows import check_answers, check_user_turns
+from userturn.audit.check_rows import check_rows
 from userturn.audit.check_secrets import check_secrets
-from userturn.audit.check_self_play import check_self_play
 from userturn.audit.check_settings import check_settings
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_training import check_training
@@ -199,12 +196,9 @@ def _rows(
         journal, fix = f"results/journal/{place}", "restore the folder from a copy"
         found += [Finding("journals", journal, "finished requests", type(error).__name__, fix)]
         pair = replace(pair, with_journals=False)
-    found += check_answers(pair)
+    found += check_rows(pair)
     found += check_grades(pair, samples.rng("grades", model, dataset))
-    for cell in grid.cells_of[model, dataset]:
-        found += [*check_user_turns(pair, cell), *check_probes(pair, cell)]
     for turns in judged(grid).values():
         if (turns.model, turns.dataset) == (model, dataset):
             found += check_verdicts(pair, turns)
-    candidates = check_candidates(pair, samples.rng("candidates", model, dataset))
-    return [*found, *check_self_play(pair), *candidates]
+    return found

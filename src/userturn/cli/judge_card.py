@@ -22,9 +22,8 @@ from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.sources.check import check_study
-from userturn.sources.labelled import LABELLED
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
+from userturn.study.inputs import LABELLED, LABELLED_TURNS
 from userturn.study.judge import judge_of
 from userturn.tables.judge_card import beside_labels, judge_card
 from userturn.tables.judge_validity import warning

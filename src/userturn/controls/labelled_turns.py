@@ -9,8 +9,8 @@ import polars as pl
 from userturn.controls.control_turn import control_turn
 from userturn.datasets.prepare import MESSAGE
 from userturn.generation.collect import USER_TURNS_SCHEMA
-from userturn.sources.labelled import LABELLED
 from userturn.storage.parquet import Schema, write_table
+from userturn.study.inputs import LABELLED
 
 ITEMS_SCHEMA: Schema = {
     "item": pl.String,

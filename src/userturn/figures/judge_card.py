@@ -9,8 +9,8 @@ from userturn.controls.control_turn import HUMAN
 from userturn.figures.hover import hover, out_of, with_limits
 from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
-from userturn.sources.labelled import LABELLED
 from userturn.study.cells import ALL
+from userturn.study.inputs import LABELLED
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(

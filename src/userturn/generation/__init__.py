@@ -1,9 +1,8 @@
 """Generate answers and user turns: plan requests, send them to the engine, collect the output.
 
 ask_engine.py: sends the engine every request that no journal has yet and journals each reply.
-candidates.py: several answers of each item, and one user turn after each of them.
 collect.py: turns journal records into tables of answers and user turns.
-collect_self_play.py: the same for one depth of self-play, with its conversations.
+conversations.py: conversations that a model continues with its own turns.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
 forecast.py: what sweeps would ask, planned without a tokenizer.
 load_engine.py: the engine of a model, loaded here or at a server.
@@ -15,12 +14,11 @@ quick_look.py: one model and one question, for `userturn try`; nothing is writte
 quick_scores.py: a dataset's reference follow-ups scored with one model; nothing is kept.
 reasoning.py: splits a raw answer into reasoning and what the user would see.
 resume.py: whether a sweep has anything left to ask, from plans and journals alone.
-score_plans.py: plans the scoring of reference follow-ups and of the model's own turns.
-self_play.py: continues conversations with the model's own turns, and plans each depth.
-score_self_play.py: plans the scoring of turns of self-play.
+scored_turns.py: which follow-ups, own turns and candidates are scored, and after what.
+self_play.py: collects a depth of self-play, and chooses the turns of it that are scored.
 server_record.py: what a study knows of a server, and whether it is still the same one.
 shards.py: which items each shard asks about, and which other answers it needs.
 sweep.py: one job that loads one model once and works through its pending requests.
-sweep_plan.py: writes the plans of all pending answers and cells of a model.
+sweep_plan.py: writes the plans of everything that a model is still to be asked.
 turn_languages.py: the languages of prompt, answer and turn, of all turns of a model and dataset.
 """

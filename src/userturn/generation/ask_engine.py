@@ -127,10 +127,6 @@ def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
 class Runner(Protocol):
     """What completes the requests of plans, stage by stage."""
 
-    @property
-    def form(self) -> AnswerForm:
-        """How the model wraps an answer."""
-
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Complete every request of some plans."""
 
@@ -165,11 +161,6 @@ class RequestRunner:
             say(f"sweep {self.name}: loading the model")
             self._loaded.append(self.load())
         return self._loaded[0]
-
-    @property
-    def form(self) -> AnswerForm:
-        """How the model wraps an answer."""
-        return self.template.answer_form
 
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Send every request of some plans that is not finished in a journal.
@@ -228,7 +219,7 @@ class RequestRunner:
                 if finished is not None:
                     request, completion = finished
                     record: Mapping[str, Any] = any_record(request, completion, self.template)
-                    asked = asked_of(request, self.form) if request.ask else {}
+                    asked = asked_of(request, self.template.answer_form) if request.ask else {}
                     writers[request.dataset].append({**record, **asked})
                     self.n_asked += 1
                     progress.add(len(completion.token_ids) or len(completion.logprobs))

@@ -1,6 +1,6 @@
-"""Turn journal records into a cell's table: one row per planned request, in dataset order."""
+"""Turn journal records into tables: one row per planned request, in dataset order."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -9,13 +9,14 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
+from userturn.likelihood.collect import scores_of
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
+from userturn.sources.source import SCORES, USER_TURNS, Asked
 from userturn.storage.journal_table import OUTCOME_SCHEMA, Journal, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
 from userturn.study.asks import UNKNOWN
-from userturn.study.cells import Cell
 from userturn.study.finished_requests import (
     LostRecordsError,
     swept_again_if_lost,
@@ -36,6 +37,10 @@ ANSWERS_SCHEMA: Schema = {
     **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in OF_USER_TURNS},
     "reasoning": pl.String,
 }
+CANDIDATES_SCHEMA: Schema = {
+    **{n: kind for n, kind in USER_TURNS_SCHEMA.items() if n in (*ANSWERS_SCHEMA, "sample")},
+    "reasoning": pl.String,
+}
 SHOWN = ["item", "sample", "prompt_end", "outcome", "text", "token_ids"]
 SHOWN_SCHEMA: Schema = {
     **{name: OUTCOME_SCHEMA[name] for name in ("key", "outcome", "text", "token_ids")},
@@ -52,13 +57,6 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(
         pl.col("outcome").fill_null("error"), error=pl.coalesce("error", "error_asked")
     ).drop("error_asked", "position", *NAMES)
-
-
-def shown_answers(
-    plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
-) -> dict[str, str | None]:
-    """Map each item to the answer that the model is shown as its own; None where it has none."""
-    return {item: text for (item, _), text in shown_samples(plans, journal, form).items()}
 
 
 def shown_samples(
@@ -120,63 +118,43 @@ def within_error_share(
         )
 
 
-def collected(
-    grid: Grid, coordinates: Mapping[str, str | float], identity: str, outcomes: pl.DataFrame | None
-) -> Iterator[pl.DataFrame]:
-    """Yield the rows of the plan of an identity with what the journal has, a part at a time.
+def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Iterator[pl.DataFrame]:
+    """Yield a table of answers, user turns or scores, a part at a time.
 
-    `coordinates` are the first columns, with one value each; they name model and dataset.
-    """
-    model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
-    journal = grid.journal_folder(model, dataset)
-    folder = grid.requests_folder(model, dataset, identity)
-    plans = written_plans(folder)
-    keys = plan_keys(plans)
-    if outcomes is None:
-        outcomes = read_outcomes(journal_of(grid, model, dataset, plans), keys)
-    check_complete(keys, outcomes, journal)
-    for plan in read_plan(folder, SLICE):
-        table = collect(plan, outcomes)
-        columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
-        yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
-
-
-def user_turns_of(
-    grid: Grid,
-    cell: Cell,
-    outcomes: pl.DataFrame | None = None,
-    identity: str | None = None,
-) -> Iterator[pl.DataFrame]:
-    """Yield the table of one cell's user turns, a part at a time.
+    Answers have the reasoning in its own column, and `sample` only where there are several.
 
     Args:
         grid: the study's grid.
-        cell: one cell of the grid.
-        outcomes: the outcomes in the cell's journal, if it was already read.
-        identity: of a further depth of the cell's conversations, instead of the cell's own.
+        of: the table.
+        outcomes: the outcomes in the journal, if it was already read; not for scores.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
     """
-    coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
-    return collected(grid, coordinates, identity or grid.cell_identity(cell), outcomes)
+    if of.kind == SCORES:
+        yield from scores_of(grid, of)
+    elif of.kind == USER_TURNS:
+        yield from _joined(grid, of, outcomes)
+    else:
+        form = AnswerForm.of(read_description(grid, of.model))
+        left_out = ("change", "sample") if of.n_samples == 1 else ("change",)
+        for table in _joined(grid, of, outcomes):
+            yield with_reasoning(table, form).drop(left_out)
 
 
-def answers_of(
-    grid: Grid,
-    model: str,
-    dataset: str,
-    outcomes: pl.DataFrame | None = None,
-    identity: str | None = None,
-) -> Iterator[pl.DataFrame]:
-    """Yield the table of a model's answers to a dataset, with the reasoning in its own column.
-
-    With the identity of a further depth of self-play, its answers to its own user turns.
-    """
-    identity = identity or grid.answers_identity(model, dataset)
-    form = AnswerForm.of(read_description(grid, model))
-    for table in collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
-        yield with_reasoning(table, form).drop("change", "sample")
+def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a plan with what the journal has, a part at a time."""
+    folder = grid.requests_folder(of.model, of.dataset, of.identity)
+    plans = written_plans(folder)
+    keys = plan_keys(plans)
+    if outcomes is None:
+        outcomes = read_outcomes(journal_of(grid, of.model, of.dataset, plans), keys)
+    check_complete(keys, outcomes, grid.journal_folder(of.model, of.dataset))
+    place = {"model": of.model, "dataset": of.dataset, **of.cell}
+    for plan in read_plan(folder, SLICE):
+        table = collect(plan, outcomes)
+        columns = [pl.lit(value).alias(name) for name, value in place.items()]
+        yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 
 
 def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
@@ -192,19 +170,16 @@ def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
     )
 
 
-def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
-    """Write the user turns of one cell."""
-    parts = within_error_share(
-        user_turns_of(grid, cell), grid.config["max_error_share"], cell.folder
-    )
-    with swept_again_if_lost(grid, cell.model):
-        write_parts(parts, path_to_user_turns, grid.cell_identity(cell))
+def collect_table(grid: Grid, of: Asked, path_to_table: str) -> None:
+    """Write a table of answers, user turns or scores from the journal.
 
+    Scores with too many errors stop what is made of them (`likelihood.collect.check_scored`).
 
-def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) -> None:
-    """Write a model's answers to a dataset."""
-    parts = within_error_share(
-        answers_of(grid, model, dataset), grid.config["max_error_share"], f"{model}/{dataset}"
-    )
-    with swept_again_if_lost(grid, model):
-        write_parts(parts, path_to_answers, grid.answers_identity(model, dataset))
+    Raises:
+        UserError: a request has no record, or too many answers or user turns are errors.
+    """
+    parts = table_of(grid, of)
+    if of.kind != SCORES:
+        parts = within_error_share(parts, grid.config["max_error_share"], of.path)
+    with swept_again_if_lost(grid, of.model):
+        write_parts(parts, path_to_table, of.identity)

@@ -24,7 +24,7 @@ from userturn.errors import UserError
 from userturn.generation.other_names import PLANNER_VERSION, AnyPlan, Name
 from userturn.generation.planner import Planned, Planner, Probe
 from userturn.generation.sweep import complete_plans, present_items
-from userturn.generation.sweep_plan import PendingPlans
+from userturn.generation.sweep_plan import SweepPlans
 from userturn.likelihood.contexts import Context, Exchange
 from userturn.likelihood.scoring_plan import Scorer, ScoringPlan
 from userturn.models.requests import Request
@@ -47,7 +47,7 @@ from userturn.storage.parquet import Schema, write_parts
 from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import read_grid
-from userturn.study.model_description import longest_text, read_description
+from userturn.study.model_description import last_description, longest_text
 from userturn.study.replies import ForecastGrid, scan_plans
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
@@ -141,7 +141,6 @@ class Counting:
     """Counts the requests of plans that no journal has a reply to.
 
     Attributes:
-        form: how the model wraps an answer.
         names: by ask, the names under which it has a reply.
         present: the items that the study has, by their name: the hash of their messages.
         pending: the identities whose requests are counted.
@@ -149,7 +148,6 @@ class Counting:
         asked: these requests, each once.
     """
 
-    form: AnswerForm
     names: Mapping[str, set[Name]]
     present: Mapping[Name, str]
     pending: frozenset[str]
@@ -264,18 +262,12 @@ def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the notes of requests that can still not be made."""
-    limit = longest_text(grid, model, _described(grid, model))
+    limit = longest_text(grid, model, last_description(grid, model))
     notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null())
     notes = notes.filter(pl.col("planner") == PLANNER_VERSION)
     needed = [tokens_needed(error or "") for error in notes["error"]]
     holds = [n is None or n > limit for n in needed]
     return notes.filter(pl.Series(holds, dtype=pl.Boolean))
-
-
-def _described(grid: Grid, model: str) -> dict[str, Any]:
-    """Return the description of a model, of whatever settings; an empty one if there is none."""
-    is_there = (grid.results / "models" / f"{model}.json").is_file()
-    return read_description(grid, model) if is_there else {}
 
 
 def _missing(
@@ -294,14 +286,16 @@ def _missing(
             names[ask].add((dataset, item))
     for ask, dataset, item in _refused(grid, model, rows).select("ask", "asked_as", "item").rows():
         names[ask].add((dataset, item))
-    form = AnswerForm.of(_described(grid, model))
-    counting = Counting(form, names, present, frozenset(pending))
+    form = AnswerForm.of(last_description(grid, model))
+    counting = Counting(names, present, frozenset(pending))
+    asks, seed = asks_of(grid, model), grid.config["seed"]
+    planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
+    scorer = ForecastScorer({}, None, 1, "", asks)  # type: ignore[arg-type]
     for shard in grid.shards(model):
-        asks, seed = asks_of(grid, model), grid.config["seed"]
-        planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
-        scorer = ForecastScorer({}, None, 1, "", asks)  # type: ignore[arg-type]
-        plans = PendingPlans(grid, model, shard, frozenset(every), planner)
-        complete_plans(plans, scorer, counting)
+        with TemporaryDirectory() as scratch:
+            wanted, folder = frozenset(every), Path(scratch)
+            plans = SweepPlans(grid, model, shard, wanted, planner, scorer, form, folder)
+            complete_plans(plans, counting)
     unsaid = rows.filter(pl.col("key").is_not_null(), pl.col("ask").is_null())
     is_known = set(unsaid["key"]) <= set(rows["of"].drop_nulls())
     return Forecast(dict(counting.missing), len(counting.asked), is_known)

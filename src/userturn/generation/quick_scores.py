@@ -10,9 +10,8 @@ import polars as pl
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scorer_of, scoring_plans
 from userturn.generation.shards import WHOLE
-from userturn.generation.sweep import request_runner
+from userturn.generation.sweep import complete_plans, request_runner, sweep_plans
 from userturn.likelihood.collect import scores_of
 from userturn.signals import StopFlag
 from userturn.sources.registry import asked
@@ -42,6 +41,6 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         prepare_dataset(grid.dataset_settings(dataset), identity, grid.dataset_path(dataset))
         loaded = load_model(grid, model, read_description(grid, model))
         scored = asked(grid)[scores_path(model, dataset, HUMAN_TURNS)]
-        plans = list(scoring_plans(grid, model, scorer_of(grid, loaded), WHOLE, {scored.identity}))
-        request_runner(grid, loaded, WHOLE, StopFlag()).complete("scores", plans)
+        plans = sweep_plans(grid, loaded, WHOLE, {scored.identity}, folder)
+        complete_plans(plans, request_runner(grid, loaded, WHOLE, StopFlag()))
         return pl.concat(scores_of(grid, scored))

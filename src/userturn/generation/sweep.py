@@ -1,30 +1,24 @@
 """A sweep: load one model once and work through all its pending requests.
 
-Answers come first, then the user turns of every dataset, temperature and perturbation, then the
-further depths of self-play, then the scores of existing turns. A request that a journal has is not
-sent again; if none is missing, no model is loaded.
+Answers come first, then the user turns of every dataset, temperature and perturbation, then what is
+made of these, and the scores of existing turns last. A request that a journal has is not sent
+again; if none is missing, no model is loaded.
 """
 
 import os
 from collections.abc import Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from userturn.datasets.prepare import read_items
 from userturn.generation.ask_engine import RequestRunner, Runner
-from userturn.generation.candidates import answers_plans, turns_plans
-from userturn.generation.collect import shown_answers
 from userturn.generation.load_engine import engine_of
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.resume import finished_plans, n_finished
-from userturn.generation.score_plans import scorer_of, scoring_plans
-from userturn.generation.self_play import SelfPlayPlans, ask_depths
-from userturn.generation.sweep_plan import PendingPlans, planner_of
-from userturn.likelihood.scoring_plan import Scorer
+from userturn.generation.sweep_plan import SweepPlans, planner_of, scorer_of
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import fingerprint
@@ -40,7 +34,6 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
-from userturn.study.replies import journal_of
 
 
 def run_sweep(
@@ -71,12 +64,13 @@ def run_sweep(
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, shard, stop, may_ask)
-            plans = pending_plans(grid, loaded, shard, wanted)
-            try:
-                complete_plans(plans, scorer_of(grid, loaded), runner)
-            except LostRecordsError:
-                note_unsent(grid, model, wanted)
-                raise
+            with TemporaryDirectory() as scratch:
+                plans = sweep_plans(grid, loaded, shard, wanted, scratch)
+                try:
+                    complete_plans(plans, runner)
+                except LostRecordsError:
+                    note_unsent(grid, model, wanted)
+                    raise
             n_found, n_asked = runner.n_found, runner.n_asked
             finished = finished_plans(grid, model, shard, wanted, identity)
         note_finished(grid, model, shard, finished, fingerprint(identity))
@@ -128,36 +122,16 @@ def _refuse() -> NoReturn:
     )
 
 
-def pending_plans(
-    grid: Grid, model: LoadedModel, shard: str, pending: Iterable[str]
-) -> PendingPlans:
-    """Return the plans of one shard's pending answers and cells, not yet written."""
-    return PendingPlans(grid, model.name, shard, frozenset(pending), planner_of(grid, model))
+def sweep_plans(
+    grid: Grid, model: LoadedModel, shard: str, pending: Iterable[str], scratch: str
+) -> SweepPlans:
+    """Return the plans of one shard's pending tables, not yet written."""
+    planner, scorer = planner_of(grid, model), scorer_of(grid, model)
+    form, wanted = model.template.answer_form, frozenset(pending)
+    return SweepPlans(grid, model.name, shard, wanted, planner, scorer, form, Path(scratch))
 
 
-def complete_plans(plans: PendingPlans, scorer: Scorer, runner: Runner) -> None:
+def complete_plans(plans: SweepPlans, runner: Runner) -> None:
     """Plan and complete everything that is pending, each stage after those that it depends on."""
-    grid, model, shard, pending = plans.grid, plans.model, plans.shard, plans.pending
-    ask_pending(plans, runner)
-    ask_depths(SelfPlayPlans(grid, shard, plans.planner), model, pending, runner)
-    runner.complete("scores", list(scoring_plans(grid, model, scorer, shard, pending)))
-
-
-def ask_pending(plans: PendingPlans, runner: Runner) -> None:
-    """Generate the answers, then the user turns of all cells together."""
-    with TemporaryDirectory() as scratch:
-        answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
-        candidates = answers_plans(plans)
-        runner.complete("answers", [*chain.from_iterable(answers.values()), *candidates])
-        paths = {name: [plan.path for plan in asked] for name, asked in answers.items()}
-        form = runner.form
-        turns = [
-            plan
-            for name, asked in paths.items()
-            for plan in plans.user_turns(
-                name,
-                shown_answers(asked, journal_of(plans.grid, plans.model, name, asked), form),
-            )
-        ]
-        turns += turns_plans(plans, form)
-    runner.complete("user turns", turns)
+    for name, tables in plans.stages():
+        runner.complete(name, list(plans.plans(tables)))

@@ -1,20 +1,34 @@
-"""Write the plans of a sweep: one model's pending answers and cells."""
+"""Write the plans of a sweep: everything that one model is still to be asked, stage by stage."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+import polars as pl
+
+from userturn.datasets.prepare import Item
+from userturn.generation.collect import shown_samples
+from userturn.generation.conversations import Conversations, going_on
 from userturn.generation.loaded_model import LoadedModel
-from userturn.generation.plan_files import Plan, plan_path, plan_writer, write_plan
-from userturn.generation.planner import Planner, Probe
-from userturn.generation.shards import Part, part_of
+from userturn.generation.other_names import AnyPlan
+from userturn.generation.plan_files import Plan, plan_path, plan_paths, plan_writer, write_plan
+from userturn.generation.planner import Planner
+from userturn.generation.scored_turns import turns_to_score
+from userturn.generation.shards import Numbered, Part, part_of
+from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
+from userturn.models.seeds import role_at
+from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
+from userturn.sources.registry import asked_of, stages
+from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
 from userturn.study.asks import asks_of
-from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.replies import journal_of
+
+Shown = Mapping[tuple[str, int], str | None]
+"""The answer that is shown, by item and sample; None where there is none."""
 
 
 def planner_of(grid: Grid, model: LoadedModel) -> Planner:
@@ -23,16 +37,25 @@ def planner_of(grid: Grid, model: LoadedModel) -> Planner:
     return Planner(model.identity, model.template, model.max_model_len, grid.config["seed"], asks)
 
 
+def scorer_of(grid: Grid, model: LoadedModel) -> Scorer:
+    """Return what makes the scoring requests of a loaded model."""
+    asks = asks_of(grid, model.name)
+    return Scorer(model.identity, model.template, model.max_model_len, "", asks)
+
+
 @dataclass
-class PendingPlans:
-    """The plans of one shard of one model; only one dataset's answers are in memory at a time.
+class SweepPlans:
+    """The plans of one shard of one model; the answers to one dataset are in memory at a time.
 
     Attributes:
         grid: the study's grid.
         model: name of the model.
         shard: the part of the items, such as 1of1.
-        pending: identities of the answers and cells to fill.
-        planner: makes the requests.
+        pending: identities of the tables to fill.
+        planner: makes the requests for texts.
+        scorer: makes the requests for scores.
+        form: how the model wraps an answer.
+        scratch: folder for the plans of answers that other shards' items have.
     """
 
     grid: Grid
@@ -40,79 +63,144 @@ class PendingPlans:
     shard: str
     pending: frozenset[str]
     planner: Planner
+    scorer: Scorer
+    form: AnswerForm
+    scratch: Path
+    _written: dict[str, list[Path]] = field(default_factory=dict)
 
     @cached_property
-    def cells(self) -> dict[str, list[Cell]]:
-        """Return the pending cells of every dataset that has any."""
-        mine = [cell for cell in self.grid.cells if cell.model == self.model]
-        pending = [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
-        of_datasets = {
-            name: [cell for cell in pending if cell.dataset == name] for name in self.grid.datasets
-        }
+    def tables(self) -> dict[str, Asked]:
+        """The tables to plan by path: the pending ones, and answers that pending turns follow."""
+        mine = asked_of(self.grid, self.model)
+        pending = [of for of in mine if of.identity in self.pending]
+        planned = {of.path for of in pending} | {of.stands_after for of in pending}
+        return {of.path: of for of in mine if of.path in planned}
+
+    def stages(self) -> Iterator[tuple[str, list[Asked]]]:
+        """Yield the tables that are asked for together, each time under the name of a stage.
+
+        Each is after those that its prompts are made of. Scores are last, all together.
+        """
+        written = [of for of in self.tables.values() if of.kind != SCORES]
+        for tables in stages(written):
+            for name in dict.fromkeys(map(_stage, tables)):
+                yield name, [of for of in tables if _stage(of) == name]
+        if scores := [of for of in self.tables.values() if of.kind == SCORES]:
+            yield SCORES, scores
+
+    def plans(self, tables: Sequence[Asked]) -> Iterator[AnyPlan]:
+        """Write and yield the plans of the tables of a stage."""
+        yield from self.texts(tables)
+        for of in tables:
+            if of.kind == SCORES:
+                yield self._scores(of)
+
+    def texts(self, tables: Sequence[Asked]) -> Iterator[Plan]:
+        """Write and yield the plans of those tables of a stage that have texts."""
+        for of in tables:
+            if of.kind == ANSWERS:
+                yield from self._answers(of)
+        turns = [of for of in tables if of.kind == USER_TURNS]
+        for path in dict.fromkeys(of.stands_after for of in turns):
+            shown = self.shown(self.tables[path])
+            after = [of for of in turns if of.stands_after == path]
+            for perturbation in dict.fromkeys(of.cell["perturbation"] for of in after):
+                alike = [of for of in after if of.cell["perturbation"] == perturbation]
+                yield from self._user_turns(alike, shown)
+
+    def shown(self, answers: Asked) -> Shown:
+        """Return the answers of a table that are shown, from the journal."""
+        grid, model, dataset = self.grid, self.model, answers.dataset
+        paths = self._written.get(answers.path)
+        paths = paths or plan_paths(grid, model, dataset, answers.identity, self.shard)
+        return shown_samples(paths, journal_of(grid, model, dataset, paths), self.form)
+
+    def before(self, of: Asked) -> pl.DataFrame:
+        """Return the conversations that a table goes on with."""
+        return self._conversations.before(of)
+
+    @cached_property
+    def _conversations(self) -> Conversations:
+        return Conversations(self.grid, self.shard)
+
+    @cached_property
+    def _parts(self) -> dict[str, Part]:
+        """The shard's part of each dataset."""
+        turns = [of for of in self.tables.values() if of.kind == USER_TURNS]
+        lending = {of.dataset for of in turns if needs_donor(operator_of(self.grid, of))}
+        grid, ids = self.grid, self.grid.contents.ids
         return {
-            name: cells
-            for name, cells in of_datasets.items()
-            if cells or self.grid.answers_identity(self.model, name) in self.pending
+            name: part_of(grid.dataset_path(name), self.shard, name in lending, ids)
+            for name in dict.fromkeys(of.dataset for of in self.tables.values())
         }
 
-    def _operator(self, perturbation: str) -> Mapping[str, Any]:
-        return self.grid.contents.perturbations[perturbation]
+    def _items(self, of: Asked) -> Iterator[Numbered]:
+        """Yield the conversations that a table asks about, with their position in the dataset."""
+        if not of.goes_on_from:
+            yield from self._parts[of.dataset].own
+            return
+        names = pl.read_parquet(self.grid.dataset_path(of.dataset), columns=["item"])["item"]
+        positions = {item: position for position, item in enumerate(names)}
+        for item, messages, _ in going_on(self.before(of)).iter_rows():
+            yield positions[item], Item(item, tuple(messages))
 
-    def _part(self, dataset: str) -> Part:
-        used = {cell.perturbation for cell in self.cells[dataset]}
-        with_donors = any(needs_donor(self._operator(perturbation)) for perturbation in used)
-        path, ids = self.grid.dataset_path(dataset), self.grid.contents.ids
-        return part_of(path, self.shard, with_donors, ids)
+    def _path(self, of: Asked) -> Path:
+        return plan_path(self.grid, self.model, of.dataset, of.identity, self.shard)
 
-    def _path(self, dataset: str, identity: str) -> Path:
-        return plan_path(self.grid, self.model, dataset, identity, self.shard)
+    def _answers(self, of: Asked) -> Iterator[Plan]:
+        """Write and yield the plan of answers, and that of answers that others' items lend."""
+        sampling = self.planner.sampling("assistant", of.drawn)
+        planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
+        if self._lends(of):
+            lent = self.scratch / f"{of.identity}.parquet"
+            planned[lent] = self._parts[of.dataset].lent
+        self._written[of.path] = [*planned]
+        asked_as, role = self.grid.places.of_dataset(of.dataset), role_at("assistant", of.depth)
+        for path, items in planned.items():
+            rows = (
+                self.planner.answer(asked_as, position, item, sampling, sample, of.depth)
+                for position, item in items
+                for sample in range(of.n_samples)
+            )
+            write_plan(rows, path, of.identity, self.planner.identity)
+            yield Plan(path, of.dataset, sampling, role)
 
-    def answers(self, dataset: str, scratch: Path) -> list[Plan]:
-        """Write the plans of the answers to a dataset; that of borrowed answers to `scratch`."""
-        sampling = self.planner.sampling("assistant", self.grid.answer_settings(self.model))
-        identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
-        noted, lent = self._path(dataset, identity), scratch / f"{dataset}.parquet"
-        asked_as = self.grid.places.of_dataset(dataset)
-        for path, items in ((noted, part.own), (lent, part.lent)):
-            plan = (self.planner.answer(asked_as, i, item, sampling) for i, item in items)
-            write_plan(plan, path, identity, self.planner.identity)
-        return [Plan(path, dataset, sampling, "assistant") for path in (noted, lent)]
+    def _lends(self, answers: Asked) -> bool:
+        """Return whether turns are planned that show answers to other items."""
+        after = [of for of in self.tables.values() if of.stands_after == answers.path]
+        return any(needs_donor(operator_of(self.grid, of)) for of in after)
 
-    def user_turns(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
-        """Write the plans of the user turns that follow the answers to a dataset, given by item."""
-        part = self._part(dataset)
-        of_perturbations: dict[str, list[Cell]] = {}
-        for cell in self.cells[dataset]:
-            of_perturbations.setdefault(cell.perturbation, []).append(cell)
-        for perturbation, cells in of_perturbations.items():
-            probes = self._probes(part, answers, self._operator(perturbation))
-            yield from self._user_turns(dataset, cells, probes)
-
-    def _probes(
-        self, part: Part, answers: Mapping[str, str | None], operator: Mapping[str, Any]
-    ) -> Iterator[tuple[int, str, Probe]]:
-        for position, item in part.own:
-            donor = part.donors.get(item.id)
-            lent = None if donor is None else Donor(donor, answers.get(donor))
-            probe = self.planner.probe(item, answers.get(item.id), operator, lent)
-            yield position, item.id, probe
-
-    def _user_turns(
-        self, dataset: str, cells: list[Cell], probes: Iterator[tuple[int, str, Probe]]
-    ) -> list[Plan]:
-        """Write the plans of cells that differ only in temperature and so share their probes."""
-        plans, draws, asked_as = [], [], self.grid.places.of_dataset(dataset)
+    def _user_turns(self, tables: Sequence[Asked], shown: Shown) -> list[Plan]:
+        """Write the plans of turns that differ only in temperature and so share their probes."""
+        first = tables[0]
+        n_answers = self.tables[first.stands_after].n_samples
+        operator, donors = operator_of(self.grid, first), self._parts[first.dataset].donors
+        asked_as, depth = self.grid.places.of_dataset(first.dataset), first.depth
+        plans, draws = [], []
         with ExitStack() as stack:
-            for cell in cells:
-                drawn = self.grid.user_turn_settings(self.grid.temperatures[cell.temperature])
-                sampling = self.planner.sampling("user", drawn)
-                identity = self.grid.cell_identity(cell)
-                path = self._path(dataset, identity)
-                plans.append(Plan(path, dataset, sampling))
-                add = stack.enter_context(plan_writer(path, identity, self.planner.identity))
-                samples = range(self.grid.n_samples(cell.temperature))
-                draws += [(add, sampling, sample) for sample in samples]
-            for position, item, probe in probes:
-                for add, sampling, sample in draws:
-                    add(self.planner.user_turn(asked_as, position, item, sample, probe, sampling))
+            for of in tables:
+                sampling, path = self.planner.sampling("user", of.drawn), self._path(of)
+                plans.append(Plan(path, of.dataset, sampling, role_at("user", depth)))
+                add = stack.enter_context(plan_writer(path, of.identity, self.planner.identity))
+                draws.append((add, sampling, range(of.n_samples)))
+            for position, item in self._items(first):
+                donor = donors.get(item.id) if needs_donor(operator) else None
+                lent = None if donor is None else Donor(donor, shown.get((donor, 0)))
+                for answer in range(n_answers):
+                    probe = self.planner.probe(item, shown.get((item.id, answer)), operator, lent)
+                    where = asked_as, position, item.id
+                    for add, sampling, samples in draws:
+                        for sample in samples if n_answers == 1 else [answer]:
+                            add(self.planner.user_turn(*where, sample, probe, sampling, depth))
         return plans
+
+    def _scores(self, of: Asked) -> ScoringPlan:
+        scorer = replace(self.scorer, dataset=self.grid.places.of_dataset(of.dataset))
+        turns, path = turns_to_score(self.grid, of, self.shard), self._path(of)
+        write_scoring_plan(turns, scorer, path, of.identity)
+        return ScoringPlan(path, of.dataset)
+
+
+def _stage(of: Asked) -> str:
+    """Return the name of the stage in which a table is asked for."""
+    return of.kind if of.depth == 1 else f"{of.kind} at depth {of.depth}"

@@ -36,7 +36,7 @@ class Record(TypedDict):
         voids: checksum of the cancelled line.
         of_batch: the batch whose output had the reply.
         model: the model that answered, if it is not the requested one.
-        taken_from: the judge's name when it was asked, if it has another now.
+        taken_from: judge and dataset by the names that they had when it was asked, as in j/d.
     """
 
     key: str

@@ -1,7 +1,8 @@
-"""Decisions of a judge under a name that the study no longer has: taken over, never asked again.
+"""Decisions under names that the study no longer has: taken over, never asked again.
 
-A question's key has no name of a judge; only its journal's folder does. A judge that stands beside
-another of the same settings is a measurement of its own and takes nothing over.
+A question's key has no name of a judge or dataset; only its journal's folder does. A judge or
+dataset that stands beside another of the same content is a measurement of its own and takes nothing
+over.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,11 +17,15 @@ from userturn.storage.journal import Writer, files_of_journal, read_lines, recor
 
 
 def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
-    """Yield the journals about a dataset of judges that the study does not have any more."""
+    """Yield the journals of judges, or about datasets, that the study does not have any more."""
     own = judge.journal(dataset)
-    for folder in sorted(own.parent.parent.glob("[!.]*")):
-        if folder.name not in {*judge.names, judge.name}:
-            yield folder / own.name
+    others = {*judge.names} - {judge.name}
+    for folder in sorted(own.parent.parent.glob("[!.]*/[!.]*")):
+        is_of_judge = folder.parent.name == judge.name
+        is_known = judge.datasets is None or folder.name in judge.datasets
+        is_of_dataset = folder.name == own.name or not is_known
+        if folder != own and is_of_dataset and (is_of_judge or folder.parent.name not in others):
+            yield folder
 
 
 def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
@@ -47,7 +52,7 @@ def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[R
                 if is_line and decision_of(record) == decisions.get(key):
                     waiting.discard(key)
                     record.pop("of_batch", None)  # no batch of this journal's
-                    yield record | {"taken_from": folder.parent.name}
+                    yield record | {"taken_from": f"{folder.parent.name}/{folder.name}"}
 
 
 def open_decisions(judge: Judge, dataset: str, wanted: Iterable[str]) -> Decisions:

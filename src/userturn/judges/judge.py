@@ -33,6 +33,7 @@ class Judge:
         max_unscored_share: largest allowed share of unscored turns in a cell, errors included.
         places: the name that a dataset was first asked under, where it has another now.
         names: of all judges that the study has.
+        datasets: the names that the study's datasets have in journals; None if these are not known.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Judge:
     max_unscored_share: float = 1.0
     places: Mapping[str, str] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    datasets: frozenset[str] | None = None
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""

@@ -9,12 +9,8 @@ from userturn.errors import UserError
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
 from userturn.sources.source import Asked
-from userturn.storage.parquet import SLICE, Schema, write_parts
-from userturn.study.finished_requests import (
-    LostRecordsError,
-    swept_again_if_lost,
-    written_plans,
-)
+from userturn.storage.parquet import SLICE, Schema
+from userturn.study.finished_requests import LostRecordsError, written_plans
 from userturn.study.grid import Grid
 from userturn.study.replies import journal_of, scan_plans
 
@@ -103,9 +99,3 @@ def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None
                 f"max_error_share allows {max_error_share:g}; the first: {errors[0]}; "
                 "correct the cause and delete the file: the same command then asks for these again"
             )
-
-
-def collect_scores(grid: Grid, scored: Asked, path_to_scores: str) -> None:
-    """Write a table of scores."""
-    with swept_again_if_lost(grid, scored.model):
-        write_parts(scores_of(grid, scored), path_to_scores, scored.identity)

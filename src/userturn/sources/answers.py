@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from userturn.sources.source import ANSWERS, Asked, Load, Sizes, Source, requests
+from userturn.sources.job import Job, collecting, identity
+from userturn.sources.source import ANSWERS, ITEMS, Asked, Load, Sizes, Source, requests
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
@@ -29,6 +30,7 @@ def asked(grid: Grid) -> Iterator[Asked]:
                 ANSWERS,
                 partial(_count, dataset, drawn["max_tokens"]),
                 drawn=drawn,
+                grades=f"results/grades/{model}/{dataset}.parquet",
             )
 
 
@@ -37,33 +39,36 @@ def _count(dataset: str, n_written: int, sizes: Sizes) -> Load:
     return requests(size.n_items, size.n_tokens, n_written)
 
 
-def grades_identity(grid: Grid, answers: str, dataset: str, folder: str) -> str:
-    """Return the identity of grades of answers; voiding those that stayed open changes it.
-
-    Args:
-        grid: of the study.
-        answers: identity of the answers.
-        dataset: name.
-        folder: the path of the grades below the results, without its ending.
-    """
-    judge, asked = grid.grader(dataset), list[Any]()
-    if judge:
-        asked.append(grid.judge_identity(judge))
-        if n := grid.n_rejudged(judge, folder):
-            asked.append(n)
-    return fingerprint([GRADES_VERSION, answers, grid.datasets[dataset]["verifier"], *asked])
+def grades_identity(grid: Grid, answers: Asked) -> str:
+    """Return the identity of grades of answers; voiding those that stayed open changes it."""
+    grader, shaping = grid.grader(answers.dataset), list[Any]()
+    if grader:
+        shaping.append(grid.judge_identity(grader))
+        folder = answers.grades.removeprefix("results/").removesuffix(".parquet")
+        if n := grid.n_rejudged(grader, folder):
+            shaping.append(n)
+    verifier = grid.datasets[answers.dataset]["verifier"]
+    return fingerprint([GRADES_VERSION, answers.identity, verifier, *shaping])
 
 
-def grades(grid: Grid) -> dict[str, str]:
-    """Return the identity of the grades of all answers, by path."""
-    return {
-        f"results/{folder}.parquet": grades_identity(
-            grid, grid.answers_identity(model, dataset), dataset, folder
-        )
-        for model in grid.models
-        for dataset in grid.datasets
-        for folder in [f"grades/{model}/{dataset}"]
-    }
+def grading(what: str, answers: str, grades: str) -> Job:
+    """Return the job that grades answers: the path of the grades from that of the answers."""
+    return Job(
+        f"Grade a model's {what} to one dataset with the dataset's verifier.",
+        "grading.verifiers.grade",
+        {"path_to_answers": answers, "path_to_items": ITEMS},
+        {"path_to_grades": grades},
+        identity(f"identity({grades})") | {"verifier": "study.data.verifier"},
+        n_threads=2,
+        n_requests="study.data.n_gradings_at_once",
+    )
 
 
-SOURCE = Source(asked, beside=grades)
+PATH = answers_path("{model}", "{dataset}")
+JOBS = {
+    "collect_answers": collecting(
+        "Collect a model's answers to one dataset from the journal.", PATH
+    ),
+    "grade": grading("answers", PATH, "results/grades/{model}/{dataset}.parquet"),
+}
+SOURCE = Source(asked, jobs=JOBS)

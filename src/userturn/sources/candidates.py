@@ -7,14 +7,15 @@ no part of the identity of answers and cells, so that more candidates leave thes
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError
 from userturn.errors import UserError
-from userturn.sources.answers import answers_path, grades_identity
+from userturn.sources.answers import answers_path, grading
+from userturn.sources.job import collecting
 from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scores_path
 from userturn.sources.source import (
     ANSWERS,
@@ -26,6 +27,7 @@ from userturn.sources.source import (
     Sizes,
     Source,
     Turns,
+    items_of,
     longest_exchange,
     requests,
 )
@@ -39,25 +41,11 @@ UNGRADED = ("none", "rubric")  # verifiers that call no answer right or wrong
 REACTIONS = "reactions"  # as a table of scores
 SATISFACTION, CORRECTION = "satisfaction", "correction"
 KINDS = (SATISFACTION, CORRECTION)  # of reactions
-KINDS_OF_TABLES = {"answers": ANSWERS, "user_turns": USER_TURNS}  # by the names of files
 
 
-class CandidateTable(NamedTuple):
-    """One table of candidates of a model and dataset: `answers`, or the `user turns` after them."""
-
-    model: str
-    dataset: str
-    kind: str
-
-    @property
-    def folder(self) -> str:
-        """The folder of all files of these candidates, below the results."""
-        return f"candidates/{self.model}/{self.dataset}"
-
-    @property
-    def path(self) -> str:
-        """Path of the table, from `results/` on."""
-        return f"results/{self.folder}/{self.kind.replace(' ', '_')}.parquet"
+def table_path(model: str, dataset: str, kind: str) -> str:
+    """Return the path of a table of candidates, or of the user turns after them."""
+    return f"results/candidates/{model}/{dataset}/{kind.replace(' ', '_')}.parquet"
 
 
 def n_candidates(config: Config) -> int:
@@ -90,77 +78,63 @@ def candidate_sources(grid: Grid) -> list[tuple[str, str]]:
     return [(model, dataset) for model in grid.models for dataset in graded]
 
 
-def candidate_tables(grid: Grid, kind: str) -> list[CandidateTable]:
-    """Return the tables of candidates of one kind, sorted."""
-    return [CandidateTable(*pair, kind) for pair in candidate_sources(grid)]
-
-
 def turn_temperature(grid: Grid) -> float:
     """Return the temperature of the turns after candidates: the lowest of the grid."""
     return min(grid.temperatures.values())
 
 
-def candidates_identity(grid: Grid, wanted: CandidateTable) -> str:
-    """Return the identity of a table of candidates: everything that shapes it."""
-    answers = grid.answers_identity(wanted.model, wanted.dataset)
+def candidates_identity(grid: Grid, model: str, dataset: str, kind: str = ANSWERS) -> str:
+    """Return the identity of candidates, or of the user turns after them: all that shapes it."""
+    answers = grid.answers_identity(model, dataset)
     shaping: list[Any] = [CANDIDATES_VERSION, answers, n_candidates(grid.config)]
-    if wanted.kind == USER_TURNS:
+    if kind == USER_TURNS:
         shaping.append(grid.user_turn_settings(turn_temperature(grid)))
     return fingerprint(shaping)
 
 
 def asked(grid: Grid) -> Iterator[Asked]:
     """Yield the candidates of each model and graded dataset, the turns after them, and scores."""
-    for of in candidate_tables(grid, ANSWERS):
-        turns = of._replace(kind=USER_TURNS)
-        drawn = grid.user_turn_settings(turn_temperature(grid))
-        yield _asked(grid, of, grid.answer_settings(of.model))
-        yield _asked(grid, turns, drawn, (answers_path(of.model, of.dataset), of.path))
-        path, count = scores_path(of.model, of.dataset, REACTIONS), partial(_scores, grid, of)
-        after = answers_path(of.model, of.dataset), of.path, turns.path
-        identity = reactions_identity(grid, of, turns)
-        yield Asked(path, of.model, of.dataset, identity, SCORES, count, after)
+    temperature = turn_temperature(grid)
+    cell: dict[str, str | float] = {"temperature": temperature, "perturbation": PLAIN}
+    for pair in candidate_sources(grid):
+        answers, turns = table_path(*pair, ANSWERS), table_path(*pair, USER_TURNS)
+        drawn = grid.answer_settings(pair[0])
+        grades = answers.replace("answers.parquet", "grades.parquet")
+        yield _written(grid, pair, ANSWERS, drawn=drawn, grades=grades)
+        after, drawn = (answers_path(*pair), answers), grid.user_turn_settings(temperature)
+        yield _written(grid, pair, USER_TURNS, after=after, drawn=drawn, cell=cell)
+        path, count = scores_path(*pair, REACTIONS), partial(_scores, grid, *pair)
+        identity = reactions_identity(grid, *pair)
+        yield Asked(path, *pair, identity, SCORES, count, (*after, turns))
 
 
-def _asked(
-    grid: Grid, of: CandidateTable, drawn: dict[str, Any], after: tuple[str, ...] = ()
-) -> Asked:
-    identity, count = candidates_identity(grid, of), partial(_requests, grid, of)
-    return Asked(of.path, of.model, of.dataset, identity, of.kind, count, after, drawn)
+def _written(grid: Grid, pair: tuple[str, str], kind: str, **more: Any) -> Asked:
+    identity, n = candidates_identity(grid, *pair, kind), n_candidates(grid.config)
+    count = partial(_requests, grid, *pair, kind)
+    return Asked(table_path(*pair, kind), *pair, identity, kind, count, n_samples=n, **more)
 
 
-def reactions_identity(grid: Grid, of: CandidateTable, turns: CandidateTable) -> str:
-    """Return the identity of the scores of fixed user turns, candidates, and turns after them.
-
-    Args:
-        grid: of the study.
-        of: the candidates.
-        turns: the user turns after them, which are scored where other own turns are.
-    """
-    candidates = candidates_identity(grid, of)
+def reactions_identity(grid: Grid, model: str, dataset: str) -> str:
+    """Return the identity of the scores of fixed user turns, candidates, and turns after them."""
+    candidates = candidates_identity(grid, model, dataset)
     shaping: list[Any] = [SCORES_VERSION, REACTIONS, candidates, grid.contents.reactions]
     if n_distractors := n_own_distractors(grid.config):
-        after = candidates_identity(grid, turns)
-        shaping += [n_distractors, grid.config["seed"], after, len(grid.shards(of.model))]
+        after = candidates_identity(grid, model, dataset, USER_TURNS)
+        shaping += [n_distractors, grid.config["seed"], after, len(grid.shards(model))]
     return fingerprint(shaping)
 
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns after the candidates of each model and graded dataset."""
-    for of in candidate_tables(grid, USER_TURNS):
-        identity, items = candidates_identity(grid, of), f"results/datasets/{of.dataset}.parquet"
-        count = partial(_questions, grid, of)
-        yield Turns(of.folder, of.model, of.dataset, identity, items, count)
-
-
-def grades(grid: Grid) -> dict[str, str]:
-    """Return the identity of the grades of all candidates, by path."""
-    return {
-        f"results/{of.folder}/grades.parquet": grades_identity(
-            grid, candidates_identity(grid, of), of.dataset, f"{of.folder}/grades"
+    for model, dataset in candidate_sources(grid):
+        yield Turns(
+            f"candidates/{model}/{dataset}",
+            model,
+            dataset,
+            candidates_identity(grid, model, dataset, USER_TURNS),
+            f"results/datasets/{dataset}.parquet",
+            partial(_questions, grid, model, dataset),
         )
-        for of in candidate_tables(grid, ANSWERS)
-    }
 
 
 def read_reactions(path: str) -> dict[str, str]:
@@ -184,24 +158,24 @@ def read_reactions(path: str) -> dict[str, str]:
     }
 
 
-def _requests(grid: Grid, of: CandidateTable, sizes: Sizes) -> Load:
+def _requests(grid: Grid, model: str, dataset: str, kind: str, sizes: Sizes) -> Load:
     """Return the requests of all candidates but the first, which answers and cells have."""
-    size, answer = sizes[of.dataset], grid.answer_settings(of.model)["max_tokens"]
+    size, answer = sizes[dataset], grid.answer_settings(model)["max_tokens"]
     n = size.n_items * (n_candidates(grid.config) - 1)
-    if of.kind == ANSWERS:
+    if kind == ANSWERS:
         return requests(n, size.n_tokens, answer)
     if PLAIN not in grid.perturbations:
         n += size.n_items
     return requests(n, size.n_tokens + answer, grid.config["user_turn"]["max_tokens"])
 
 
-def _questions(grid: Grid, of: CandidateTable, sizes: Sizes) -> Load:
-    read = sizes[of.dataset].n_tokens + longest_exchange(grid, of.model)
-    return requests(sizes[of.dataset].n_items * n_candidates(grid.config), read)
+def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
+    read = sizes[dataset].n_tokens + longest_exchange(grid, model)
+    return requests(sizes[dataset].n_items * n_candidates(grid.config), read)
 
 
-def _scores(grid: Grid, of: CandidateTable, sizes: Sizes) -> Load:
-    size, answer = sizes[of.dataset], grid.answer_settings(of.model)["max_tokens"]
+def _scores(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
+    size, answer = sizes[dataset], grid.answer_settings(model)["max_tokens"]
     n = size.n_items * n_candidates(grid.config)
     n_fixed = n * (1 + len(read_reactions(REACTIONS_FILE)))
     others = min(n_own_distractors(grid.config), max(0, size.n_items - 1))
@@ -210,6 +184,40 @@ def _scores(grid: Grid, of: CandidateTable, sizes: Sizes) -> Load:
     return Load(n_fixed + n_own, read + n_own * grid.config["user_turn"]["max_tokens"])
 
 
+RULE = JudgeRule("judge_candidates", "candidates/{model}/{dataset}")
+ANSWERS_PATH, TURNS_PATH = (
+    table_path("{model}", "{dataset}", kind) for kind in (ANSWERS, USER_TURNS)
+)
+JOBS = {
+    "collect_candidates": collecting(
+        "Collect the candidates of a model and dataset from the journal.",
+        ANSWERS_PATH,
+        table="answers",
+    ),
+    "collect_candidate_turns": collecting(
+        "Collect the user turns after the candidates of a model and dataset from the journal.",
+        TURNS_PATH,
+        table="user_turns",
+    ),
+    "grade_candidates": grading(
+        "candidates", ANSWERS_PATH, f"results/{RULE.folder}/grades.parquet"
+    ),
+}
+INPUTS = {
+    "candidates": lambda grid: [table_path(*pair, ANSWERS) for pair in candidate_sources(grid)],
+    "candidate_grades": lambda grid: [of.grades for of in asked(grid) if of.grades],
+    "candidate_verdicts": lambda grid: [
+        turns.verdicts(judge) for judge in grid.judges for turns in judged(grid)
+    ],
+    "candidate_items": lambda grid: items_of(judged(grid)),
+    "reactions": lambda grid: [scores_path(*pair, REACTIONS) for pair in candidate_sources(grid)],
+}
 SOURCE = Source(
-    asked, judged, JudgeRule("judge_candidates", "candidates/{model}/{dataset}"), grades, check
+    asked,
+    judged,
+    RULE,
+    jobs=JOBS,
+    inputs=INPUTS,
+    turns_to_score={REACTIONS: "generation.scored_turns.reactions"},
+    check=check,
 )

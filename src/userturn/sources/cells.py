@@ -5,6 +5,7 @@ from functools import partial
 
 from userturn.prompts.perturbations import needs_reference
 from userturn.sources.answers import answers_path
+from userturn.sources.job import collecting
 from userturn.sources.source import (
     USER_TURNS,
     Asked,
@@ -23,6 +24,7 @@ from userturn.study.grid import Grid
 def asked(grid: Grid) -> Iterator[Asked]:
     """Yield the user turns of each cell."""
     for cell in grid.cells:
+        temperature = grid.temperatures[cell.temperature]
         yield Asked(
             files_of([cell], "user_turns.parquet")[0],
             cell.model,
@@ -31,7 +33,9 @@ def asked(grid: Grid) -> Iterator[Asked]:
             USER_TURNS,
             partial(_requests, grid, cell),
             (answers_path(cell.model, cell.dataset),),
-            grid.user_turn_settings(grid.temperatures[cell.temperature]),
+            grid.user_turn_settings(temperature),
+            grid.n_samples(cell.temperature),
+            {"temperature": temperature, "perturbation": cell.perturbation},
         )
 
 
@@ -66,6 +70,10 @@ def _questions(grid: Grid, cell: Cell, sizes: Sizes) -> Load:
     return requests(n_turns(grid, cell, sizes), read)
 
 
-SOURCE = Source(
-    asked, judged, JudgeRule("judge", "cells/{model}/{dataset}/t{temperature}/{perturbation}")
-)
+RULE = JudgeRule("judge", "cells/{model}/{dataset}/t{temperature}/{perturbation}")
+JOBS = {
+    "collect_user_turns": collecting(
+        "Collect one cell's user turns from the journal.", RULE.user_turns
+    )
+}
+SOURCE = Source(asked, judged, RULE, jobs=JOBS)

@@ -4,17 +4,20 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from userturn.prompts.perturbations import controls_of
+from userturn.sources.job import Job, identity
 from userturn.sources.source import (
+    ITEMS,
     JudgeRule,
     Load,
     Sizes,
     Source,
     Turns,
+    every_verdict,
     longest_exchange,
     requests,
 )
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, by_source, files_of
+from userturn.study.cells import Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
 
 CHANCE_FLOOR_VERSION = 1
@@ -58,6 +61,24 @@ def _questions(grid: Grid, cells: Sequence[Cell], sizes: Sizes) -> Load:
     return requests(n, size.n_tokens + longest_exchange(grid, cells[0].model))
 
 
-SOURCE = Source(
-    judged=judged, judge_rule=JudgeRule("judge_swapped", "chance_floor/{model}/{dataset}")
-)
+FOLDER = "chance_floor/{model}/{dataset}"
+RULE = JudgeRule("judge_swapped", FOLDER)
+JOBS = {
+    "swap_answers": Job(
+        "Replace the answer before some user turns of each cell by another item's.",
+        "controls.swapped_answers.swap_answers",
+        {"paths_to_user_turns": f"study.made_of({FOLDER})", "path_to_items": ITEMS},
+        {"path_to_swapped": RULE.user_turns},
+        identity(f"identity({RULE.user_turns})"),
+        {"n_turns": "controls.chance_floor", "seed": "seed"},
+    )
+}
+INPUTS = {
+    "swapped_verdicts": lambda grid: every_verdict(grid, judged(grid)),
+    "unswapped_verdicts": lambda grid: [
+        path
+        for cells in swapped_cells_of(grid).values()
+        for path in verdicts_of(cells, grid.judges)
+    ],
+}
+SOURCE = Source(judged=judged, judge_rule=RULE, jobs=JOBS, inputs=INPUTS)

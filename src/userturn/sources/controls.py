@@ -8,13 +8,16 @@ from userturn.config.formats import in_default
 from userturn.controls.control_turn import HUMAN, LABELS
 from userturn.controls.injections import INJECTIONS
 from userturn.sources.answers import answers_path
+from userturn.sources.job import Job, identity
 from userturn.sources.source import (
     CHARACTERS_PER_TOKEN,
+    ITEMS,
     JudgeRule,
     Load,
     Sizes,
     Source,
     Turns,
+    every_verdict,
     requests,
 )
 from userturn.storage.hashing import fingerprint
@@ -85,4 +88,36 @@ def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
     return requests(min(size.n_items, n_planted(grid)) * n_kinds, read)
 
 
-SOURCE = Source(judged=judged, judge_rule=JudgeRule("judge_controls", "controls/{model}/{dataset}"))
+FOLDER = "controls/{model}/{dataset}"
+RULE = JudgeRule("judge_controls", FOLDER)
+PATH_OF_HUMANS = f"results/controls/{HUMAN}/{{dataset}}/user_turns.parquet"
+JOBS = {
+    "take_human_turns": Job(
+        "Take the real user turns of a dataset, each after the answer that it reacts to.",
+        "controls.human_turns.take_human_turns",
+        {"path_to_items": ITEMS},
+        {"path_to_user_turns": PATH_OF_HUMANS},
+        identity(f"identity({PATH_OF_HUMANS})"),
+    ),
+    "plant_failures": Job(
+        "Plant every known failure after a model's answers to some items of a dataset.",
+        "controls.planted.plant_failures",
+        {
+            "path_to_answers": answers_path("{model}", "{dataset}"),
+            "paths_to_other_answers": f"study.made_of({FOLDER})",
+            "path_to_items": ITEMS,
+            "path_to_texts": "data/controls/hard_failures.yaml",
+        },
+        {"path_to_user_turns": RULE.user_turns},
+        identity(f"identity({RULE.user_turns})"),
+        {"n_items": "controls.planted", "seed": "seed"},
+        wildcards={"model": rf"(?!{HUMAN}/)[a-z0-9][a-z0-9._+-]*"},
+    ),
+}
+INPUTS = {
+    "control_verdicts": lambda grid: every_verdict(grid, judged(grid)),
+    "human_items": lambda grid: [
+        f"results/datasets/{name}.parquet" for name in sorted(grid.human_datasets)
+    ],
+}
+SOURCE = Source(judged=judged, judge_rule=RULE, jobs=JOBS, inputs=INPUTS)

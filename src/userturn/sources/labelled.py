@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from userturn.sources.job import Job, identity
 from userturn.sources.source import (
     CHARACTERS_PER_TOKEN,
     JudgeRule,
@@ -10,13 +11,14 @@ from userturn.sources.source import (
     Sizes,
     Source,
     Turns,
+    every_verdict,
+    items_of,
     requests,
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
+from userturn.study.inputs import LABELLED, LABELLED_TURNS
 
-LABELLED = "labelled"  # as a model, a dataset and a control
 LABELLED_VERSION = 1
 PATH_TO_ITEMS = f"results/datasets/{LABELLED}.parquet"
 
@@ -39,8 +41,19 @@ def _questions(sizes: Sizes) -> Load:
     return requests(n, len(text) / CHARACTERS_PER_TOKEN / n)
 
 
-SOURCE = Source(
-    judged=judged,
-    judge_rule=JudgeRule("judge_labelled", LABELLED, PATH_TO_ITEMS),
-    beside=conversations,
-)
+RULE = JudgeRule("judge_labelled", LABELLED, PATH_TO_ITEMS)
+JOBS = {
+    "take_labelled_turns": Job(
+        "Take the project's own labelled user turns, for every judge to read.",
+        "controls.labelled_turns.take_labelled_turns",
+        {"path_to_labelled": "data/labelled/turns.jsonl"},
+        {"path_to_items": PATH_TO_ITEMS, "path_to_user_turns": RULE.user_turns},
+        identity(f"identity({PATH_TO_ITEMS})"),
+    )
+}
+INPUTS = {
+    "labelled_verdicts": lambda grid: every_verdict(grid, judged(grid)),
+    "labelled_items": lambda grid: items_of(judged(grid)),
+    "labelled_turns": lambda grid: [turns.path for turns in judged(grid)],
+}
+SOURCE = Source(judged=judged, judge_rule=RULE, beside=conversations, jobs=JOBS, inputs=INPUTS)

@@ -1,13 +1,15 @@
 """Every source of a study, found by its module: what sweeps are asked for, and what judges read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
-from userturn.sources.source import Asked, JudgeRule, Source, Turns
+from userturn.sources.answers import grades_identity
+from userturn.sources.job import Job
+from userturn.sources.source import SCORES, Asked, JudgeRule, Source, Turns
 from userturn.study.grid import Grid
 
 
@@ -48,10 +50,31 @@ def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
     order.prepare()
     found = []
     while order.is_active():
-        ready = order.get_ready()
-        found.append(sorted((by_path[path] for path in ready), key=lambda of: of.path))
+        ready = set(order.get_ready())
+        found.append([of for path, of in by_path.items() if path in ready])
         order.done(*ready)
     return found
+
+
+def source_jobs() -> dict[str, Job]:
+    """Return every rule by which a source's files are made, by name."""
+    return {rule: job for source in sources().values() for rule, job in source.jobs.items()}
+
+
+def source_inputs() -> dict[str, Callable[[Grid], list[str]]]:
+    """Return what gives the paths that analyses of a source are made of, by their names."""
+    return {name: of for source in sources().values() for name, of in source.inputs.items()}
+
+
+def scored_inputs(grid: Grid) -> list[str]:
+    """Return the names of those inputs of analyses that are tables of scores, where there are."""
+    scores = {of.path for of in asked(grid).values() if of.kind == SCORES}
+    return [name for name, of in source_inputs().items() if scores.intersection(of(grid))]
+
+
+def turns_to_score_by_name() -> dict[str, str]:
+    """Return what yields the turns of a table of scores, by the name of its file."""
+    return {n: function for s in sources().values() for n, function in s.turns_to_score.items()}
 
 
 def judge_rules() -> list[JudgeRule]:
@@ -78,7 +101,9 @@ def verdicts_identity(grid: Grid, turns: Turns, judge: str) -> str:
 @lru_cache(maxsize=16)
 def artifacts(grid: Grid) -> dict[str, str]:
     """Return the identity of every file of all sources by its path, from `results/` on."""
-    found = {of.path: of.identity for of in asked(grid).values()}
+    tables = asked(grid).values()
+    found = {of.path: of.identity for of in tables}
+    found |= {of.grades: grades_identity(grid, of) for of in tables if of.grades}
     for turns in judged(grid).values():
         found[turns.path] = turns.identity
         for judge in grid.judges:

@@ -9,6 +9,7 @@ from typing import Any
 
 from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
 from userturn.sources.answers import answers_path
+from userturn.sources.job import collecting
 from userturn.sources.source import SCORES, Asked, Load, Sizes, Source, longest_exchange, requests
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import files_of
@@ -91,4 +92,19 @@ def _own_turns(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
     return requests(n, size.n_tokens + longest_exchange(grid, model))
 
 
-SOURCE = Source(asked)
+JOBS = {
+    "collect_scores": collecting(
+        "Collect a model's scores of reference follow-ups, or of its own turns, from the journal.",
+        scores_path("{model}", "{dataset}", "{turns}"),
+    )
+}
+TURNS_TO_SCORE = {
+    HUMAN_TURNS: "generation.scored_turns.human_turns",
+    OWN_TURNS: "generation.scored_turns.own_turns",
+}
+INPUTS = {
+    "scores": lambda grid: [
+        of.path for of in sorted(asked(grid), key=lambda of: (of.model, of.dataset, of.name))
+    ]
+}
+SOURCE = Source(asked, jobs=JOBS, inputs=INPUTS, turns_to_score=TURNS_TO_SCORE)

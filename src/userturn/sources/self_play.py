@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
+from userturn.sources.job import Job, identity
 from userturn.sources.scores import (
     n_contexts,
     n_own_turns,
@@ -180,11 +181,13 @@ def _scoring_requests(grid: Grid, own: Sequence[Depth], sizes: Sizes) -> Load:
 def _written(grid: Grid) -> Iterator[Asked]:
     for at in depths(grid):
         paths = {ANSWERS: at.path_to_answers, USER_TURNS: at.path_to_user_turns}
+        temperature = grid.temperatures[at.temperature]
         drawn = {
             ANSWERS: grid.answer_settings(at.model),
-            USER_TURNS: grid.user_turn_settings(grid.temperatures[at.temperature]),
+            USER_TURNS: grid.user_turn_settings(temperature),
         }
         before = at.before.path_to_answers, at.before.path_to_user_turns
+        cell: dict[str, str | float] = {"temperature": temperature, "perturbation": PLAIN}
         for kind, after in ((ANSWERS, before), (USER_TURNS, (*before, at.path_to_answers))):
             yield Asked(
                 paths[kind],
@@ -195,7 +198,9 @@ def _written(grid: Grid) -> Iterator[Asked]:
                 partial(_requests, grid, at, kind),
                 after,
                 drawn[kind],
-                at.depth,
+                cell={} if kind == ANSWERS else cell,
+                depth=at.depth,
+                goes_on_from=at.before.path_to_user_turns,
             )
 
 
@@ -236,10 +241,44 @@ def _questions(grid: Grid, at: Depth, sizes: Sizes) -> Load:
     return requests(sizes[at.dataset].n_items, read)
 
 
+RULE = JudgeRule("judge_self_play", FOLDER, f"results/{FOLDER}/conversations.parquet")
+ANSWERS_PATH = f"results/{FOLDER}/answers.parquet"
+JOBS = {
+    "collect_self_play": Job(
+        "Collect one depth of self-play: conversations, the model's answers and its user turns.",
+        "generation.self_play.collect_self_play",
+        {
+            "sweeps": f"study.generation.waits_for({ANSWERS_PATH}, {RULE.user_turns})",
+            "paths_before": f"study.made_of({FOLDER})",
+        },
+        {
+            "path_to_conversations": RULE.items,
+            "path_to_answers": ANSWERS_PATH,
+            "path_to_user_turns": RULE.user_turns,
+        },
+        identity(f"identity({RULE.user_turns})"),
+    )
+}
+INPUTS = {
+    "self_play_conversations": lambda grid: [
+        at.path_to_conversations for at in depths_from_the_first(grid)
+    ],
+    "self_play_turns": lambda grid: [at.path_to_user_turns for at in depths_from_the_first(grid)],
+    "self_play_verdicts": lambda grid: [
+        f"results/{at.folder}/verdicts/{judge}.parquet"
+        for at in depths_from_the_first(grid)
+        for judge in grid.judges
+    ],
+    "self_play_scores": lambda grid: sorted(of.path for of in asked(grid) if of.kind == SCORES),
+}
 SOURCE = Source(
     asked,
     judged,
-    JudgeRule("judge_self_play", FOLDER, f"results/{FOLDER}/conversations.parquet"),
+    RULE,
     conversations,
+    JOBS,
+    {"depth": r"[1-9]\d*"},
+    INPUTS,
+    {SELF_PLAY_TURNS: "generation.self_play.self_play_turns"},
     check,
 )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from userturn.config.entries import Config
+from userturn.sources.job import Job
+from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 
 ANSWERS, USER_TURNS, SCORES = "answers", "user turns", "scores"  # what requests ask for
@@ -73,9 +75,14 @@ class Asked:
         identity: hash of everything that shapes it.
         kind: one of `STAGES`.
         count: its requests, by the sizes of datasets: those that no table before it has.
-        after: paths of the tables whose replies its prompts are made of.
+        after: paths of the tables whose replies its prompts are made of, the nearest last.
         drawn: sampling settings without what ends a turn; empty for scores.
+        n_samples: rows of each item; a turn after one of several answers has that one's number.
+        cell: temperature and perturbation, as columns of user turns.
         depth: that of self-play.
+        goes_on_from: path of the user turns whose conversations it goes on with; empty where it
+            begins with the items of the dataset.
+        grades: path of the grades of answers; empty where they have none.
     """
 
     path: str
@@ -86,12 +93,26 @@ class Asked:
     count: Count = field(repr=False, compare=False)
     after: tuple[str, ...] = ()
     drawn: Mapping[str, Any] = field(default_factory=dict)
+    n_samples: int = 1
+    cell: Mapping[str, str | float] = field(default_factory=dict)
     depth: int = 1
+    goes_on_from: str = ""
+    grades: str = ""
 
     @property
     def name(self) -> str:
         """Name of its file, without the ending."""
         return self.path.rpartition("/")[2].partition(".")[0]
+
+    @property
+    def folder(self) -> str:
+        """Its folder below the results."""
+        return self.path.removeprefix("results/").rpartition("/")[0]
+
+    @property
+    def stands_after(self) -> str:
+        """Path of the answers that user turns directly stand after; empty for other tables."""
+        return self.after[-1] if self.kind == USER_TURNS else ""
 
 
 @dataclass(frozen=True)
@@ -173,11 +194,19 @@ def _nothing_beside(grid: Grid) -> Mapping[str, str]:
 class Source:
     """A kind of request, of judged user turn, or both.
 
+    Functions that only a job needs have their dotted name here, since this is read whenever
+    Snakemake starts.
+
     Attributes:
         asked: returns the tables that sweeps fill.
         judged: returns the tables of user turns that judges read.
         judge_rule: how judges read them; None if they do not.
         beside: returns the identity of each further file that follows from its tables, by path.
+        jobs: the rules that make its files, by name.
+        wildcards: regular expressions of wildcards that no other source has.
+        inputs: returns the paths of what analyses are made of, by the names that these use.
+        turns_to_score: what yields the turns of a table of scores, by the name of its file: takes
+            the grid, the table and a shard.
         check: refuses a configuration of it that cannot be run.
     """
 
@@ -185,7 +214,27 @@ class Source:
     judged: Callable[[Grid], Iterable[Turns]] = _nothing
     judge_rule: JudgeRule | None = None
     beside: Callable[[Grid], Mapping[str, str]] = _nothing_beside
+    jobs: Mapping[str, Job] = field(default_factory=dict)
+    wildcards: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Callable[[Grid], list[str]]] = field(default_factory=dict)
+    turns_to_score: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[Config], None] = _no_fault
+
+
+def operator_of(grid: Grid, turns: Asked) -> Mapping[str, Any]:
+    """Return the settings of the operator that changes the answers before user turns."""
+    perturbation = str(turns.cell["perturbation"])
+    return grid.contents.perturbations.get(perturbation, {"operator": PLAIN})
+
+
+def every_verdict(grid: Grid, tables: Iterable[Turns]) -> list[str]:
+    """Return the paths of the verdicts of every judge on some tables, grouped by table."""
+    return [turns.verdicts(judge) for turns in tables for judge in grid.judges]
+
+
+def items_of(tables: Iterable[Turns]) -> list[str]:
+    """Return the paths of the conversations before the turns of some tables, sorted."""
+    return sorted({turns.items for turns in tables})
 
 
 def longest_exchange(grid: Grid, model: str) -> int:

@@ -48,6 +48,7 @@ SHAPES_OUTPUT = (
 )
 
 RUBRIC = "data/rubric.yaml"
+LABELLED = "labelled"  # as a model, a dataset and a control
 LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
 REACTIONS = "data/reactions.yaml"

@@ -4,6 +4,7 @@ from userturn.config.endpoint_models import model_prices
 from userturn.endpoints.usage import Price
 from userturn.judges.judge import Judge
 from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED
 
 
 def judge_prices(grid: Grid) -> dict[str, Price]:
@@ -27,6 +28,7 @@ def judge_of(grid: Grid, name: str) -> Judge:
         config.get("max_unscored_share", 1.0),  # a study from before there was such a limit
         grid.places.datasets,
         frozenset(config["judges"]),
+        frozenset({LABELLED, *map(grid.places.of_dataset, grid.prepared_datasets)}),
     )
 
 

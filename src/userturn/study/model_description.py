@@ -32,6 +32,12 @@ def present_description(grid: Grid, model: str) -> dict[str, Any]:
     raise LookupError(f"no description of {model} as it is now")
 
 
+def last_description(grid: Grid, model: str) -> dict[str, Any]:
+    """Return the description of a model, of whatever settings; an empty one if there is none."""
+    is_there = (grid.results / "models" / f"{model}.json").is_file()
+    return read_description(grid, model) if is_there else {}
+
+
 def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a described model and its engine that enters its requests' identity."""
     entry = grid.models[model]

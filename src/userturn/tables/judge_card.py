@@ -16,7 +16,6 @@ from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
-from userturn.sources.labelled import LABELLED
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.margins import Counts, combination, first_part, side_by_side
@@ -24,6 +23,7 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
+from userturn.study.inputs import LABELLED
 from userturn.tables.controls import control_verdicts
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material

@@ -6,7 +6,7 @@ import polars as pl
 
 from userturn.controls.control_turn import HUMAN
 from userturn.judges.kinds import complete_judges, kind_of
-from userturn.sources.labelled import LABELLED
+from userturn.study.inputs import LABELLED
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import limits_of
 

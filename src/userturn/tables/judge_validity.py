@@ -13,9 +13,9 @@ from userturn.config.families import families, family
 from userturn.controls.control_turn import HUMAN, PLANTED_HARD
 from userturn.humans.labels import PEOPLE
 from userturn.judges.kinds import kind_of
-from userturn.sources.labelled import LABELLED
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED
 
 ENOUGH = 20  # scored turns of a source; with fewer, the limits of a half are over 20 points from it
 NAMES = {

@@ -13,6 +13,7 @@ from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.likelihood.collect import check_scored
+from userturn.sources.registry import scored_inputs
 from userturn.storage.atomic_files import write_text
 from userturn.storage.csv_cells import csv_of
 from userturn.storage.key_columns import TURN_KEYS
@@ -24,7 +25,6 @@ from userturn.tables.judge_validity import warning
 from userturn.tables.layout import Layout, parts_of, printed
 from userturn.workflow.humans import HumanGrid
 
-SCORES = ("scores", "self_play_scores", "reactions")  # inputs that are tables of scores
 Tables = Mapping[str, pl.DataFrame]  # by name
 
 
@@ -139,7 +139,7 @@ def make_tables(
         UserError: too many scores ended in an error.
     """
     if not is_again:
-        for name in SCORES:
+        for name in scored_inputs(grid):
             check_scored(inputs.get(name, ()), grid.config["max_error_share"])
     material = Material(grid, inputs)
     for name, paths in outputs.items():

@@ -9,11 +9,9 @@ empty_logs.py: removes logs in which nothing was said.
 figures.py: the figures that a study has.
 generation.py: for rules/generation.smk.
 humans.py: rounds of labels, and the cells they draw from.
-job.py: what a row of the table of jobs is.
 jobs.py: every rule with a script: what it makes from what, and by which function.
 judges.py: for rules/judges.smk.
 languages.py: the cells of datasets in several languages.
-likelihood.py: the scores that tables of likelihood are made from.
 pairs.py: rounds of pairs.
 missing_questions.py: which judges have a decision on every question.
 missing_requests.py: which requests have no reply.
@@ -28,7 +26,6 @@ short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 new_study.py: `userturn new`: a folder of its own for a study.
-sources.py: what tables are made of, of each source.
 study.py: the object that rules ask, with one part for each rules file.
 study_size.py: datasets, requests and judge questions of a study, in numbers.
 table_inputs.py: what tables and figures are made of, by the names of their declarations.

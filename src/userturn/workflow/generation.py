@@ -73,6 +73,16 @@ class GenerationGrid:
             done = set()
         return self.pending.identities(model) or sorted(done | self.pending.without_plans(model))
 
+    def void_markers(self) -> None:
+        """Remove the markers of sweeps that have to be done again.
+
+        What they noted is lost, and Snakemake would not see it: such a sweep is asked for just what
+        it was asked for before.
+        """
+        for model in {of.model for of in self.pending.tables.values()}:
+            for marker in self.markers(model):
+                (self.grid.results / marker.removeprefix("results/")).unlink(missing_ok=True)
+
     def waits_for(self, *paths: str) -> list[str]:
         """Return what the collection of tables waits for: sweeps, or nothing if they are finished.
 

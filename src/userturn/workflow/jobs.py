@@ -6,21 +6,13 @@ table_jobs.py.
 
 from functools import cache
 
-from userturn.workflow.job import Job, folder_of, identity
+from userturn.sources.job import Job, identity
 from userturn.workflow.table_jobs import JOBS_OF_FIGURES, JOBS_OF_TABLES, REPORT
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
 CELL = "results/cells/{model}/{dataset}/t{temperature}/{perturbation}"
 TURNS = f"{CELL}/user_turns.parquet"
-SCORES = "results/likelihood/{model}/{dataset}/{turns}.parquet"
-DEPTH = "results/self_play/{model}/{dataset}/t{temperature}/depth-{depth}"
-PLAYED = f"{DEPTH}/answers.parquet, {DEPTH}/user_turns.parquet"
-CANDIDATES = "results/candidates/{model}/{dataset}"
-HUMAN_TURNS = "results/controls/human/{dataset}/user_turns.parquet"
-CONTROLS = "results/controls/{model}/{dataset}"
-CHANCE_FLOOR = "results/chance_floor/{model}/{dataset}"
 ROUND, PAIRS = "results/humans/{round}", "results/pairs/{round}"
-LABELLED, LABELLED_ITEMS = "results/labelled", "results/datasets/labelled.parquet"
 DATASET = "results/datasets/{dataset}.parquet"
 ANSWERS = "results/answers/{model}/{dataset}.parquet"
 
@@ -63,55 +55,6 @@ SWEEP = Job(
 )
 SWEEPS = {
     **dict.fromkeys(("sweep", "sweep_served", "plan_again"), SWEEP),  # here, or asking nothing
-    "collect_answers": Job(
-        "Collect a model's answers to one dataset from the journal.",
-        "generation.collect.collect_answers",
-        {"sweeps": f"study.generation.waits_for({ANSWERS})"},
-        {"path_to_answers": ANSWERS},
-        identity(f"identity({ANSWERS})"),
-    ),
-    "collect_user_turns": Job(
-        "Collect one cell's user turns from the journal.",
-        "generation.collect.collect_user_turns",
-        {"sweeps": f"study.generation.waits_for({TURNS})"},
-        {"path_to_user_turns": TURNS},
-        identity(f"identity({TURNS})"),
-    ),
-    "collect_scores": Job(
-        "Collect a model's scores of reference follow-ups, or of its own turns, from the journal.",
-        "likelihood.collect.collect_scores",
-        {"sweeps": f"study.generation.waits_for({SCORES})"},
-        {"path_to_scores": SCORES},
-        identity(f"identity({SCORES})"),
-    ),
-    "collect_candidates": Job(
-        "Collect the candidates of a model and dataset from the journal.",
-        "generation.candidates.collect_candidates",
-        {"sweeps": f"study.generation.waits_for({CANDIDATES}/answers.parquet)"},
-        {"path_to_candidates": f"{CANDIDATES}/answers.parquet"},
-        identity(f"identity({CANDIDATES}/answers.parquet)") | {"table": "answers"},
-    ),
-    "collect_candidate_turns": Job(
-        "Collect the user turns after the candidates of a model and dataset from the journal.",
-        "generation.candidates.collect_candidates",
-        {"sweeps": f"study.generation.waits_for({CANDIDATES}/user_turns.parquet)"},
-        {"path_to_candidates": f"{CANDIDATES}/user_turns.parquet"},
-        identity(f"identity({CANDIDATES}/user_turns.parquet)") | {"table": "user_turns"},
-    ),
-    "collect_self_play": Job(
-        "Collect one depth of self-play: conversations, the model's answers and its user turns.",
-        "generation.collect_self_play.collect_self_play",
-        {
-            "sweeps": f"study.generation.waits_for({PLAYED})",
-            "paths_before": f"study.made_of({folder_of(DEPTH)})",
-        },
-        {
-            "path_to_conversations": f"{DEPTH}/conversations.parquet",
-            "path_to_answers": f"{DEPTH}/answers.parquet",
-            "path_to_user_turns": f"{DEPTH}/user_turns.parquet",
-        },
-        identity(f"identity({DEPTH}/user_turns.parquet)"),
-    ),
     "detect_languages": Job(
         "Tell the languages of prompt, answer and turn, for all turns of a model on a dataset.",
         "generation.turn_languages.detect_languages",
@@ -123,70 +66,6 @@ SWEEPS = {
         {"path_to_languages": "results/languages/{model}/{dataset}.parquet"},
         identity("languages.identity_of"),
     ),
-}
-KNOWN_TURNS = {
-    "take_human_turns": Job(
-        "Take the real user turns of a dataset, each after the answer that it reacts to.",
-        "controls.human_turns.take_human_turns",
-        {"path_to_items": DATASET},
-        {"path_to_user_turns": HUMAN_TURNS},
-        identity(f"identity({HUMAN_TURNS})"),
-    ),
-    "plant_failures": Job(
-        "Plant every known failure after a model's answers to some items of a dataset.",
-        "controls.planted.plant_failures",
-        {
-            "path_to_answers": ANSWERS,
-            "paths_to_other_answers": f"study.made_of({folder_of(CONTROLS)})",
-            "path_to_items": DATASET,
-            "path_to_texts": "data/controls/hard_failures.yaml",
-        },
-        {"path_to_user_turns": f"{CONTROLS}/user_turns.parquet"},
-        identity(f"identity({CONTROLS}/user_turns.parquet)"),
-        {"n_items": "controls.planted", "seed": "seed"},
-        wildcards={"model": r"(?!human/)[a-z0-9][a-z0-9._+-]*"},
-    ),
-    "swap_answers": Job(
-        "Replace the answer before some user turns of each cell by another item's.",
-        "controls.swapped_answers.swap_answers",
-        {
-            "paths_to_user_turns": f"study.made_of({folder_of(CHANCE_FLOOR)})",
-            "path_to_items": DATASET,
-        },
-        {"path_to_swapped": f"{CHANCE_FLOOR}/user_turns.parquet"},
-        identity(f"identity({CHANCE_FLOOR}/user_turns.parquet)"),
-        {"n_turns": "controls.chance_floor", "seed": "seed"},
-    ),
-    "take_labelled_turns": Job(
-        "Take the project's own labelled user turns, for every judge to read.",
-        "controls.labelled_turns.take_labelled_turns",
-        {"path_to_labelled": "data/labelled/turns.jsonl"},
-        {
-            "path_to_items": LABELLED_ITEMS,
-            "path_to_user_turns": f"{LABELLED}/user_turns.parquet",
-        },
-        identity(f"identity({LABELLED_ITEMS})"),
-    ),
-}
-GRADES = {
-    rule: Job(
-        f"Grade a model's {what} to one dataset with the dataset's verifier.",
-        "grading.verifiers.grade",
-        {"path_to_answers": answers, "path_to_items": DATASET},
-        {"path_to_grades": grades},
-        identity(f"identity({grades})") | {"verifier": "study.data.verifier"},
-        n_threads=2,
-        n_requests="study.data.n_gradings_at_once",
-    )
-    for rule, what, answers, grades in (
-        ("grade", "answers", ANSWERS, "results/grades/{model}/{dataset}.parquet"),
-        (
-            "grade_candidates",
-            "candidates",
-            f"{CANDIDATES}/answers.parquet",
-            f"{CANDIDATES}/grades.parquet",
-        ),
-    )
 }
 SERVE = Job(
     "Serve a judge's model once and work through every pending cell of it.",
@@ -278,8 +157,6 @@ PEOPLE = {
 JOBS = {
     **SOURCES,
     **SWEEPS,
-    **KNOWN_TURNS,
-    **GRADES,
     **JUDGING,
     **PEOPLE,
     **JOBS_OF_TABLES,
@@ -290,11 +167,11 @@ JOBS = {
 
 @cache
 def every_job() -> dict[str, Job]:
-    """Return every row of the table, those included by which judges read the turns of each source.
+    """Return every row of the table, those included that sources declare, and their judging.
 
     Sources are imported here: a job that needs none of them saves a tenth of a second.
     """
-    from userturn.sources.registry import judge_rules
+    from userturn.sources.registry import judge_rules, source_jobs
 
     verdicts = {
         of.name: Job(
@@ -312,4 +189,4 @@ def every_job() -> dict[str, Job]:
         )
         for of in judge_rules()
     }
-    return {**JOBS, **verdicts}
+    return {**JOBS, **source_jobs(), **verdicts}

@@ -12,13 +12,12 @@ A function of the table of jobs is given, by the name of a parameter:
 from collections.abc import Callable, ItemsView, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from importlib import import_module
 from inspect import Parameter, signature
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from userturn.provenance.job_record import recorded
-from userturn.workflow.job import Job, Paths
+from userturn.sources.job import Job, Paths, named
 from userturn.workflow.jobs import JOBS, every_job
 from userturn.workflow.wildcards import said_of
 
@@ -192,21 +191,12 @@ def argument(task: Task, name: str) -> Any:
     return task.wildcards[name.removesuffix("_name")]
 
 
-def named(name: str) -> Any:
-    """Return what has a dotted name below `userturn`, imported."""
-    module, _, attribute = name.rpartition(".")
-    return getattr(import_module(f"userturn.{module}"), attribute)
-
-
-def _candidates(task: Task) -> Any:
-    of, kinds = task.wildcards, named("sources.candidates.KINDS_OF_TABLES")
-    table = named("sources.candidates.CandidateTable")
-    return table(of["model"], of["dataset"], kinds[task.params["table"]])
-
-
-def _scored(task: Task) -> Any:
-    of, path = task.wildcards, named("sources.scores.scores_path")
-    return named("sources.registry.asked")(task.grid)[path(of["model"], of["dataset"], of["turns"])]
+def _tables(task: Task) -> list[Any]:
+    """Return those outputs of a job that requests fill (`sources.source.Asked`)."""
+    asked = named("sources.registry.asked")(task.grid)
+    patterns = [path for paths in task.job.outputs.values() for path in _list(paths)]
+    paths = [path.format(**task.wildcards) for path in patterns]
+    return [asked[path] for path in paths if path in asked]
 
 
 # What is imported is named, since it takes a tenth of a second and not every job needs it.
@@ -217,11 +207,8 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "grid": lambda task: task.grid,
     "settings": lambda task: task.grid.dataset_settings(task.wildcards["dataset"]),
     "cell": lambda task: named("study.cells.Cell")(**task.wildcards),
-    "at": lambda task: named("sources.self_play.Depth")(
-        **{**task.wildcards, "depth": int(task.wildcards["depth"])}
-    ),
-    "scored": _scored,
-    "of": _candidates,
+    "tables": _tables,
+    "of": lambda task: _tables(task)[0],
     "judge": lambda task: named("study.judge.judge_of")(task.grid, task.wildcards["judge"]),
     "grader": lambda task: named("study.judge.rubric_judge")(task.grid, task.wildcards["dataset"]),
     "humans": lambda task: named("workflow.humans.HumanGrid")(task.grid),

@@ -13,8 +13,8 @@ from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.likelihood.collect import SCORED_ROW
 from userturn.plural import number_of
-from userturn.sources.answers import grades
-from userturn.sources.registry import judged, verdicts_identity
+from userturn.sources.answers import grades_identity
+from userturn.sources.registry import asked, judged, verdicts_identity
 from userturn.sources.source import SCORES, STAGES, Asked, Size, Turns
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.journal_table import finished_keys
@@ -119,14 +119,15 @@ def _questions(
 
 def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left:
     """Return the questions about the criteria of answers whose grades are missing, at most."""
-    wanted = {
-        path: identity
-        for path, identity in grades(grid).items()
-        if grid.grader(Path(path).stem) == judge
-        and read_identity(grid.results / path.removeprefix("results/")) != identity
-    }
-    datasets = [Path(path).stem for path in wanted]
-    n = sum(n_criteria(grid, name, sizes[name]) for name in datasets)
+    graded = [
+        of
+        for of in asked(grid).values()
+        if of.grades
+        and grid.grader(of.dataset) == judge
+        and read_identity(grid.results / of.grades.removeprefix("results/"))
+        != grades_identity(grid, of)
+    ]
+    n = sum(n_criteria(grid, of.dataset, sizes[of.dataset]) for of in graded)
     return Left(n, bool(n))
 
 

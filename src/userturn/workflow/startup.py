@@ -22,7 +22,9 @@ from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.sources.check import check_study
+from userturn.sources.registry import sources
 from userturn.study.grid import Grid
+from userturn.workflow.dry_run import list_few_jobs, print_run_size
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -30,13 +32,16 @@ SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
-WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
-    "model": r"[a-z0-9][a-z0-9._+-]*",  # also in another format, model+format
-    "temperature": r"[0-9.]+",
-    "depth": r"[1-9]\d*",
-    "shard": r"\d+of\d+",
-    "turns": r"[a-z_]+",
-}
+WILDCARDS = (
+    dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*")
+    | {
+        "model": r"[a-z0-9][a-z0-9._+-]*",  # also in another format, model+format
+        "temperature": r"[0-9.]+",
+        "shard": r"\d+of\d+",
+        "turns": r"[a-z_]+",
+    }
+    | {name: form for source in sources().values() for name, form in source.wildcards.items()}
+)
 
 
 def _collect_garbage_rarely() -> None:
@@ -135,6 +140,20 @@ def call_around_jobs(workflow: Any, before: Callable[[], None], after: Callable[
 def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any) -> None:
     act()
     handler(log)
+
+
+def prepare(study: Study, workflow: Any) -> None:
+    """Do what comes before Snakemake looks at a study's files.
+
+    A dry run says what a run would ask. A run removes the markers of sweeps that have to be done
+    again, if it is the only one here.
+    """
+    keep_private(study)
+    if workflow.output_settings.dryrun:
+        print_run_size(study)
+        list_few_jobs(workflow.output_settings.verbose)
+    elif workflow.is_main_process and is_alone():
+        study.generation.void_markers()
 
 
 def check_results(results: Path) -> None:

@@ -1,10 +1,11 @@
 """The object that rules ask, with one part for each rules file."""
 
 from functools import cached_property
+from types import SimpleNamespace
 
 from userturn.errors import UserError
 from userturn.judges.served_setup import check_served_judge
-from userturn.sources.registry import artifacts, judged
+from userturn.sources.registry import artifacts, judged, source_inputs
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.model_setup import look_at_model
@@ -16,17 +17,9 @@ from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.languages import LanguageGrid
-from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.pairs import PairGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
-from userturn.workflow.sources import (
-    CandidateGrid,
-    ChanceFloorGrid,
-    ControlGrid,
-    LabelledGrid,
-    SelfPlayGrid,
-)
 from userturn.workflow.tables import TableGrid
 from userturn.workflow.training import TrainingGrid
 from userturn.workflow.turns import TurnGrid
@@ -42,21 +35,20 @@ class Study:
         self.data = DataGrid(grid)
         self.training: TrainingGrid = TrainingGrid(grid)
         self.generation = GenerationGrid(grid, self.pending)
-        self.controls = ControlGrid(grid)
-        self.chance_floor = ChanceFloorGrid(grid)
-        self.labelled = LabelledGrid(grid)
-        self.candidates = CandidateGrid(grid)
-        self.self_play = SelfPlayGrid(grid)
         self.judges = JudgeGrid(grid, self.pending)
         self.humans = HumanGrid(grid)
         self.pairs = PairGrid(self.humans)
         self.languages = LanguageGrid(grid)
-        self.likelihood = LikelihoodGrid(grid)
         self.by_turn = TurnGrid(grid)
         self.tables = TableGrid(self)
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.tables)
         self.audit = AuditGrid(grid)
+
+    @cached_property
+    def of_sources(self) -> SimpleNamespace:
+        """The paths of what analyses of sources are made of, by the names that these use."""
+        return SimpleNamespace(**{name: of(self.grid) for name, of in source_inputs().items()})
 
     @cached_property
     def identities(self) -> Identities:

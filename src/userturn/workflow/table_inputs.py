@@ -5,21 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 from userturn.config.families import baselines, families
 from userturn.prompts.perturbations import controls_of
+from userturn.workflow.registry import TABLES
 
 if TYPE_CHECKING:
     from userturn.workflow.study import Study
 
-INPUTS = {  # by name, what a study says of the paths
+INPUTS = {  # by name, what a study says of the paths, beside those of tables and of sources
     "verdicts": "study.tables.verdicts",
     "user_turns": "study.tables.user_turns",
     "answers": "study.tables.answers",
     "grades": "study.tables.grades",
     "rubric": "data/rubric.yaml",
-    "control_verdicts": "study.controls.verdicts",
-    "human_items": "study.controls.human_items",
-    "labelled_verdicts": "study.labelled.verdicts",
-    "labelled_items": "study.labelled.items",
-    "labelled_turns": "study.labelled.user_turns",
     "annotations": "study.humans.annotations",
     "round_keys": "study.humans.keys",
     "blind": "study.humans.items",
@@ -28,20 +24,8 @@ INPUTS = {  # by name, what a study says of the paths
     "paired_turns": "study.pairs.user_turns",
     "paired_items": "study.pairs.datasets",
     "described_models": "study.pairs.descriptions",
-    "swapped_verdicts": "study.chance_floor.verdicts",
-    "unswapped_verdicts": "study.chance_floor.own_verdicts",
-    "scores": "study.likelihood.scores",
     "conversation_verdicts": "study.by_turn.verdicts",
     "turn_languages": "study.languages.files",
-    "self_play_conversations": "study.self_play.conversations",
-    "self_play_turns": "study.self_play.user_turns",
-    "self_play_verdicts": "study.self_play.verdicts",
-    "self_play_scores": "study.self_play.scores",
-    "candidates": "study.candidates.answers",
-    "candidate_grades": "study.candidates.grades",
-    "candidate_verdicts": "study.candidates.verdicts",
-    "candidate_items": "study.candidates.items",
-    "reactions": "study.candidates.reactions",
     "training_data": "study.training.data",
     "evaluated_items": "study.training.evaluated",
 }
@@ -59,3 +43,9 @@ SETTINGS: dict[str, Callable[["Study"], Any]] = {
     "margins": lambda study: study.grid.config["statistics"].get("margins"),
     "thresholds": lambda study: study.grid.config.get("judge_card"),
 }
+
+
+def input_of(name: str) -> str:
+    """Return what a study says of the paths of something that tables or figures are made of."""
+    place = "tables.paths" if name in TABLES else "of_sources"
+    return INPUTS.get(name, f"study.{place}.{name}")

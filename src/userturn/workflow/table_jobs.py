@@ -1,6 +1,6 @@
 """The rules that make tables, figures and the report: what each does, and from what."""
 
-from userturn.workflow.job import Job, identity
+from userturn.sources.job import Job, identity
 from userturn.workflow.registry import (
     FIGURE_RULES,
     TABLE_RULES,
@@ -10,7 +10,7 @@ from userturn.workflow.registry import (
     paths_of_figure,
     tables_of,
 )
-from userturn.workflow.table_inputs import INPUTS
+from userturn.workflow.table_inputs import input_of
 
 DOES = {  # what a rule does, if it does more than make one table
     "analyse": (
@@ -60,7 +60,7 @@ def _job(rule: str, function: str, outputs: dict[str, list[str]], part: str) -> 
     return Job(
         DOES.get(rule, f"Make {', '.join(outputs)}."),
         function,
-        {name: INPUTS.get(name, f"study.tables.paths.{name}") for name in made_of(rule)},
+        {name: input_of(name) for name in made_of(rule)},
         outputs,
         identity(f"{part}.identities.{rule}"),
     )
@@ -88,7 +88,7 @@ JOBS_OF_FIGURES["draw_confusion"] = JOBS_OF_FIGURES["draw_confusion"]._replace(
     function="figures.confusion.draw_confusion",
     inputs={
         "path_to_confusion": "results/tables/confusion.parquet",
-        "path_to_rubric": INPUTS["rubric"],
+        "path_to_rubric": input_of("rubric"),
     },
     outputs={"paths_to_figure": paths_of_figure("confusion")},
 )
@@ -103,7 +103,7 @@ REPORT = Job(
         "datasets": "study.data.prepared",
         "paths_to_descriptions": "study.data.descriptions",
         "paths_to_annotations": "study.humans.annotations",
-        "paths_to_scores": "study.likelihood.scores",
+        "paths_to_scores": "study.of_sources.scores",
         "paths_to_tables": "study.tables.files",
         "paths_to_figures": "study.figures.files",
         "charts": "study.figures.charts",

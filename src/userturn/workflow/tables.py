@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import files_of
 from userturn.workflow.registry import TABLE_RULES, TABLES, tables_of
-from userturn.workflow.table_inputs import INPUTS, SETTINGS
+from userturn.workflow.table_inputs import SETTINGS, input_of
 from userturn.workflow.wildcards import said_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class TableGrid:
         return [
             name
             for name, table in TABLES.items()
-            if table.needs is None or said_of(self.study, INPUTS[table.needs])
+            if table.needs is None or said_of(self.study, input_of(table.needs))
         ]
 
     @property
@@ -79,7 +79,7 @@ class TableGrid:
             return self.table_identity(name) if name in self.names else None
         key = f"of {name}"
         if key not in self._known:
-            said = said_of(self.study, INPUTS[name])
+            said = said_of(self.study, input_of(name))
             paths = [said] if isinstance(said, str) else said
             known = self.study.identities
             self._known[key] = fingerprint({path: known.get(path) for path in paths})

@@ -6,8 +6,9 @@ starts.
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Paths = Mapping[str, str | list[str]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -52,11 +53,27 @@ class Job(NamedTuple):
         return re.sub(r"\.\w+$", "", "/".join(["logs", rule, *named])) + ".log"
 
 
-def folder_of(path: str) -> str:
-    """Return a folder of the results as `study.made_of` takes it: below these."""
-    return path.removeprefix("results/")
-
-
 def identity(asked: str) -> dict[str, str]:
     """Return the params of outputs that carry an identity: its name in a `Study`."""
     return {"identity": f"study.{asked}"}
+
+
+def collecting(does: str, path: str, **params: str) -> Job:
+    """Return the job that makes a table of a pattern of paths from the journal.
+
+    Further params are there for studies that were finished with them: without, Snakemake would make
+    their tables again.
+    """
+    return Job(
+        does,
+        "generation.collect.collect_table",
+        {"sweeps": f"study.generation.waits_for({path})"},
+        {"path_to_table": path},
+        identity(f"identity({path})") | params,
+    )
+
+
+def named(name: str) -> Any:
+    """Return what has a dotted name below `userturn`, imported."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(f"userturn.{module}"), attribute)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,12 +10,11 @@ import pytest
 
 from tests.support.findings_of import findings_of
 from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
-from userturn.audit.check_rows import Asked, check_asked
-from userturn.audit.check_self_play import check_self_play
+from userturn.audit.check_rows import check_rows, check_table
 from userturn.audit.check_verdicts import check_verdicts
 from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER
-from userturn.sources.registry import judged
+from userturn.sources.registry import asked, judged
 from userturn.storage.journal import decode_line, encode_line
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
@@ -34,7 +34,7 @@ def audited(grid: Grid) -> list[tuple[str, str]]:
     record = study_record(grid.config, FileContents(grid.config, grid.results))
     pair = Pair(grid, record, MODEL, DATASET, True, frozenset())
     of_depths = [of for of in judged(grid).values() if of.folder.startswith("self_play/")]
-    found = [*check_self_play(pair), *(v for of in of_depths for v in check_verdicts(pair, of))]
+    found = [*check_rows(pair), *(v for of in of_depths for v in check_verdicts(pair, of))]
     return [(finding.check, finding.artifact) for finding in findings_of(found)]
 
 
@@ -140,14 +140,14 @@ def test_a_description_that_no_key_follows_from_is_found_where_keys_are_checked(
     finally:
         path.write_text(whole)
     turns = [f"results/{at_depth(grid, depth).folder}/user_turns.parquet" for depth in (2, 3)]
-    assert [("keys", artifact) for artifact in turns] == [f for f in found if f[0] == "keys"]
+    of_depths = [f for f in found if f[0] == "keys" and f[1].startswith("results/self_play")]
+    assert [("keys", artifact) for artifact in turns] == of_depths
 
 
 def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None:
     """As those of a forged configuration, which would fill the auditor's memory."""
     record = study_record(grid.config, FileContents(grid.config, grid.results))
     pair, (cell,) = Pair(grid, record, MODEL, DATASET, True, frozenset()), grid.cells
-    path = f"results/cells/{cell.folder}/user_turns.parquet"
-    asked = Asked(path, grid.cell_identity(cell), "user", {}, n_samples=10**12)
-    found = findings_of(check_asked(pair, asked, None, ["item"]))
+    turns = asked(grid)[f"results/cells/{cell.folder}/user_turns.parquet"]
+    found = findings_of(check_table(pair, replace(turns, n_samples=10**12)))
     assert [finding.check for finding in found] == ["rows", "rows"]  # of plan and table

@@ -1,17 +1,14 @@
-"""Plan what a sweep has to score: reference follow-ups, the model's own turns, its candidates."""
+"""Choose what a sweep scores: reference follow-ups, the model's own turns, its candidates."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from userturn.config.entries import likelihood_settings
 from userturn.datasets.prepare import rank, read_items
-from userturn.generation.candidates import shown_candidates
-from userturn.generation.collect import shown_answers
-from userturn.generation.loaded_model import LoadedModel
-from userturn.generation.plan_files import plan_path, plan_paths
-from userturn.generation.score_self_play import self_play_turns
+from userturn.generation.collect import shown_samples
+from userturn.generation.plan_files import plan_paths
 from userturn.generation.shards import is_in_shard
 from userturn.likelihood.contexts import (
     PROMPT,
@@ -22,52 +19,26 @@ from userturn.likelihood.contexts import (
     human_exchanges,
     own_contexts,
 )
-from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, TurnToScore, write_scoring_plan
+from userturn.likelihood.scoring_plan import TurnToScore
 from userturn.prompts.answer_form import AnswerForm
-from userturn.sources.candidates import (
-    REACTIONS,
-    CandidateTable,
-    candidates_identity,
-    read_reactions,
-)
-from userturn.sources.registry import asked_of
-from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS, n_own_distractors
-from userturn.sources.self_play import SELF_PLAY_TURNS
-from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked
+from userturn.sources.answers import answers_path
+from userturn.sources.candidates import read_reactions, table_path
+from userturn.sources.job import named
+from userturn.sources.registry import asked, turns_to_score_by_name
+from userturn.sources.scores import n_own_distractors
+from userturn.sources.source import ANSWERS, USER_TURNS, Asked
 from userturn.storage.journal_table import Journal, read_outcomes
-from userturn.study.asks import asks_of
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
-from userturn.study.model_description import read_description
+from userturn.study.model_description import last_description
 from userturn.study.replies import journal_of, scan_plans
-
-
-def scorer_of(grid: Grid, model: LoadedModel) -> Scorer:
-    """Return what makes the scoring requests of a loaded model."""
-    asks = asks_of(grid, model.name)
-    return Scorer(model.identity, model.template, model.max_model_len, "", asks)
-
-
-def scoring_plans(
-    grid: Grid, model: str, scorer: Scorer, shard: str, pending: Collection[str]
-) -> Iterator[ScoringPlan]:
-    """Write and yield the plans of a shard's pending scores.
-
-    The model's own turns are read from the journal, so they must have been generated before.
-    """
-    for scored in asked_of(grid, model, pending):
-        if scored.kind != SCORES:
-            continue
-        path = plan_path(grid, model, scored.dataset, scored.identity, shard)
-        mine = replace(scorer, dataset=grid.places.of_dataset(scored.dataset))
-        write_scoring_plan(turns_to_score(grid, scored, shard), mine, path, scored.identity)
-        yield ScoringPlan(path, scored.dataset)
 
 
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
-    return OF_KINDS[scored.name](grid, scored, shard)
+    found: Iterator[TurnToScore] = named(turns_to_score_by_name()[scored.name])(grid, scored, shard)
+    return found
 
 
 def human_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
@@ -111,16 +82,16 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     These are the fixed ones, and the one that the model wrote, whose distractors are those of the
     item's first answer. A candidate without text has none.
     """
-    texts = read_reactions(REACTIONS_FILE)
-    of = CandidateTable(scored.model, scored.dataset, ANSWERS)
-    form = AnswerForm.of(read_description(grid, of.model))
-    shown = shown_candidates(grid, of, shard, form)
-    prompts = {item.id: item.messages for item in read_items(grid.dataset_path(of.dataset))}
+    model, dataset, texts = scored.model, scored.dataset, read_reactions(REACTIONS_FILE)
+    shown = _shown(grid, asked(grid)[table_path(model, dataset, ANSWERS)], shard)
+    prompts = {item.id: item.messages for item in read_items(grid.dataset_path(dataset))}
     written: dict[tuple[str, int], str] = {}
     drawn: dict[str, list[Exchange]] = {}
     if n_own_distractors(grid.config):
-        written = _after_candidates(grid, of, shard)
-        drawn = _own_distractors(grid, _answered(grid, of.model, of.dataset, shard))
+        written = _after_candidates(
+            grid, asked(grid)[table_path(model, dataset, USER_TURNS)], shard
+        )
+        drawn = _own_distractors(grid, _answered(grid, model, dataset, shard))
     for (item, sample), answer in shown.items():
         if answer is None or not answer.strip():
             continue
@@ -135,31 +106,37 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
             yield TurnToScore(own, own_contexts(own, drawn[item]), place)
 
 
+def _shown(grid: Grid, answers: Asked, shard: str) -> dict[tuple[str, int], str | None]:
+    """Return the answers of a shard's items by item and sample; None where there is none."""
+    model, dataset = answers.model, answers.dataset
+    paths = plan_paths(grid, model, dataset, answers.identity, shard)
+    form = AnswerForm.of(last_description(grid, model))
+    shown = shown_samples(paths, journal_of(grid, model, dataset, paths), form)
+    return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
+
+
 def _own_distractors(grid: Grid, answered: Mapping[str, Exchange]) -> dict[str, list[Exchange]]:
     """Return the distractors of the model's turns after each answered item, by item."""
     n_distractors = n_own_distractors(grid.config)
     return draw_distractors(list(answered.values()), n_distractors, grid.config["seed"])
 
 
-def _after_candidates(grid: Grid, of: CandidateTable, shard: str) -> dict[tuple[str, int], str]:
+def _after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, int], str]:
     """Return the text of the turn after each candidate by item and sample."""
-    identity = candidates_identity(grid, of._replace(kind=USER_TURNS))
-    paths = plan_paths(grid, of.model, of.dataset, identity, shard)
+    paths = plan_paths(grid, turns.model, turns.dataset, turns.identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
-    journal = journal_of(grid, of.model, of.dataset, paths)
+    journal = journal_of(grid, turns.model, turns.dataset, paths)
     found = _written(journal, plan).select("item", "sample", "text")
     return {(item, sample): text for item, sample, text in found.iter_rows()}
 
 
 def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:
     """Return the exchanges of a shard's items that the model has answered, without a turn."""
-    paths = plan_paths(grid, model, dataset, grid.answers_identity(model, dataset), shard)
-    form = AnswerForm.of(read_description(grid, model))
-    answers = shown_answers(paths, journal_of(grid, model, dataset, paths), form)
+    shown = _shown(grid, asked(grid)[answers_path(model, dataset)], shard)
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
         for item in read_items(grid.dataset_path(dataset))
-        if is_in_shard(item.id, shard) and (answer := answers.get(item.id)) and answer.strip()
+        if (answer := shown.get((item.id, 0))) and answer.strip()
     }
 
 
@@ -186,11 +163,3 @@ def _written(journal: Journal, plan: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a plan of turns that have a text, with it."""
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
-
-
-OF_KINDS = {
-    HUMAN_TURNS: human_turns,
-    OWN_TURNS: own_turns,
-    SELF_PLAY_TURNS: self_play_turns,
-    REACTIONS: reactions,
-}

@@ -10,30 +10,26 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.support.collected import ask_pending, collect_answers, collect_user_turns
 from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
-from userturn.audit.check_candidates import check_candidates
 from userturn.audit.check_prompts import check_prompts
+from userturn.audit.check_rows import check_rows
+from userturn.audit.check_verdicts import check_grades
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
-from userturn.generation.candidates import (
-    CANDIDATES_SCHEMA,
-    candidates_of,
-    collect_candidates,
-)
-from userturn.generation.collect import answers_of, collect_answers, collect_user_turns
+from userturn.generation.collect import CANDIDATES_SCHEMA, collect_table, table_of
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scorer_of, scoring_plans
-from userturn.generation.sweep import ask_pending, pending_plans, request_runner
+from userturn.generation.sweep import request_runner
 from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
-from userturn.likelihood.collect import collect_scores
 from userturn.likelihood.reactions import reaction_signals
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
 from userturn.prompts.perturbations import NO_ANSWER
 from userturn.signals import StopFlag
-from userturn.sources.candidates import REACTIONS, CandidateTable, candidates_identity
+from userturn.sources.answers import answers_path
+from userturn.sources.candidates import REACTIONS, table_path
 from userturn.sources.registry import artifacts, asked
 from userturn.sources.scores import scores_path
 from userturn.sources.source import ANSWERS, USER_TURNS
@@ -44,6 +40,7 @@ from userturn.workflow.pending import Pending
 
 N_ITEMS = 3
 PAIR = ("tiny", "items")
+TABLES = [table_path(*PAIR, kind) for kind in (ANSWERS, USER_TURNS)]
 
 
 class Answering:
@@ -81,13 +78,11 @@ def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     answering = Answering(model.template.tokenizer)
     runner.load = lambda: answering  # type: ignore[assignment,return-value]
     wanted = Pending(grid).identities("tiny")
-    ask_pending(pending_plans(grid, model, shard, wanted), runner)
-    scorer = scorer_of(grid, model)
-    runner.complete("scores", list(scoring_plans(grid, "tiny", scorer, shard, wanted)))
-    for of in (CandidateTable(*PAIR, kind) for kind in (ANSWERS, USER_TURNS)):
-        path = grid.results / of.path.removeprefix("results/")
+    ask_pending(grid, model, shard, wanted, runner)
+    for of in TABLES:
+        path = grid.results / of.removeprefix("results/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        collect_candidates(grid, of, str(path))
+        collect_table(grid, asked(grid)[of], str(path))
     assert runner.n_found + runner.n_asked >= len(answering.asked) == runner.n_asked
     return answering.asked
 
@@ -124,7 +119,7 @@ def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothi
     requests = [request for shard in more.shards("tiny") for request in sweep(more, shard)]
     assert requests and all(isinstance(request, ScoringRequest) for request in requests)
     path = str(tmp_path / "scores.parquet")
-    collect_scores(more, asked(more)[scores_path(*PAIR, REACTIONS)], path)
+    collect_table(more, asked(more)[scores_path(*PAIR, REACTIONS)], path)
     found = pl.read_parquet(path).group_by("item", "sample").agg(pl.col("context").sort())
     own = [list(row) for row in found["context"] if "own" in row]
     assert own and all(row.count("own") == row.count("other_answer") == 1 for row in own)
@@ -133,12 +128,11 @@ def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothi
 def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn(
     swept: Grid,
 ) -> None:
-    answers = pl.concat(candidates_of(swept, CandidateTable(*PAIR, ANSWERS)))
-    turns = pl.concat(candidates_of(swept, CandidateTable(*PAIR, USER_TURNS)))
+    answers, turns = (pl.concat(table_of(swept, asked(swept)[path])) for path in TABLES)
     assert answers.height == turns.height == 2 * N_ITEMS
     assert turns["answer"].to_list() == answers["answer"].to_list()
     assert answers["answer"].n_unique() == 2 * N_ITEMS
-    own = pl.concat(answers_of(swept, *PAIR))
+    own = pl.concat(table_of(swept, asked(swept)[answers_path(*PAIR)]))
     assert answers.filter(pl.col("sample") == 0)["key"].to_list() == own["key"].to_list()
     assert dict(answers.schema) == CANDIDATES_SCHEMA
 
@@ -146,7 +140,7 @@ def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn
 def test_candidates_are_scored_and_graded_by_item_and_sample(swept: Grid, tmp_path: Path) -> None:
     path = str(tmp_path / "scores.parquet")
     with chdir(ROOT):
-        collect_scores(swept, asked(swept)[scores_path(*PAIR, REACTIONS)], path)
+        collect_table(swept, asked(swept)[scores_path(*PAIR, REACTIONS)], path)
     signals = reaction_signals(pl.read_parquet(path))
     assert signals.height == 2 * N_ITEMS
     assert set(signals["mean log-probability"]) == {-1.0}
@@ -185,8 +179,8 @@ def test_an_audit_finds_a_turn_after_a_candidate_that_was_never_asked_for(
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(swept, "judges", {})
     pair = Pair(swept, study_record(swept.config, swept.contents), *PAIR, True, frozenset())
-    of = CandidateTable(*PAIR, USER_TURNS)
-    folder = swept.requests_folder(*PAIR, candidates_identity(swept, of))
+    of = asked(swept)[TABLES[1]]
+    folder = swept.requests_folder(*PAIR, of.identity)
     paths = (folder / "1of1.parquet", swept.results / of.path.removeprefix("results/"))
     whole = {path: path.read_bytes() for path in paths}
     for path in paths:
@@ -194,7 +188,7 @@ def test_an_audit_finds_a_turn_after_a_candidate_that_was_never_asked_for(
         none = {n: pl.when(~first).then(n) for n in ("key", "answer", "change")}
         error = pl.when(first).then(pl.lit(NO_ANSWER)).otherwise("error")
         table.with_columns(**none, error=error).write_parquet(path)
-    found = findings_of(check_candidates(pair, np.random.default_rng(0)))
+    found = findings_of(check_rows(pair))
     for path, content in whole.items():
         path.write_bytes(content)
     assert "probes" in {finding.check for finding in found}
@@ -204,11 +198,13 @@ def test_an_audit_finds_an_edited_candidate(swept: Grid, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(swept, "judges", {})
     contents = study_record(swept.config, swept.contents)
-    pair, rng = Pair(swept, contents, *PAIR, True, frozenset()), np.random.default_rng(0)
-    assert findings_of(check_candidates(pair, rng)) == []
+    pair = Pair(swept, contents, *PAIR, True, frozenset())
+    assert findings_of(check_rows(pair)) == []
+    graded = {item.artifact for item in findings_of(check_grades(pair, np.random.default_rng(0)))}
+    assert graded == {"results/grades/tiny/items.parquet"}  # which this study has not
     path = swept.results / "candidates/tiny/items/answers.parquet"
     table = pl.read_parquet(path)
     edited = pl.Series("answer", ["Answer: 12", *table["answer"][1:]])
     table.with_columns(edited).write_parquet(path)
-    found = findings_of(check_candidates(replace(pair), rng))
+    found = findings_of(check_rows(replace(pair)))
     assert {finding.check for finding in found} >= {"rows", "probes"}
