@@ -1,7 +1,9 @@
 """Every source declares what earlier studies had: paths, identities, order."""
 
+import ast
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +73,27 @@ def test_everything_that_a_prompt_is_made_of_is_asked_for(grid: Grid) -> None:
     made_of = {path for turns in judged(grid).values() for path in turns.made_of}
     conversations = {turns.items for turns in judged(grid).values()}
     assert made_of - conversations <= known.keys()
+
+
+def test_no_file_but_its_own_and_the_configuration_names_a_kind_of_turn() -> None:
+    """What `docs/extending.md` promises, told by the kind that reaches furthest."""
+    library = ROOT / "src" / "userturn"
+    own = {f"{package}/self_play.py" for package in ("sources", "generation", "tables", "figures")}
+    files = [*library.rglob("*.py"), *ROOT.glob("rules/*.smk"), ROOT / "Snakefile"]
+    naming = {path for path in files if re.search(r"self_?play", _code(path), re.IGNORECASE)}
+    found = {path.relative_to(library).as_posix() for path in naming}
+    assert found == own | {"config/study_keys.py"}
+
+
+def _code(path: Path) -> str:
+    """Return a file's text; of Python, its code without docstrings and comments."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return text
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        is_said = isinstance(body, list) and body and isinstance(body[0], ast.Expr)
+        if is_said and isinstance(body[0].value, ast.Constant):
+            body[0].value.value = ""
+    return ast.unparse(tree)

@@ -19,10 +19,13 @@ WHOLE = made_of_cells(TABLES)
 
 def test_a_declaration_on_one_line_is_found_as_well(tmp_path: Path) -> None:
     one = (
+        '"""Figure `turns`: all turns."""\n'
         'FIGURE = Figure(rule="draw_figures", place=1, tables=("health",))\nTITLE = "Turns (all)"\n'
     )
     (tmp_path / "turns.py").write_text(one)
-    assert declared(str(tmp_path), Figure) == {"turns": Figure("draw_figures", 1, ("health",))}
+    assert declared(str(tmp_path), Figure) == {
+        "turns": Figure("draw_figures", 1, ("health",), "all turns")
+    }
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -81,5 +84,5 @@ def test_a_table_needs_nothing_that_it_does_not_declare(
             if used in WHOLE:
                 whole.table(used).write_parquet(paths[used][0])
         else:
-            paths[used] = known[used]
+            paths[used] = known.get(used, [])  # costs are counted after replies and read none
     assert Material(whole_grid(study), paths).table(name).equals(whole.table(name))

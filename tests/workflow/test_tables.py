@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
+from userturn.sources.registry import artifacts
 from userturn.study.grid import Grid
 from userturn.workflow.jobs import JOBS
 from userturn.workflow.registry import FIGURE_RULES, FIGURES, TABLE_RULES, TABLES
@@ -49,9 +50,7 @@ def test_every_rule_that_makes_tables_or_figures_is_a_job_with_an_identity() -> 
 def test_costs_are_counted_after_every_reply_that_costs() -> None:
     study = demo()
     paths = [path for found in inputs_of(study, "tabulate_costs").values() for path in found]
-    made = [f"results/tables/{name}.parquet" for name in ("accuracy", "rates", "likelihood")]
-    of = study.of_sources
-    assert {*made, *of.control_verdicts, *of.labelled_verdicts} <= set(paths)
+    assert {*artifacts(study.grid)} <= set(paths)
 
 
 def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them() -> None:

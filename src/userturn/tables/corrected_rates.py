@@ -1,4 +1,4 @@
-"""Corrected rates of cells, pools of cells and contrasts, beside the judges' plain rates."""
+"""Table `corrected_rates`: rates of cells, pools and contrasts, corrected by people's labels."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -16,14 +16,7 @@ TABLE = Table(
     rule="tabulate_costs",
     place=310,
     row="a judge and cell, or dataset whose cells shared batches",
-    made_of=(
-        "rates",
-        "accuracy",
-        "likelihood",
-        "self_play",
-        "answer_signals",
-        "labelled_verdicts",
-    ),
+    made_of=("made_by_sources",),  # after every reply that costs something
     settings=("prices",),
     formats=(".parquet",),
 )

@@ -26,6 +26,7 @@ class Table(NamedTuple):
         formats: the endings of its files in results/tables.
         needs: the input that a study must have for the table to apply.
         version: is raised where the same inputs give other rows than before.
+        says: what it shows, from the first line of its module.
     """
 
     rule: str
@@ -36,6 +37,7 @@ class Table(NamedTuple):
     formats: tuple[str, ...] = BARE
     needs: str | None = None
     version: int = 1
+    says: str = ""
 
 
 class Figure(NamedTuple):
@@ -45,11 +47,13 @@ class Figure(NamedTuple):
         rule: name of the rule that draws it.
         place: where it stands among the figures: in the report, the smallest number is first.
         tables: the tables that it is drawn from, in the order of the function's parameters.
+        says: what it shows, from the first line of its module.
     """
 
     rule: str
     place: int
     tables: tuple[str, ...]
+    says: str = ""
 
 
 Kind = TypeVar("Kind", Table, Figure)
@@ -64,9 +68,13 @@ def declared(folder: str, kind: type[Kind]) -> dict[str, Kind]:
 def _declarations(folder: Path, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
     name = kind.__name__
     call = re.compile(rf"^{name.upper()} = ({name}\(.*?\))$", re.MULTILINE | re.DOTALL)
+    says = re.compile(rf'"""{name} `\w+`: (.*?)\.?(?:"""|\n)')
     for path in sorted(folder.glob("*.py")):
-        if declaration := call.search(path.read_text("utf-8")):
+        text = path.read_text("utf-8")
+        if declaration := call.search(text):
+            described = says.match(text)
+            assert described, f"{path.name} does not begin with what the {name.lower()} shows"
             given = ast.parse(declaration[1], str(path), "eval").body
             assert isinstance(given, ast.Call)
             literals = {str(k.arg): ast.literal_eval(k.value) for k in given.keywords}
-            yield path.stem, kind(**literals)
+            yield path.stem, kind(**literals, says=described[1])

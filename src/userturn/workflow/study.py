@@ -55,6 +55,11 @@ class Study:
         """The identities of all files that tables are made from, by path."""
         return made_before_tables(self)
 
+    @property
+    def made_by_sources(self) -> list[str]:
+        """The paths of all answers, turns, scores, verdicts and grades."""
+        return [*artifacts(self.grid)]
+
     def identity(self, path: str) -> str:
         """Return the identity of a file of a source by its path, from `results/` on."""
         return artifacts(self.grid)[path]

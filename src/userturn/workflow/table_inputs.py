@@ -16,6 +16,7 @@ INPUTS = {  # by name, what a study says of the paths, beside those of tables an
     "answers": "study.tables.answers",
     "grades": "study.tables.grades",
     "rubric": "data/rubric.yaml",
+    "made_by_sources": "study.made_by_sources",
     "annotations": "study.humans.annotations",
     "round_keys": "study.humans.keys",
     "blind": "study.humans.items",

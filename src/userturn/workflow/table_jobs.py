@@ -3,7 +3,9 @@
 from userturn.sources.job import Job, identity
 from userturn.workflow.registry import (
     FIGURE_RULES,
+    FIGURES,
     TABLE_RULES,
+    TABLES,
     figures_of,
     made_of,
     paths_of,
@@ -12,53 +14,12 @@ from userturn.workflow.registry import (
 )
 from userturn.workflow.table_inputs import input_of
 
-DOES = {  # what a rule does, if it does more than make one table
-    "analyse": (
-        "Compare, pool and correlate: every table that is made from all verdicts and grades."
-    ),
-    "compare_with_margins": (
-        "Test the claims that something is small, unchanged or kept against the config's margins."
-    ),
-    "tabulate_controls": (
-        "Count how many human turns each judge calls genuine and how many failures it catches."
-    ),
-    "measure_judges": (
-        "Measure every judge by human turns, planted failures, labelled turns and people's labels."
-    ),
-    "tabulate_likelihood": (
-        "Make the tables of gains and identification of reference follow-ups and of own turns."
-    ),
-    "tabulate_turns": "Make the table of rates after each user turn of conversations.",
-    "tabulate_languages": (
-        "Make the tables of rates by language, and of the same problems across languages."
-    ),
-    "tabulate_self_play": "Make the table of self-play over depth.",
-    "tabulate_pairs": "Make the table of how often a model's turn is taken for a person's.",
-    "measure_signals": (
-        "Measure what tells the right answers of an item, and what the best of them is worth."
-    ),
-    "tabulate_costs": "Make the tables of each judge's cost, speed and injection rate.",
-    "compare_with_people": (
-        "Measure how far judges agree with people, and correct judges' rates by people's labels."
-    ),
-    "compare_with_paper": "Compare the paper's published results with this study's.",
-    "measure_training_overlap": (
-        "Count the evaluation items that occur in training data, exactly or nearly."
-    ),
-    "draw_figures": "Draw every figure, from the verdicts of the primary judge.",
-    "draw_turns": "Draw rates after each user turn of conversations.",
-    "draw_languages": "Draw rates by the language of the prompt.",
-    "draw_self_play": "Draw what becomes of self-play over depth.",
-    "draw_human_likeness": "Draw how often a model's turn is taken for a person's.",
-    "draw_likelihood": "Draw the likelihood of reference follow-ups beside the rate of follow-ups.",
-    "draw_signals": "Draw what tells the right answers of an item.",
-    "draw_confusion": "Draw the labels of each judge against the labels of people.",
-}
-
 
 def _job(rule: str, function: str, outputs: dict[str, list[str]], part: str) -> Job:
+    said = [f"`{name}`: {TABLES[name].says}" for name in tables_of(rule)]
+    said += [f"`{name}`: {FIGURES[name].says}" for name in figures_of(rule)]
     return Job(
-        DOES.get(rule, f"Make {', '.join(outputs)}."),
+        f"Make {'; '.join(said)}.",
         function,
         {name: input_of(name) for name in made_of(rule)},
         outputs,
