@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import interruption, planning
+from benchmarks import edits, interruption, planning
 from benchmarks.clients import CLIENTS, questions
 from benchmarks.measuring import cost_of
 from tests.support.snakemake_runs import ROOT
@@ -35,3 +35,15 @@ def test_bare_snakefile_has_as_many_jobs_as_it_is_asked_for(tmp_path: Path) -> N
     folder = planning.floor(tmp_path / "bare", 6, planning.PLAIN_RULE)
     _, output = planning.snakemake(folder, *planning.DRY_RUN)
     assert planning.n_jobs(output) == 6
+
+
+def test_outcomes_of_edits_stand_in_the_page_in_the_order_of_the_edits(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- edits -->\nold\n<!-- end of edits -->\nafter\n")
+    asked = {"needed": 2, "asked": 2, "sweeps": 1, "judged": None, "judged_again": 0}
+    nothing = {"needed": 0, "asked": 0, "sweeps": 0, "judged": 3, "judged_again": 0}
+    outcomes = [{"edit": "seed changed", **asked}, {"edit": "nothing", **nothing}]
+    edits.write(outcomes, page, "0123abcd")
+    rows = ["| nothing | 0 | 0 | no | 3 | 0 |", "| seed changed | 2 | 2 | yes |  |  |"]
+    assert page.read_text().splitlines()[4:6] == rows
+    assert "old" not in page.read_text() and "at 0123abcd." in page.read_text()

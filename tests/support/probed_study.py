@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,6 +33,7 @@ Line = dict[str, Any]
 Edit = Callable[[Path, Study], object]
 DONE = ("judge", "judge_self_play", "judge_candidates", "collect_scores", "grade")
 SWEPT = ("sweep",)
+NOTED = "USERTURN_TEST_EDITS"  # names a file that outcomes are noted in
 PROBLEMS, NAMELESS = "data/problems.jsonl", "data/nameless.jsonl"
 STUDY: Study = {
     "run": {
@@ -96,6 +97,13 @@ class Outcome:
         """Whether exactly what was needed was asked, and a GPU for nothing else."""
         is_swept = (self.sweeps > 0) == (self.needed > 0)
         return self.asked == self.needed and is_swept and not self.judged_again and not self.failed
+
+
+def note_outcome(name: str, outcome: Outcome) -> None:
+    """Append an edit's outcome to the file that the environment names, if it names one."""
+    if path := os.environ.get(NOTED):
+        with Path(path).open("a") as notes:
+            notes.write(json.dumps({"edit": name, **asdict(outcome)}) + "\n")
 
 
 def rows_of(folder: Path, file: str) -> list[dict[str, Any]]:

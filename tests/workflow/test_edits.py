@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from tests.support.edits import EDITS, KNOWN, QUICK, goes_on_to_judges
 from tests.support.judge_server import JudgeServer, judge_server
-from tests.support.probed_study import make, probe
+from tests.support.probed_study import make, note_outcome, probe
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_an_edit_asks_exactly_what_it_needs_or_is_known_not_to(
     name: str, original: Path, server: JudgeServer, tmp_path: Path
 ) -> None:
     outcome = probe(original, tmp_path / "copy", server, EDITS[name], goes_on_to_judges(name))
-    print(f"{name}: {outcome}")
+    note_outcome(name, outcome)
     # An edit that has become right is to be removed from the known ones.
     assert outcome.is_right == (name not in KNOWN), outcome
 
