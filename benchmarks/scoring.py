@@ -63,6 +63,7 @@ def grid_of(folder: Path) -> Grid:
     config["run"] = {"temperatures": [0], "perturbations": ["none"], "judges": ["heuristic"]}
     config["controls"]["human"] = []
     config["likelihood"] = {"datasets": ["d"], "turns": 0, "distractors": 4}
+    config["answer"]["max_tokens"], config["user_turn"]["max_tokens"] = 96, 40
     config["vllm"]["max_num_seqs"] = 128
     return Grid(config, folder / "results")
 

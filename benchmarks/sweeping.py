@@ -55,7 +55,7 @@ def grid_of(folder: Path, temperatures: Sequence[float]) -> Grid:
     path, fields = str(folder / "items.jsonl"), {"id": "id", "prompt": "question"}
     config["models"] = {"smollm2-135m": LINE}
     config["datasets"] = {"d": {"file": path, "fields": fields, "verifier": "none"}}
-    config["controls"]["human"] = []
+    config["controls"]["human"], config["likelihood"] = [], False
     config["run"] = {
         "temperatures": list(temperatures),
         "perturbations": ["none"],

@@ -1,5 +1,6 @@
 """Benchmarks that need nothing from elsewhere run, and find what they are there to find."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -47,3 +48,12 @@ def test_outcomes_of_edits_stand_in_the_page_in_the_order_of_the_edits(tmp_path:
     rows = ["| nothing | 0 | 0 | no | 3 | 0 |", "| seed changed | 2 | 2 | yes |  |  |"]
     assert page.read_text().splitlines()[4:6] == rows
     assert "old" not in page.read_text() and "at 0123abcd." in page.read_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["sweeping", "scoring"])
+def test_a_benchmark_of_sweeps_runs_at_its_smallest_size(name: str) -> None:
+    command = [sys.executable, f"benchmarks/{name}.py", "--items", "5"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "gathering: a request" in done.stdout
