@@ -209,3 +209,22 @@ def test_a_lost_journal_is_asked_again_as_said(study: EditedStudy) -> None:
     shutil.rmtree(study.results / "journal")
     shutil.rmtree(study.results / "cells/tiny/talk")
     assert study.settle().n_asked == 3 * 13
+
+
+def test_a_journal_alone_has_all_replies_of_candidates_depths_and_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    more = {
+        "likelihood": {"datasets": [], "turns": 1, "distractors": 1},
+        "self_play": {"turns": 2, "datasets": ["math"]},
+    }
+    study = installed(edited_study(tmp_path / "study", **more), monkeypatch.setitem)
+    study.config["answer"] |= {"samples": 2, "temperature": 0.7}
+    begun = study.settle()
+    for path in study.results.iterdir():
+        if path.name != "journal":
+            shutil.rmtree(path)
+    again = study.settle()
+    assert (again.had_gpu, again.n_said, again.n_asked) == (False, 0, 0)
+    assert again.n_collected == begun.n_collected

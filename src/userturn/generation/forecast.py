@@ -11,7 +11,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,6 +52,7 @@ from userturn.study.replies import ForecastGrid, scan_plans
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
 NO_REQUEST = "no request"  # the outcome where none can be made
+NO_PROMPT = Prompt("", ())
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,6 @@ class ForecastPlanner(Planner):
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
         """Return the sampling settings of a plan, without stops."""
         return Sampling(**drawn, stop_token_ids=(), seed=None)
-
-    def answer(
-        self,
-        dataset: str,
-        position: int,
-        item: Item,
-        sampling: Sampling,
-        sample: int = 0,
-        depth: int = 1,
-    ) -> Planned:
-        """Plan one of the model's own answers to an item."""
-        ask = self.asks.answer(item.messages, sampling, sample, depth)
-        row = Planned(position, item.id, sample, None, ask=ask, asked_as=dataset)
-        return replace(row, request=_request(row, dataset, sampling))
 
     def probe(
         self,
@@ -92,29 +79,16 @@ class ForecastPlanner(Planner):
         if needs_reference(operator) and item.reference is None:
             return Probe(None, error=NO_REFERENCE)
         shown = digest_of_probe(operator, item.messages, answer, lent, item.reference)
-        return Probe(Prompt("", ()), answer, shown=shown)
+        return Probe(NO_PROMPT, answer, shown=shown)
 
-    def user_turn(
-        self,
-        dataset: str,
-        position: int,
-        item: str,
-        sample: int,
-        probe: Probe,
-        sampling: Sampling,
-        depth: int = 1,
-    ) -> Planned:
-        """Plan one user turn after a probe."""
-        row = Planned(position, item, sample, None, probe.answer, error=probe.error)
-        if probe.shown is None:
-            return row
-        ask = self.asks.user_turn(probe.shown, sampling, sample, depth)
-        row = replace(row, ask=ask, asked_as=dataset)
-        return replace(row, request=_request(row, dataset, sampling))
+    def _answer_prompt(self, item: Item) -> Prompt:
+        return NO_PROMPT
 
-
-def _request(row: Planned, dataset: str, sampling: Sampling) -> Request:
-    return Request(_key(row.ask), dataset, row.item, row.sample, Prompt("", ()), sampling)
+    def _request(
+        self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
+    ) -> Request:
+        """Return what stands for the request of a row."""
+        return Request(_key(row.ask), dataset, row.item, row.sample, prompt, sampling)
 
 
 def _key(ask: str | None) -> str:

@@ -98,21 +98,18 @@ class Planner:
             **drawn, stop_token_ids=tokens, seed=None, stop_texts=texts, begins_with=begins_with
         )
 
+    def _answer_prompt(self, item: Item) -> Prompt:
+        return self.template.answer_prompt(item.messages)
+
     def _request(
-        self,
-        role: str,
-        dataset: str,
-        item: str,
-        sample: int,
-        prompt: Prompt,
-        sampling: Sampling,
+        self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
     ) -> Request:
-        """Return a request; raises TemplateError where the prompt is too long for the model."""
+        """Return the request of a row; raises TemplateError where the prompt is too long."""
         if sampling.temperature > 0:
-            seed = derive_seed(self.study_seed, role, dataset, item, sample)
+            seed = derive_seed(self.study_seed, role, dataset, row.item, row.sample)
             sampling = replace(sampling, seed=seed)
         check_context_length(prompt, sampling.max_tokens, self.max_model_len)
-        return make_request(self.identity, dataset, item, sample, prompt, sampling)
+        return make_request(self.identity, dataset, row.item, row.sample, prompt, sampling)
 
     def answer(
         self,
@@ -128,8 +125,7 @@ class Planner:
         ask = self.asks.answer(item.messages, sampling, sample, depth)
         row = Planned(position, item.id, sample, None, ask=ask, asked_as=dataset)
         try:
-            prompt = self.template.answer_prompt(item.messages)
-            request = self._request(role, dataset, item.id, sample, prompt, sampling)
+            request = self._request(row, role, dataset, self._answer_prompt(item), sampling)
         except TemplateError as error:
             return replace(row, error=str(error))
         return replace(row, request=request)
@@ -176,7 +172,7 @@ class Planner:
         if probe.prompt is None:
             return row
         try:
-            request = self._request(role, dataset, item, sample, probe.prompt, sampling)
+            request = self._request(row, role, dataset, probe.prompt, sampling)
         except TemplateError as error:
             return replace(row, error=str(error))
         return replace(row, request=request, change=probe.change)
