@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_021, 29_012),
-    "tests": (43_237, 24_677),
+    "src": (53_959, 29_014),
+    "tests": (43_314, 24_732),
     "scripts": (17, 12),
     "rules": (225, 0),
 }
