@@ -11,7 +11,16 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_study
-from userturn.sources.registry import asked, asked_of, judged, sources, stages, verdicts_identity
+from userturn.sources.registry import (
+    asked,
+    asked_of,
+    judged,
+    source_jobs,
+    sources,
+    stages,
+    verdicts_identity,
+)
+from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
 from userturn.study.grid import Grid
 
 FROZEN = Path(__file__).with_name("identities.json")  # by folder and file, their beginnings
@@ -49,13 +58,35 @@ def test_the_663_identities_of_earlier_studies_stay_as_they_are(grid: Grid) -> N
         for name, identity in files.items()
     }
     assert len(frozen) == 663
-    assert {path: identity[:12] for path, identity in found.items()} == frozen
+    assert {path: found.get(path, "")[:12] for path in frozen} == frozen
 
 
 def test_every_source_has_something_in_a_study_with_all_of_them(grid: Grid) -> None:
     for name, source in sources().items():
-        assert [*source.asked(grid), *source.judged(grid)], name
+        has_any = [*source.asked(grid), *source.judged(grid)]
+        assert has_any, f"{name} is off: turn it on in `everything` of this module"
         assert (source.judge_rule is not None) == bool([*source.judged(grid)]), name
+
+
+def test_every_table_of_texts_says_what_its_prompts_need(grid: Grid) -> None:
+    """Else a sweep would end in it, which a plan does not see."""
+    known = asked(grid)
+    for of in known.values():
+        assert of.kind == SCORES or {"temperature", "max_tokens"} <= of.drawn.keys(), of.path
+        if of.kind == USER_TURNS:
+            assert of.after and known[of.stands_after].kind == ANSWERS, of.path
+            assert of.cell.keys() == {"temperature", "perturbation"}, of.path
+
+
+def test_no_two_sources_make_one_file_and_each_file_is_made_by_a_rule(grid: Grid) -> None:
+    made = [of.path for source in sources().values() for of in source.asked(grid)]
+    made += [
+        of.path for s in sources().values() for of in s.judged(grid) if of.path not in asked(grid)
+    ]
+    assert len(made) == len(set(made))
+    outputs = [path for job in source_jobs().values() for path in job.outputs.values()]
+    patterns = [re.sub(r"{\w+}", "[^/]+", str(path)) for path in outputs]
+    assert [path for path in made if not any(re.fullmatch(of, path) for of in patterns)] == []
 
 
 def test_a_table_is_asked_for_after_all_that_its_prompts_are_made_of(grid: Grid) -> None:
