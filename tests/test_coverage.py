@@ -79,7 +79,8 @@ def rows_of_methods() -> dict[tuple[str, str, str], float]:
     """Return what docs/methods.md says is attained, by statistic, regime and nominal share."""
     text = METHODS.read_text(encoding="utf-8").partition("## Nominal against attained")[2]
     text = text.partition("\n## ")[0]
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    table = text.partition("\n\nOut of ")[0]
+    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     return {
         (row[0], _plain(row[1]), row[2].strip()): float(row[3].strip(" |")) for row in lines[1:]
     }

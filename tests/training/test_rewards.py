@@ -88,7 +88,9 @@ def endpoint_judge(grid: Any, url: str, **entry: Any) -> Any:
 def test_endpoint_that_refuses_ends_the_training_in_a_sentence(tmp_path: Any) -> None:
     defaults = {"timeout": 9, "concurrency": 4, "reply": "text", "settings": {}}
     config = {"judge_defaults": defaults, "judges": {}, "max_cost": None, "max_error_share": 0.1}
-    grid = SimpleNamespace(config=config, all_judges={}, models={}, places=Places())
+    grid = SimpleNamespace(
+        config=config, all_judges={}, models={}, places=Places(), prepared_datasets={}
+    )
     grid.results = grid.accounts_folder = tmp_path
     with judge_server(lambda _: http(400, b"no such model")) as server:
         judge = endpoint_judge(grid, server.url)
