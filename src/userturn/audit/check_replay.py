@@ -129,8 +129,8 @@ def _fetches(chart: Path) -> bool:
 def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
     """Run a job again, and compare each of its outputs that is here."""
     outputs = [path for path in sorted(job["outputs"]) if path not in of.broken]
-    if job["rule"] not in OF_TABLES and of.wanted.isdisjoint(job["outputs"]):
-        return  # of cells or a round that the configuration has no more
+    if of.wanted.isdisjoint(job["outputs"]):
+        return  # of cells, tables or a round that the configuration does not ask for
     reason = _why_not(of, job)
     if reason is not None:
         yield from (NotCompared(path, *reason) for path in outputs)
