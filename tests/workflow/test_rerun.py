@@ -15,7 +15,6 @@ from tests.support.snakemake_runs import (
     n_requests,
     planned,
     run,
-    snakemake,
 )
 from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
@@ -185,9 +184,8 @@ def test_a_cell_that_is_lost_with_all_plans_comes_back_without_a_sweep(study: Pa
     shutil.rmtree(study / "results" / "requests")
     assert not planned(study)
     (study / CELL).unlink()
-    assert "run the same command again, it plans them again" in snakemake(study).stdout
     jobs = planned(study)
-    assert (jobs["sweep"], jobs["plan_again"], jobs["collect_user_turns"]) == (0, 1, 1)
+    assert (jobs["sweep"], jobs["collect_user_turns"]) == (0, 1)
     run(study)
     assert (study / CELL).read_bytes() == before
     marker = json.loads((study / "results/sweeps/tiny/1of1.json").read_text())
