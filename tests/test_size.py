@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (53_959, 29_014),
-    "tests": (43_348, 24_750),
+    "tests": (43_345, 24_750),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

@@ -11,18 +11,19 @@ import polars as pl
 import pytest
 import yaml
 
-from tests.support.collected import user_turns_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.prepare import prepare_dataset
+from userturn.generation.collect import table_of
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
 from userturn.models import engine
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.signals import STOP_SIGNALS
+from userturn.sources.registry import asked
 from userturn.storage.atomic_files import read_identity
-from userturn.study.cells import Cell
+from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.places import Places
@@ -108,7 +109,7 @@ def n_asked(folder: Path) -> int:
 
 
 def rows(grid: Grid, cell: Cell) -> list[tuple[Any, ...]]:
-    table = pl.concat(list(user_turns_of(grid, cell)))
+    table = pl.concat(table_of(grid, asked(grid)[files_of([cell], "user_turns.parquet")[0]]))
     assert set(table.select("model", "dataset").rows()) == {(cell.model, cell.dataset)}
     return table.select("item", "text", "key").rows()
 

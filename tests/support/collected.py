@@ -1,12 +1,10 @@
 """Tables of one model and dataset, or of one cell, collected by their names."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from tempfile import TemporaryDirectory
 
-import polars as pl
-
 from userturn.generation.ask_engine import Runner
-from userturn.generation.collect import collect_table, table_of
+from userturn.generation.collect import collect_table
 from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.sweep import complete_plans, sweep_plans
 from userturn.sources.answers import answers_path
@@ -23,11 +21,6 @@ def collect_answers(grid: Grid, model: str, dataset: str, path: str) -> None:
 def collect_user_turns(grid: Grid, cell: Cell, path: str) -> None:
     """Write the user turns of a cell."""
     collect_table(grid, asked(grid)[files_of([cell], "user_turns.parquet")[0]], path)
-
-
-def user_turns_of(grid: Grid, cell: Cell) -> Iterator[pl.DataFrame]:
-    """Yield the parts of a cell's user turns."""
-    return table_of(grid, asked(grid)[files_of([cell], "user_turns.parquet")[0]])
 
 
 def ask_pending(

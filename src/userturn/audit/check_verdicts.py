@@ -9,7 +9,7 @@ import polars as pl
 from userturn.audit.findings import Compared, Finding, Item, NotCompared, Note, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import difference
-from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
+from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
@@ -17,7 +17,7 @@ from userturn.provenance.study_files import FAULTS
 from userturn.sandbox.run import NoSandboxError
 from userturn.sources.registry import asked_of
 from userturn.sources.source import Asked, Turns
-from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.judge import judge_of
 
 OTHER_RULES = (
@@ -71,7 +71,7 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
     except FAULTS as error:
         yield Finding("grades", path, "grades of answers", type(error).__name__, remake(path))
         return
-    wrong, keys = None, [name for name in (*ANSWER_KEYS, "sample") if name in there.columns]
+    wrong = None
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
     if verifier == "rubric":
         yield NotCompared(path, "a judge gave the grades: they are checked by their hash", False)
@@ -85,7 +85,7 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
         some = rows[drawn]
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there[drawn], keys)
+            wrong = difference(made, there[drawn], keys_of(there))
         except NoSandboxError as error:
             yield NotCompared(path, f"not graded again: {error}")
         except FAULTS:

@@ -106,11 +106,11 @@ def grade(
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Return answers with the columns of their items that a verifier needs."""
     asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
-    given = answers.select(*_keys(answers), "outcome", "answer")
+    given = answers.select(*keys_of(answers), "outcome", "answer")
     return given.join(asked, on="item", how="left", maintain_order="left")
 
 
-def _keys(answers: pl.DataFrame) -> list[str]:
+def keys_of(answers: pl.DataFrame) -> list[str]:
     """Return the columns that identify an answer: with `sample`, where an item has several."""
     return [name for name in (*ANSWER_KEYS, "sample") if name in answers.columns]
 
@@ -118,7 +118,7 @@ def _keys(answers: pl.DataFrame) -> list[str]:
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
     """Return grades as a table, one row per answer."""
     graded = {name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS}
-    return rows.select(_keys(rows)).with_columns(
+    return rows.select(keys_of(rows)).with_columns(
         pl.Series(name, [getattr(grade, name) for grade in grades], dtype=kind)
         for name, kind in graded.items()
     )
