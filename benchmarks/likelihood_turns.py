@@ -18,7 +18,7 @@ from benchmarks.heuristic import FEWEST, continued, follow_ups, replies, swapped
 from userturn.config.load import load_config
 from userturn.controls.hard_failures import hard_failures, parse_texts
 from userturn.controls.labelled_turns import read_labelled
-from userturn.judges import phrases
+from userturn.judges import heuristic
 from userturn.judges.heuristic import MANY, judge_by_words
 from userturn.judges.verdict import GENUINE
 from userturn.judges.words import (
@@ -32,7 +32,7 @@ from userturn.judges.words import (
     words,
 )
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OWN, Context
-from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.likelihood.scoring_plan import turn_tokens
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
 from userturn.models.scoring import scoring_request
@@ -104,7 +104,7 @@ def labelled() -> Iterator[Known]:
 
 def word_features(turn: Known, settings: Any) -> dict[str, Any]:
     """Return what the heuristic judge looks at, and its label, None where it is silent."""
-    bare = phrases.without_tokens(turn.text)
+    bare = heuristic.without_tokens(turn.text)
     said = words(bare)
     meant = content_words(said)
     telling = [word for word in meant if word not in EMPTY_WORDS]
@@ -118,9 +118,9 @@ def word_features(turn: Known, settings: Any) -> dict[str, Any]:
         "repeated": share_repeated(said),
         "log_words": float(np.log1p(len(said))),
         "asks": float("?" in bare),
-        "says_i": float(not phrases.FIRST_PERSON.isdisjoint(said[:MANY])),
-        "opens_back": float(phrases.OPENS_BACK.search(bare) is not None),
-        "refers_back": float(phrases.REFERS_BACK.search(bare) is not None),
+        "says_i": float(not heuristic.FIRST_PERSON.isdisjoint(said[:MANY])),
+        "opens_back": float(heuristic.OPENS_BACK.search(bare) is not None),
+        "refers_back": float(heuristic.REFERS_BACK.search(bare) is not None),
     }
 
 

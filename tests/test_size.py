@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_959, 29_014),
-    "tests": (43_345, 24_750),
+    "src": (53_786, 28_905),
+    "tests": (43_342, 24_747),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

@@ -10,7 +10,7 @@ import pytest
 from userturn.audit.check_aliases import check_aliases
 from userturn.provenance.study_files import Files
 from userturn.provenance.surroundings import code_sha256
-from userturn.study.places import Places
+from userturn.study.grid import Places
 
 KEPT: dict[str, Any] = {
     "contents": {"folder:a": "folder:a", "folder:b": "folder:a"},

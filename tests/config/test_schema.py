@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
+from userturn.config.dataset_keys import verifiers
 from userturn.config.recipes import recipe_schema
 from userturn.config.schema import config_schema
-from userturn.config.verifiers import verifiers
 from userturn.models.engine import LOADERS
 from userturn.prompts.perturbations import OPERATORS
 

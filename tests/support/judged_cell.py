@@ -9,10 +9,10 @@ import polars as pl
 from tests.support.snakemake_runs import ROOT
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent
+from userturn.judges.ask_missing import note_trial
 from userturn.judges.endpoint_verdicts import json_format
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
-from userturn.judges.trial import note_trial
 
 MAX_TOKENS = 100  # of a verdict
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.complete_once import requests
 from userturn.likelihood.contexts import OWN, Context
-from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.likelihood.scoring_plan import turn_tokens
 from userturn.models.completion import Engine
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template

@@ -11,9 +11,9 @@ from tests.support.judge_server import completion, http, judge_server
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
+from userturn.study.grid import Places
 from userturn.study.judge import judge_of
-from userturn.study.places import Places
-from userturn.training.reward_endpoints import training_endpoints
+from userturn.training.grpo import training_endpoints
 from userturn.training.rewards import SampledTurn, accuracy, followup, interactivity, length
 from userturn.training.simulated_user import Rollout, continued
 

@@ -11,7 +11,6 @@ entries.py: the datasets, models and judges that a run selects, completed with d
 errors.py: the error for a bad configuration, and the nearest valid name.
 families.py: family and size of a model, from its entry or its name.
 formats.py: prompt formats, in which a model is a line of its own in the grid.
-human_keys.py: the keys of what people label.
 installation.py: where the workflow is installed, and the files of the present folder's study.
 judge_keys.py: the keys of judges.
 keys.py: how a key is described: its meaning, its bounds, and what it could do.
@@ -20,15 +19,12 @@ model_keys.py: the keys of models and of formats.
 named_paths.py: the files and names of a stranger's configuration, which may lead nowhere else.
 numbers.py: numbers written as text, taken as numbers.
 own_vllm.py: vLLM's settings of one model, and which of them change tokens.
-recipe_keys.py: the keys of a training recipe.
 recipes.py: training recipes of data/recipes, read and checked.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the JSON Schema of the configuration, with its entries, defaults and resources.
-schema_errors.py: an error of the schema as one sentence.
 shared_keys.py: values that several parts of the configuration take.
 study_keys.py: the keys of a configuration.
 trained_models.py: entries of trained models, completed from their bases.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
 trust.py: what a study's record alone cannot authorise.
-verifiers.py: the names of all verifiers, by the files of grading/.
 """

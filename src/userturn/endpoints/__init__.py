@@ -7,7 +7,6 @@ http_client.py: one request to an OpenAI-compatible API, with retries.
 http_errors.py: what an endpoint's error means: asked again, unscored, or an error.
 model_names.py: whether the model that answered is the one that was requested.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
-request_slots.py: how many requests are in flight over all jobs of a machine.
 response_body.py: the JSON of a response, and texts that can be written.
 usage.py: tokens and cost of requests.
 """

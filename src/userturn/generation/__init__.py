@@ -13,7 +13,6 @@ planner.py: turns items into the requests of a dataset's answers or of a cell.
 quick_look.py: one model and one question, for `userturn try`; nothing is written.
 quick_scores.py: a dataset's reference follow-ups scored with one model; nothing is kept.
 reasoning.py: splits a raw answer into reasoning and what the user would see.
-resume.py: whether a sweep has anything left to ask, from plans and journals alone.
 scored_turns.py: which follow-ups, own turns and candidates are scored, and after what.
 self_play.py: collects a depth of self-play, and chooses the turns of it that are scored.
 server_record.py: what a study knows of a server, and whether it is still the same one.

@@ -7,7 +7,6 @@ batch_api.py: batches of one judge and dataset: submitted, waited for, put into 
 batch_file.py: a file of questions, as large as the API takes.
 batch_judge.py: asks about many cells through the Batch API, in batches that the cells share.
 batch_notes.py: notes on each batch, so that a job finds it again after a kill.
-batch_replies.py: the lines of a batch's output.
 chat_endpoint.py: a judge's endpoint for chat completions.
 check_entries.py: refuses judge entries that do not fit their kind or their use.
 decide.py: one question becomes one record: a usable reply, one repair, or a reason.
@@ -19,12 +18,10 @@ heuristic.py: `kind: heuristic`: labels English turns by their words, without a 
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: the interface of a kind of judge; finds the kind that an entry names.
-label_scores.py: label probabilities from the log-probabilities of one token.
 language.py: whether a text is English, by its script and function words.
 letter_prompt.py: prompts with a letter for each label, in both orders, as token ids.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 pending_cells.py: works through all cells that a judge has yet to judge, in one job.
-phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
 prompt_fields.py: the two parts of a prompt, and the fields that are filled in there.
 question.py: the prompt for a user turn, and the identity of that question.
 reply_format.py: how a kind of judge is asked over HTTP, and how its replies are read.
@@ -33,7 +30,6 @@ scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 served_setup.py: the setup of a judge that is served here, by the rules of models.
 session.py: the endpoint, journal and account that a job uses to ask a judge.
-trial.py: the first question to an endpoint, asked alone.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, and how many of them another text holds.
 """

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
 from userturn.endpoints.http_errors import BROKEN_AFTER, REFUSED, TOO_LONG
@@ -12,9 +13,29 @@ from userturn.judges.decide import Read, decide, record_of
 from userturn.judges.decisions import Record, only_writer
 from userturn.judges.question import Question
 from userturn.judges.session import Session
-from userturn.judges.trial import has_passed, note_trial
 from userturn.logs import Progress
+from userturn.storage.atomic_files import read_identity, write_json
+from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
+
+
+def _path(account: Account) -> Path:
+    return account.folder / account.judge / "trial.json"
+
+
+def _identity(endpoint: ChatEndpoint) -> str:
+    """Return the identity of a trial, without the port of a local server, which changes."""
+    return fingerprint([None if endpoint.is_here else endpoint.url, endpoint.fixed])
+
+
+def has_passed(endpoint: ChatEndpoint, account: Account) -> bool:
+    """Tell whether the endpoint has already given a verdict with this model and these settings."""
+    return read_identity(_path(account)) == _identity(endpoint)
+
+
+def note_trial(endpoint: ChatEndpoint, account: Account) -> None:
+    """Note that the endpoint has given a verdict."""
+    write_json({"judge": account.judge}, _path(account), _identity(endpoint))
 
 
 async def ask_without_journal(

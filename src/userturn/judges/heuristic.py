@@ -5,11 +5,11 @@ voice the turn has. It is a free second opinion, not the paper's judge. docs/jud
 rules one by one.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from userturn.config.entries import Config
-from userturn.judges import phrases
 from userturn.judges.language import is_english
 from userturn.judges.verdict import GENUINE, UserTurn, Verdict
 from userturn.judges.words import (
@@ -22,9 +22,81 @@ from userturn.judges.words import (
     vocabulary,
     words,
 )
+from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
+
+
+ROLE_NAME = re.compile(r"^\s*(?:assistant|system|model)\s*[:\n]", re.IGNORECASE)
+ASSISTANT_OPENING = re.compile(
+    r"^\W*(?:(?:sure|certainly|absolutely|of course)\b(?!.*\?)|here(?:'s| is| are) (?!what|my)|"
+    r"let me (?!get|see|check|ask)|let's (?!say|assume|suppose|imagine)|"
+    r"to (?:solve|find|calculate|determine)\b.*,|"
+    r"the answer is|answer:|step \d|we (?:need to|should|must|have to)|you're welcome|"
+    r"as (?:an?|your|the) (?:\w+ )?(?:ai|model|assistant|chatbot|user),|"
+    r"i(?:'m| am) (?:an? (?:\w+ )?(?:ai|chatbot)|(?:your|the) (?:\w+ )?assistant)\b|"
+    r"you are (?:an?|your|the) (?:\w+ )?(?:ai|assistant|chatbot)\b(?!.*\?)|"
+    r"the (?:next|following) (?:message|turn|reply|response)\b|"
+    r"i(?:'m| am)? (?:hope this|(?:would|'d) be happy|happy to|glad to|sorry to hear|"
+    r"understand that|(?:need|want|have) to (?:explain|answer|respond|provide|give|help)|"
+    r"should (?:explain|answer|respond|provide|give|mention))|i'd be happy|"
+    r"(?:(?:okay|ok|alright|hmm|so|well|first|now)\W+)*(?:the|this|our) user(?:'s)?\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+OFFER = re.compile(
+    r"\b(?:let me know if|feel free to|would you like me to|i hope (?:this|that) helps|"
+    r"don't hesitate|is there anything else\b[^?]*\b(?:i can|you)\b|"
+    r"how (?:can|may) i (?:help|assist) you\b)",
+    re.IGNORECASE,
+)
+PLEASANTRY = re.compile(
+    r"^\W*(?:thank(?:s| you)|thx|cheers|cool|ok(?:ay)?|great|got it|yes|no|"
+    r"please (?:go on|continue)|continue|tell me more|go on|i see|nice|perfect|awesome|amazing|"
+    r"wow|good to know)\b",
+    re.IGNORECASE,
+)
+CODE_LINE = re.compile(
+    r"[;{}]\s*$|^\s*(?:def|class|import|from|for|while|if|return|print|elif|else|try)\b.*[:()=]"
+    r"|^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE)\b|^\s*[\w.\[\]]+\s*(?:=|\+=|\()|^\s*[#$>]"
+)
+OPENS_BACK = re.compile(
+    r"^\W*(?:(?:ok|okay|yes|no|hmm|nice|sorry)\W+)?"
+    r"(?:and|but|so|or|then|also|what if|how about|what about|why not|without|"
+    r"(?:is|are|was|does|do|did|should|would|could|can)n['’]?t)\b"
+    r"|\binstead\b|\b(?:too|though)\W*$",
+    re.IGNORECASE,
+)
+REFERS_BACK = re.compile(
+    r"\b(?:it|it's|its|that|this|those|these|they|them|there|he|she|her|him|his|though|still|"
+    r"already|too|either|ones|again)\b",
+    re.IGNORECASE,
+)
+OBJECTION = re.compile(
+    r"^\W*(?:(?:but|no|hmm|sorry|wait)\W+)*you(?:'ve)? (?:just |only |never |have |did |also )?"
+    r"(?:said|say|added|add|left|forgot|forget|missed|wrote|used|made|gave|told|didn't|did not|"
+    r"mentioned|calculated|counted|mixed|ignored|skipped)\b",
+    re.IGNORECASE,
+)
+QUESTION_WORD = re.compile(
+    r"^\W*(?:what|which|how|why|who|whose|where|when|is|isn't|are|do|does|doesn't|did|can|could|"
+    r"should|shouldnt|shouldn't|will|would)\b",
+    re.IGNORECASE,
+)
+FIRST_PERSON = frozenset(
+    re.findall(r"\S+", "i i'm i've i'd i'll im ive my me mine we we're we've our us")
+)
+
+
+def without_tokens(turn: str) -> str:
+    """Return a turn without control tokens and the role names that follow them."""
+    return CONTROL_TOKEN.sub(" ", OPENS_ROLE.sub(" ", turn))
+
+
+def marks_a_role(turn: str) -> bool:
+    """Return whether a turn contains a control token or begins with another role's name."""
+    return CONTROL_TOKEN.search(turn) is not None or ROLE_NAME.match(turn) is not None
+
 
 IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
@@ -45,7 +117,7 @@ BRIEF = 8  # words up to which a question needs no question mark
 def is_code(turn: str) -> bool:
     """Return whether every line of a turn is a line of code."""
     lines = [line for line in turn.splitlines() if line.strip(" `")]
-    return all(map(phrases.CODE_LINE.search, lines)) and "?" not in turn
+    return all(map(CODE_LINE.search, lines)) and "?" not in turn
 
 
 def not_english(prompt: str, answer: str) -> str | None:
@@ -90,7 +162,7 @@ def judge_by_words(
         settings: the thresholds `restated`, `grounded` and `repeated`.
     """
     prompt = messages[-1]["content"]
-    bare = phrases.without_tokens(turn)
+    bare = without_tokens(turn)
     said = words(bare)
     reason = not_english(prompt, answer)
     if reason and said:
@@ -99,7 +171,7 @@ def judge_by_words(
         return Verdict("degenerate", "the turn has no words")
     if share_repeated(said) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
-    if phrases.marks_a_role(turn):
+    if marks_a_role(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
     if is_english(bare) is False:
         return Verdict(None, None, "the turn is not in English")
@@ -116,9 +188,9 @@ def _restated(turn: Turn) -> Verdict | None:
     """Return the verdict on a turn that restates the prompt or speaks as the assistant."""
     if share_found(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
-    if phrases.OBJECTION.match(turn.text):
+    if OBJECTION.match(turn.text):
         return Verdict(GENUINE, "the turn says what the answer did")
-    if phrases.ASSISTANT_OPENING.match(turn.text) or phrases.OFFER.search(turn.text):
+    if ASSISTANT_OPENING.match(turn.text) or OFFER.search(turn.text):
         return Verdict("assistant_turn_restate", "the turn opens or offers as an assistant does")
     why = _put_together(turn)
     return Verdict("assistant_turn_restate", why) if why else None
@@ -126,7 +198,7 @@ def _restated(turn: Turn) -> Verdict | None:
 
 def _put_together(turn: Turn) -> str | None:
     """Return the reason why a turn restates the answer, or None if it does not."""
-    is_brief = len(turn.said) <= BRIEF and phrases.QUESTION_WORD.match(turn.text) is not None
+    is_brief = len(turn.said) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
     asks = "?" in turn.text or is_brief
     is_in_answer = share_found(turn.meant, turn.answered) >= turn.settings["restated"]
     if is_in_answer and not asks and not _speaks(turn):
@@ -135,7 +207,7 @@ def _put_together(turn: Turn) -> str | None:
         return "nearly all content words stand in prompt or answer"
     if len(turn.said) < MANY:
         return None
-    if not asks and phrases.FIRST_PERSON.isdisjoint(turn.said[:MANY]):
+    if not asks and FIRST_PERSON.isdisjoint(turn.said[:MANY]):
         return "a long statement in nobody's voice"
     if share_found(pairs_of(turn.said), pairs(turn.answer)) >= IN_PAIRS:
         return "many pairs of words stand in the answer"
@@ -144,13 +216,13 @@ def _put_together(turn: Turn) -> str | None:
 
 def _speaks(turn: Turn) -> bool:
     """Return whether a turn says I, my or we where the answer does not, so that a user speaks."""
-    says_i = not phrases.FIRST_PERSON.isdisjoint(turn.said)
-    return says_i and phrases.FIRST_PERSON.isdisjoint(words(turn.answer))
+    says_i = not FIRST_PERSON.isdisjoint(turn.said)
+    return says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
 
 
 def _empty(turn: Turn) -> Verdict | None:
     """Return the verdict on a turn that could follow any answer, else None."""
-    is_polite = phrases.PLEASANTRY.match(turn.text) is not None
+    is_polite = PLEASANTRY.match(turn.text) is not None
     if not turn.telling or (is_polite and not share_found(turn.meant, turn.answered)):
         return Verdict("generic", "nothing in the turn is about this answer")
     return None
@@ -162,12 +234,12 @@ def _reacting(turn: Turn) -> Verdict:
     old = share_found(turn.telling, turn.asked)
     new = share_found(turn.telling, turn.answered - turn.asked)
     n_words = len(turn.said)
-    opens_back = phrases.OPENS_BACK.search(turn.text) is not None
+    opens_back = OPENS_BACK.search(turn.text) is not None
     if old >= HALF and old > new and not opens_back:
         return Verdict("prompt_restate", "most content words stand in the prompt")
     if new >= turn.settings["grounded"]:
         return Verdict(GENUINE, "the turn takes up words that the answer brought in")
-    points_back = known > 0 and phrases.REFERS_BACK.search(turn.text) is not None
+    points_back = known > 0 and REFERS_BACK.search(turn.text) is not None
     if (opens_back and n_words <= MANY) or (points_back and n_words <= FEW):
         return Verdict(GENUINE, "the turn refers back to the answer")
     if not known:

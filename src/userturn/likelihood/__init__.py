@@ -7,5 +7,4 @@ reactions.py: fixed user turns after an answer, and how likely the answer makes 
 score_records.py: the journal's record of a scoring request.
 scoring_plan.py: turns after contexts as scoring requests, planned and written to disk.
 token_gains.py: how much a turn's own answer helped to expect each of its tokens.
-turn_tokens.py: token ids of a turn after a context.
 """

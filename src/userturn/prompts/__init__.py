@@ -2,7 +2,6 @@
 
 answer_beginning.py: where an answer begins without reasoning.
 answer_form.py: the wrapping and reasoning markers around a model's answer.
-bare_header.py: cuts the user header after the name of the role.
 bounds.py: limits of time and memory for running a chat template.
 chat_template.py: derives prompts from a model's own chat template.
 context_length.py: refuses prompts that are too long for a model's context.
@@ -18,10 +17,8 @@ render.py: renders conversations, and checks that the template leaves messages u
 settings_read.py: which settings of a model its chat template reads.
 stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
-system_message.py: adds a system message to a conversation, or merges it into the user's.
 template_checks.py: checks a template and tokenizer before a study uses them.
 template_text.py: the text of a chat template without what shapes no prompt.
 tokenize.py: encodes text so that no message can contain a control token.
 trimmed.py: finds contents whose white space a template has trimmed.
-true_prefix.py: checks that the probe's tokens begin those of every real conversation.
 """

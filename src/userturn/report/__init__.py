@@ -11,6 +11,5 @@ headline.py: the main numbers of a study, by one judge.
 how_made.py: models, datasets and judges of the study, in words.
 likelihood_data.py: the data files of the explorer: which tokens an answer helped to expect.
 paper.py: cuts a figure into parts that are legible on paper.
-pairs.py: how often two raters give a turn which pair of labels.
 prompt_segments.py: cuts a prompt into template text and messages.
 """

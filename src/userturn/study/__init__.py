@@ -11,8 +11,6 @@ inputs.py: the contents of files that identities depend on, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
 model_setup.py: the setup of a study's model, with the settings of its entry.
-operators.py: a perturbation's settings, with the text that it uses.
-places.py: the names under which models and datasets were first asked.
 powers.py: what the settings of a study could do to whoever runs it.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
 rejudged.py: how often unscored verdicts were voided.

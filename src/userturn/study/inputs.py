@@ -12,6 +12,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
+from userturn.config.errors import ConfigError
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
 from userturn.config.model_keys import ModelEntry
 from userturn.config.own_vllm import identifying_vllm
@@ -31,7 +32,22 @@ from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
 from userturn.study.aliases import Aliases
-from userturn.study.operators import operator_contents
+
+
+def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an operator's settings, with the text it uses instead of its file's name."""
+    settings = dict(entry)
+    path = settings.pop("texts", None)
+    if path is not None:
+        texts = given_text(path).splitlines()
+        choice = settings.pop("choice", 1)
+        if choice > len(texts):
+            raise ConfigError(
+                f"perturbations.{name}.choice: found {choice}, but '{path}' has {len(texts)} lines"
+            )
+        settings["text"] = texts[choice - 1]
+    return settings
+
 
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
 # they lead to, `chat_template` and `system` by content, `answer` where answers are identified.

@@ -4,10 +4,7 @@ checkpoint.py: the last checkpoint of a training, and what it says of each step.
 data.py: conversations to train on, from our own files or CollabLLM's.
 grpo.py: reinforcement learning with TRL's GRPO trainer.
 job.py: one training: inputs and trainer arguments.
-reward_endpoints.py: the endpoints that a recipe asks while it trains.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
-rollout_prompts.py: the places in conversations where a turn is drawn, with their prompts.
-sft.py: supervised fine-tuning: which tokens are learnt, and TRL's trainer.
 simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.
 train.py: runs a training and writes the merged model folder.
 """

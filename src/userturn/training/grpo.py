@@ -1,19 +1,158 @@
 """Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from userturn.config.recipes import PROMPTS, endpoints_of
 from userturn.datasets.messages import Message
-from userturn.prompts.chat_template import Template, TemplateError
+from userturn.endpoints.http_errors import EndpointError
+from userturn.errors import UserError
+from userturn.judges.chat_endpoint import ChatEndpoint
+from userturn.judges.endpoint_verdicts import open_endpoint
+from userturn.judges.judge import Judge
+from userturn.judges.parse_reply import Reply
+from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.training.job import TrainerParts, Training
-from userturn.training.reward_endpoints import training_endpoints
 from userturn.training.rewards import Reward, SampledTurn, rewards_of
-from userturn.training.rollout_prompts import Task, tasks
-from userturn.training.simulated_user import Endpoints, Rollout, continued
+from userturn.training.simulated_user import Conversation, Endpoints, Rollout, continued
+
+OTHER = {"user": "assistant", "assistant": "user"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A prompt, and the data by which its draws are rewarded.
+
+    Attributes:
+        prompt: the prompt, ending in the header of the turn to draw.
+        messages: the conversation before that turn.
+        reference_answer: reference answer of the problem, or None.
+        goal: what a simulated user wants, or None.
+    """
+
+    prompt: Prompt
+    messages: tuple[Message, ...]
+    reference_answer: str | None
+    goal: str | None
+
+    def drawn(self, said: str) -> SampledTurn:
+        """Return a turn that was drawn for this task."""
+        return SampledTurn(self.messages, said, self.reference_answer, self.goal)
+
+
+def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:
+    if turn == "assistant":
+        return template.answer_prompt(messages)
+    return template.probe_prompt(messages[:-1], messages[-1]["content"])
+
+
+def tasks(
+    template: Template, rows: Sequence[Mapping[str, Any]], turn: str, max_tokens: int
+) -> list[Task]:
+    """Return a task for each place in the conversations where it is that role's turn.
+
+    Prompts are those of the study: for the user's turn, the probe after a conversation's answer.
+    Prompts of more than `max_tokens` tokens are left out.
+
+    Raises:
+        UserError: there is no such place, or the trainer would read other tokens than the study.
+    """
+    found: dict[str, Task] = {}
+    for row in rows:
+        messages = row["messages"]
+        for end in range(1, len(messages) + 1):
+            if messages[end - 1]["role"] != OTHER[turn]:
+                continue
+            try:
+                prompt = _prompt(template, messages[:end], turn)
+            except TemplateError as error:
+                print(f"left out: {error}")
+                continue
+            task = Task(prompt, tuple(messages[:end]), row["reference_answer"], row["goal"])
+            if len(prompt.token_ids) <= max_tokens:
+                found.setdefault(prompt.text, task)
+    if not found:
+        raise UserError(
+            f"the training data has no place for a turn of the {turn} after at most {max_tokens} "
+            "tokens; correct `data` or `max_prompt_tokens` in the recipe"
+        )
+    _check_tokens(template, list(found.values()))
+    return list(found.values())
+
+
+def _check_tokens(template: Template, found: Sequence[Task]) -> None:
+    read = template.tokenizer(text=[task.prompt.text for task in found])["input_ids"]
+    differ = sum(
+        list(ids) != list(task.prompt.token_ids) for ids, task in zip(read, found, strict=True)
+    )
+    if differ:
+        raise UserError(
+            f"the trainer would read other tokens than the study in {differ} of {len(found)} "
+            "prompts: this tokenizer adds tokens of its own, or a message holds a special token; "
+            "train this model by sft"
+        )
+
+
+INTERACTIVITY_SCHEMA = {
+    "type": "object",
+    "properties": {"thought": {"type": "string"}, "interactivity": {"type": "number"}},
+    "required": ["thought", "interactivity"],
+    "additionalProperties": False,
+}
+
+
+def _opened(judge: Judge, what: str) -> ChatEndpoint:
+    """Return a judge's endpoint for one use, with the form of reply that this use needs."""
+    n_at_once = judge.settings["concurrency"]
+    endpoint = open_endpoint(judge, INTERACTIVITY_SCHEMA, n_at_once)
+    return replace(endpoint, response_format=None) if what == "simulator" else endpoint
+
+
+async def _all_replies(
+    endpoint: ChatEndpoint, judge: Judge, asked: Sequence[Conversation], cell: str
+) -> list[Reply]:
+    limit = asyncio.Semaphore(judge.settings["concurrency"])
+
+    async def one(messages: Conversation) -> Reply:
+        async with limit:
+            return await endpoint.complete([dict(m) for m in messages], account)
+
+    with judge.account(cell) as account:
+        async with endpoint:
+            return list(await asyncio.gather(*map(one, asked)))
+
+
+def training_endpoints(
+    judges: Mapping[str, Judge], named: Mapping[str, str], model: str
+) -> Endpoints:
+    """Return the function that asks a recipe's endpoints.
+
+    Training without a reward would learn something else, so the first question without a reply
+    ends it.
+
+    Args:
+        judges: judges by name.
+        named: the judge for each use, as `recipes.endpoints_of` returns it.
+        model: name of the trained model, under which accounts count the requests.
+    """
+
+    def ask(what: str, asked: Sequence[Conversation]) -> list[Reply]:
+        judge = judges[named[what]]
+        try:
+            return asyncio.run(
+                _all_replies(_opened(judge, what), judge, asked, f"training/{model}")
+            )
+        except EndpointError as error:
+            raise UserError(
+                f"the endpoint '{judge.name}', asked for {what}, gave no reply ({error})"
+            ) from None
+
+    return ask
 
 
 def _trl_reward(

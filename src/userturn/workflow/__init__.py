@@ -13,8 +13,6 @@ jobs.py: every rule with a script: what it makes from what, and by which functio
 judges.py: for rules/judges.smk.
 languages.py: the cells of datasets in several languages.
 pairs.py: rounds of pairs.
-missing_questions.py: which judges have a decision on every question.
-missing_requests.py: which requests have no reply.
 pending.py: the part of a grid that is missing or outdated.
 recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, as its module declares it.
@@ -29,7 +27,6 @@ new_study.py: `userturn new`: a folder of its own for a study.
 study.py: the object that rules ask, with one part for each rules file.
 study_size.py: datasets, requests and judge questions of a study, in numbers.
 table_inputs.py: what tables and figures are made of, by the names of their declarations.
-table_jobs.py: the rules that make tables, figures and the report.
 tables.py: the tables that a study has, and their identities.
 training.py: for rules/training.smk.
 turns.py: the cells of datasets with several turns of a conversation.

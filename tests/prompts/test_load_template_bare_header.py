@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.chat_formats import all_formats
-from userturn.prompts.bare_header import with_bare_header
+from userturn.prompts.load_template import with_bare_header
 from userturn.prompts.template_checks import prove
 from userturn.prompts.tokenize import TemplateError
 

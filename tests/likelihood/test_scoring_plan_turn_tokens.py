@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, Context
-from userturn.likelihood.turn_tokens import token_texts, turn_tokens
+from userturn.likelihood.scoring_plan import token_texts, turn_tokens
 from userturn.prompts.chat_template import Template
 
 PROMPT = ({"role": "user", "content": "How many apples?"},)

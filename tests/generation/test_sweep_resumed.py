@@ -13,8 +13,7 @@ import pytest
 from tests.support.collected import collect_user_turns
 from userturn.config.load import load_config
 from userturn.generation.describe_model import describe_model
-from userturn.generation.resume import finished_plans, n_finished
-from userturn.generation.sweep import run_sweep
+from userturn.generation.sweep import finished_plans, n_finished, run_sweep
 from userturn.storage.parquet import write_table
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import LostPlansError, LostRecordsError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.slurm.partitions import minutes, never_starts, read_partitions
+from userturn.slurm.scheduler import minutes, never_starts, read_partitions
 
 SAID = """\
 PartitionName=gpu Default=YES MaxNodes=2 MaxTime=04:00:00 PreemptMode=CANCEL MaxMemPerNode=64000

@@ -9,8 +9,8 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.training.rollout_prompts import tasks
-from userturn.training.sft import IGNORED, labelled, labelled_rows
+from userturn.training.grpo import tasks
+from userturn.training.train import IGNORED, labelled, labelled_rows
 
 ENTRY = {"enable_thinking": False}
 TALK = [

@@ -24,9 +24,8 @@ from userturn.signals import STOP_SIGNALS
 from userturn.sources.registry import asked
 from userturn.storage.atomic_files import read_identity
 from userturn.study.cells import Cell, files_of
-from userturn.study.grid import Grid
+from userturn.study.grid import Grid, Places
 from userturn.study.inputs import FileContents
-from userturn.study.places import Places
 from userturn.workflow.pending import Pending
 
 Names = Mapping[str, Mapping[str, str]]

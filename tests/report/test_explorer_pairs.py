@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from userturn.report.pairs import label_pairs, most_frequent
+from userturn.report.explorer import label_pairs, most_frequent
 
 
 def row(first: int, second: int, *people: int) -> list[Any]:
