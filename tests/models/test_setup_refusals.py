@@ -132,9 +132,9 @@ MODELS = {
         {"gpus": 2},
     ),
     "blocks of experts": Broken(
-        "1536 .* 8 GPUs gets 192.*enable_expert_parallel",
+        "1408 .* 8 GPUs gets 176.*enable_expert_parallel",
         WIDE
-        | {"num_experts": 64, "moe_intermediate_size": 1536, "quantization_config": FP8}
+        | {"num_experts": 64, "moe_intermediate_size": 1408, "quantization_config": FP8}
         | {"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe"},
         {"gpus": 8},
     ),

@@ -20,6 +20,7 @@ grouped_attention.py: attention of heads that share keys and values, without cop
 known_to_engines.py: the classes, quantisations and settings that the installed engines know.
 model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
+quantised_blocks.py: blocks of quantised weights that GPUs would cut through.
 requests.py: a request: prompt, sampling settings and seed, identified by its content.
 revision.py: the commit that a model is pinned to.
 row_cache.py: keys and values of the requests that run together.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from userturn.models.engine_setup import Setup
 from userturn.models.gpu_cards import has_bfloat16, memory_of
+from userturn.models.quantised_blocks import refusals_of_blocks
 from userturn.models.weight_sizes import weight_bytes
 
 GIB = 2**30
@@ -27,7 +28,7 @@ def refusals_on_gpus(setup: Setup) -> Iterator[str]:
     if setup.is_vllm_on_gpus:
         yield from _exactness(setup)
         yield from _division(setup)
-        yield from _blocks(setup)
+        yield from refusals_of_blocks(setup)
     if setup.gpus:
         yield from _card(setup)
         yield from _memory(setup)
@@ -79,40 +80,6 @@ def _division(setup: Setup) -> Iterator[str]:
 def _gpus_that_divide(count: int) -> str:
     fitting = [str(n) for n in (1, 2, 3, 4, 5, 6, 7, 8) if count % n == 0]
     return f"set `gpus` of its entry to {' or '.join(fitting)} on each node"
-
-
-def _blocks(setup: Setup) -> Iterator[str]:
-    """Yield the widths whose part on a GPU is no whole number of blocks of quantised weights."""
-    model, n = setup.architecture, setup.parts
-    block, rows_alone = _block(setup)
-    if not block:
-        return
-    widths = {f"its feed-forward layers ({key})": width for key, width in model.widths.items()}
-    if setup.options.get("enable_expert_parallel"):
-        widths = {k: v for k, v in widths.items() if v != model.width_of_experts}
-    if not model.states and not model.number("kv_lora_rank"):
-        widths["its heads of attention"] = model.heads * model.head_size
-    for name, width in widths.items():
-        if width % n == 0 and (width // n) % block and not (rows_alone and n == 1):
-            yield (
-                f"its weights are quantised in blocks of {block}, and of the {width} columns of "
-                f"{name} each of {n} GPUs gets {width // n}, no whole number of blocks; set `gpus` "
-                "of its entry to fewer"
-                + (", or `vllm: {enable_expert_parallel: true}`" if model.experts else "")
-            )
-
-
-def _block(setup: Setup) -> tuple[int, bool]:
-    """Return the size of a block, 0 for none, and whether only parts of a row must be whole."""
-    model = setup.architecture
-    said = model.quantization
-    if model.quant_method == "fp8":
-        size = said.get("weight_block_size")
-        return (int(size[0]), False) if isinstance(size, list) and size else (0, False)
-    if model.quant_method in ("gptq", "awq"):
-        size = said.get("group_size")
-        return (size, True) if isinstance(size, int) and size > 0 else (0, False)
-    return 0, False
 
 
 def _card(setup: Setup) -> Iterator[str]:
