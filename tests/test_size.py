@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_833, 28_936),
-    "tests": (43_404, 24_769),
+    "src": (53_844, 28_938),
+    "tests": (43_412, 24_775),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

@@ -55,6 +55,14 @@ def test_plan_doctor_and_run_say_the_same_of_a_model_and_of_a_judge(
         Study(grid).check_setups()
 
 
+def test_a_run_names_every_model_that_would_be_refused(folder: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        Study(write_study(folder, 3, 3)).check_setups()
+    lines = str(ended.value).splitlines()
+    found = [line.partition("; ")[0] for line in lines]
+    assert found == [f"error: {MODEL}", f"error: {JUDGE}"]
+
+
 def test_plan_says_that_a_model_takes_shorter_texts_than_the_default(folder: Path) -> None:
     write_study(folder)
     text = plan(["study.yaml"], "results")

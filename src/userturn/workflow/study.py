@@ -1,6 +1,7 @@
 """The object that rules ask, with one part for each rules file."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from types import SimpleNamespace
 
 from userturn.errors import UserError
@@ -69,20 +70,21 @@ class Study:
         return list(judged(self.grid)[folder].made_of)
 
     def check_setups(self) -> None:
-        """End the program if an engine would refuse a model, or a served judge, that it is to load.
+        """End the program if an engine would refuse models, or served judges, that it is to load.
 
         What was asked of them may be finished: then none is loaded.
         """
-        swept = sorted({of.model for of in self.pending.tables.values()})
-        served = [name for name, turns in self.judges.pending.items() if turns]
-        try:
-            for name in swept:
-                look_at_model(self.grid, name, asks_hub=False)  # its description does
-            for name in served:
-                if self.grid.judges[name].get("serve"):
-                    check_served_judge(name, self.grid.judges[name])
-        except UserError as error:
-            raise SystemExit(f"error: {error}") from None
+        looks = [  # at the hub, a description does
+            partial(look_at_model, self.grid, name, asks_hub=False)
+            for name in sorted({of.model for of in self.pending.tables.values()})
+        ]
+        looks += [
+            partial(check_served_judge, name, self.grid.judges[name])
+            for name, turns in self.judges.pending.items()
+            if turns and self.grid.judges[name].get("serve")
+        ]
+        if refused := [*filter(None, map(_refusal, looks))]:
+            raise SystemExit("\n".join(f"error: {reason}" for reason in refused))
 
     def begin(self) -> None:
         """Do what comes before the first job of a run: check models and keys, note the known."""
@@ -90,3 +92,12 @@ class Study:
         self.judges.check_keys()
         if isinstance(self.grid.contents, FileContents):
             self.grid.contents.keep_aliases()
+
+
+def _refusal(look: Callable[[], None]) -> str | None:
+    """Return why a model is refused, or None."""
+    try:
+        look()
+    except UserError as error:
+        return str(error)
+    return None
