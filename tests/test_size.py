@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_844, 28_938),
-    "tests": (43_412, 24_775),
+    "src": (54_073, 29_085),
+    "tests": (43_508, 24_824),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

@@ -6,6 +6,8 @@ from pathlib import Path
 from userturn.audit.audit_command import run_audit
 from userturn.audit.check_reruns import Samples, fresh_nonce
 from userturn.cli.arguments import take_own_configuration, take_results
+from userturn.remake.opened_files import opened_of
+from userturn.sandbox.confined import Reach
 
 HELP = "check every file of a study"
 
@@ -29,7 +31,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     take_own_configuration(command)
     command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
-    command.set_defaults(code_of_errors=2)
+    command.set_defaults(reach=reach, code_of_errors=2)
 
 
 def number(text: str) -> int:
@@ -43,11 +45,21 @@ def number(text: str) -> int:
     return int(text)
 
 
+def reach(arguments: argparse.Namespace) -> Reach | None:
+    """Return all that a plain audit opens; None for one that needs a model, judge or tokenizer."""
+    if arguments.regenerate or arguments.rejudge or arguments.tokenizer:
+        return None
+    return Reach(opened_of(arguments.results), _folder(arguments))
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    path: Path = arguments.results
+    return arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    path: Path = arguments.results
-    folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
     nonce = arguments.nonce or fresh_nonce()
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
-    return run_audit(path, folder, samples, arguments.tokenizer)
+    return run_audit(arguments.results, _folder(arguments), samples, arguments.tokenizer)

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from userturn.logs import sentence
+from userturn.sandbox.confined import WITHIN, limit_memory, run_confined
 from userturn.unseen import show_unseen
 
 COMMANDS = (
@@ -40,7 +41,7 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     for name in commands:
         module = import_module(f"userturn.cli.{name.replace('-', '_')}")
         command = added.add_parser(name, help=module.HELP)
-        command.set_defaults(run=module.run, code_of_errors=1)
+        command.set_defaults(run=module.run, reach=lambda _: None, code_of_errors=1)
         module.add_arguments(command)
     return root
 
@@ -48,12 +49,20 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors that the user can correct are one sentence.
 
+    Started as a program, a command that needs little of the machine runs in a process that
+    reaches no more.
+
     Returns:
         The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
     chosen = parser([name for name in COMMANDS if name in given[:1]] or COMMANDS).parse_args(given)
+    is_program, is_within = arguments is None, WITHIN in os.environ
     try:
+        if is_program and not is_within and (reach := chosen.reach(chosen)) is not None:
+            return run_confined(given, reach)
+        if is_program and is_within:
+            limit_memory()
         said = chosen.run(chosen)
         if isinstance(said, int):
             return said

@@ -4,8 +4,10 @@ import argparse
 from pathlib import Path
 
 from userturn.cli.arguments import take_own_configuration, take_results
+from userturn.remake.opened_files import opened_of
 from userturn.remake.remake import remake
 from userturn.remake.sweep import sweep_again
+from userturn.sandbox.confined import Reach
 
 HELP = "make a study's tables, figures and report again, without its model"
 
@@ -18,6 +20,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--sweep", action="store_true", help="run the whole study again, with its model"
     )
     take_own_configuration(command)
+    command.set_defaults(reach=reach)
+
+
+def reach(arguments: argparse.Namespace) -> Reach | None:
+    """Return all that is opened to make a study again; None if the whole of it is run."""
+    return None if arguments.sweep else Reach(opened_of(arguments.results), arguments.to)
 
 
 def run(arguments: argparse.Namespace) -> int | str:

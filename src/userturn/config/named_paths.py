@@ -76,6 +76,18 @@ def fault_of_path(path: str, folder: Path) -> str | None:
     return "a pipe, a socket or a device" if is_other else None
 
 
+def named_files(config: Config) -> list[str]:
+    """Return the files and folders that a configuration names, as it names them."""
+    found: list[str] = []
+
+    def look(key: str, path: str) -> str:
+        found.append(path)
+        return path
+
+    _look(config, look)
+    return found
+
+
 def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, str]]:
     """Yield each file of a stranger's configuration that is not opened: key, path and why.
 

@@ -76,7 +76,7 @@ def opened(path: Path) -> Iterator[Path]:
         UserError: it is neither, or the archive contains something that no export writes.
     """
     if path.is_dir():
-        folder_of_study = _results_in(path) or path
+        folder_of_study = results_in(path) or path
         _check_kinds(folder_of_study)
         if not is_of_this_folder(folder_of_study):
             check_links(folder_of_study)
@@ -86,7 +86,7 @@ def opened(path: Path) -> Iterator[Path]:
         if path.exists() and not path.is_file():
             raise UserError(f"'{path}' is neither a file nor a folder; name a study or its archive")
         _unpack(path, Path(folder))
-        results = _results_in(Path(folder))
+        results = results_in(Path(folder))
         if results is None:
             raise UserError(
                 f"'{path}' has no file 'results/study.json'; expected an archive that "
@@ -95,7 +95,7 @@ def opened(path: Path) -> Iterator[Path]:
         yield results
 
 
-def _results_in(folder: Path) -> Path | None:
+def results_in(folder: Path) -> Path | None:
     """Return the results folder in a folder: itself, inside it, or one level deeper; else None.
 
     Raises:

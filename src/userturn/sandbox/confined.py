@@ -1,0 +1,137 @@
+"""A command of this package, in a process of its own that opens named files alone and has limits.
+
+Where bubblewrap starts, nothing else of the machine is there, and no network. Elsewhere the
+guard of `no_network.py` stands alone, and the command says so.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from userturn.errors import UserError
+
+WITHIN = "USERTURN_CONFINED"  # a variable that the process inside has
+SYSTEM = (
+    *("/usr", "/bin", "/lib", "/lib64"),
+    *("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime"),
+)
+FONTS = ("~/.fonts", "~/.local/share/fonts")  # they shape pictures
+PACKAGE = Path(__file__).resolve().parents[2]
+INSTALLED = ("data", "rules", "config.yaml")  # beside the package's folder in a clone
+PROGRAM = "from userturn.cli.main import main; raise SystemExit(main())"
+MOST_SECONDS = 6 * 3600  # a million turns take two minutes
+MOST_OF_MEMORY = 0.75  # of the machine's, for one process
+IN_SANDBOX = "it ran in a sandbox: without a network, and without any file but those of the study"
+GUARDED = "connections were refused by a guard that sees Python alone; install bubblewrap for one"
+
+
+class Reach(NamedTuple):
+    """What a command may open.
+
+    Attributes:
+        readable: files and folders.
+        folder: the one that it writes to.
+    """
+
+    readable: Sequence[Path]
+    folder: Path
+
+
+def limit_memory() -> None:
+    """Set how much memory this process may take, for good."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = (round(MOST_OF_MEMORY * whole), *resource.getrlimit(resource.RLIMIT_DATA))
+    most = min(limit for limit in limits if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def run_confined(arguments: Sequence[str], reach: Reach) -> int:
+    """Run a command again, where it reaches nothing but what it needs; return its exit code.
+
+    Args:
+        arguments: of the command, as in the shell.
+        reach: what it may open.
+
+    Raises:
+        UserError: it took all the time or memory that it may take.
+    """
+    with TemporaryDirectory(prefix="userturn-") as scratch:
+        is_new = not reach.folder.exists()
+        around = walls(reach, Path(scratch))
+        why = _why_none(around)
+        command = [*([] if why else around), sys.executable, "-P", "-c", PROGRAM, *arguments]
+        variables = {**os.environ, WITHIN: "1", "TMPDIR": scratch}
+        try:
+            code = subprocess.run(command, env=variables, timeout=MOST_SECONDS).returncode
+        except subprocess.TimeoutExpired as error:
+            raise UserError(
+                f"it took more than {MOST_SECONDS // 3600} hours and was ended; the study is too "
+                "large, or made to hold up who reads it"
+            ) from error
+        finally:
+            if is_new and reach.folder.is_dir() and not any(reach.folder.iterdir()):
+                reach.folder.rmdir()
+    print(f"no sandbox ({why}): {GUARDED}" if why else IN_SANDBOX, file=sys.stderr)
+    return _checked(code)
+
+
+def _checked(code: int) -> int:
+    """Return an exit code that is one.
+
+    Raises:
+        UserError: a signal ended the process.
+    """
+    number = code - 128 if code > 128 else -code
+    if number <= 0:
+        return code
+    raise UserError(
+        f"it was ended by {signal.Signals(number).name}, as when there is not memory enough: for "
+        "pictures an address space of some 10 GB (`ulimit -v`), else what the study's tables need"
+    )
+
+
+def _why_none(walls: Sequence[str]) -> str | None:
+    """Return why there is no sandbox here, or None."""
+    if shutil.which("bwrap") is None:
+        return "there is no command `bwrap`"
+    tried = subprocess.run([*walls, "true"], capture_output=True, text=True)
+    said = tried.stderr.strip().splitlines() or ["it did not start"]
+    return said[-1] if tried.returncode else None
+
+
+def walls(reach: Reach, scratch: Path) -> list[str]:
+    """Return bubblewrap's command, before the command to run."""
+    beside = [PACKAGE, *(PACKAGE.parent / name for name in INSTALLED)]
+    own = [Path(sys.prefix), Path(sys.base_prefix), *beside]
+    fonts = [Path(path).expanduser() for path in FONTS]
+    readable = sorted({path.resolve() for path in (*own, *fonts, *reach.readable)})
+    # As another user than root, bubblewrap starts in it again, for programs that are graded.
+    command = ["bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    command += ["--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc"]
+    command += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    for path in (*map(Path, SYSTEM), *readable):
+        command += ["--ro-bind-try", str(path), str(path)]
+    for link in [path.absolute() for path in reach.readable]:
+        place = link.parent.resolve() / link.name
+        if link != link.resolve() and not any(place.is_relative_to(path) for path in readable):
+            command += ["--symlink", str(link.resolve()), str(link)]
+    command += ["--proc", "/proc", "--dev", "/dev", "--dir", str(Path.cwd())]
+    for folder in (scratch, reach.folder):
+        command += _writable(folder)
+    return [*command, "--remount-ro", "/", "--chdir", str(Path.cwd())]
+
+
+def _writable(folder: Path) -> list[str]:
+    """Return the options for a folder; who cannot make it is told so by the command itself."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return []
+    return ["--bind", str(folder.resolve()), str(folder.resolve())]
