@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_073, 29_085),
+    "src": (54_074, 29_086),
     "tests": (43_508, 24_824),
     "scripts": (17, 12),
     "rules": (225, 0),

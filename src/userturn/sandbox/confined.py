@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from userturn.disk_space import cache_folder
 from userturn.errors import UserError
 
 WITHIN = "USERTURN_CONFINED"  # a variable that the process inside has
@@ -123,7 +124,7 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
         if link != link.resolve() and not any(place.is_relative_to(path) for path in readable):
             command += ["--symlink", str(link.resolve()), str(link)]
     command += ["--proc", "/proc", "--dev", "/dev", "--dir", str(Path.cwd())]
-    for folder in (scratch, reach.folder):
+    for folder in (scratch, cache_folder(), reach.folder):  # the cache: of converted models
         command += _writable(folder)
     return [*command, "--remount-ro", "/", "--chdir", str(Path.cwd())]
 
