@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_074, 29_086),
-    "tests": (43_508, 24_824),
+    "src": (54_151, 29_121),
+    "tests": (43_515, 24_826),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

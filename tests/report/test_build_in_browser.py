@@ -962,9 +962,9 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     tab.goto(uri)
     tab.wait_for_selector(".example >> nth=1")
     told = [tab.locator(".example").nth(i).inner_text() for i in (0, 1)]
-    assert "Accepted user turn" in told[0]
+    assert "Accepted, unchecked" in told[0]
     assert "genuine followup" in told[0]
-    assert "Rejected user turn" in told[1]
+    assert "Rejected, unchecked" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
     tab.evaluate(HELD_AGAINST)
     parts = [tab.locator(f"#values {part}").all_inner_texts() for part in ("dt", "dd")]

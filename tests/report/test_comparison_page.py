@@ -18,7 +18,9 @@ CELLS = pl.DataFrame(
         | {"upper": 0.6, "p": 0.2, "p_adjusted": 0.4, "n_items": 1200}
     ]
 )
-FOUND = Comparison(("a", HOSTILE), "1 shared cells", CELLS, pl.DataFrame(), {"A": [HOSTILE]})
+FOUND = Comparison(
+    ("a", HOSTILE), [HOSTILE], "1 shared cells", CELLS, pl.DataFrame(), {"A": [HOSTILE]}
+)
 SIDE = Side(HOSTILE, HOSTILE, "genuine_followup", HOSTILE)
 LABELS = ("genuine_followup", "generic")
 FLIPS = [
@@ -35,7 +37,7 @@ def test_nothing_runs_and_nothing_is_loaded() -> None:
 
 
 def test_hostile_texts_are_shown_as_they_are() -> None:
-    assert PAGE.count("&lt;script&gt;hit()&lt;/script&gt;⟦U+202E⟧gnp.exe") == 10
+    assert PAGE.count("&lt;script&gt;hit()&lt;/script&gt;⟦U+202E⟧gnp.exe") == 11
     assert "{{" not in PAGE
 
 

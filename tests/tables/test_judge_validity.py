@@ -1,111 +1,121 @@
-"""A judge's rates are findings only where its card reaches every threshold."""
+"""Raw rates of a judge are findings only where both of its sides are shown: no other way in."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from userturn.judges import heuristic
+from userturn.stats.proportions import wilson
 from userturn.tables.judge_card import SCHEMA
-from userturn.tables.judge_validity import judged_kin, not_validated, shortfalls, warning
+from userturn.tables.judge_validity import (
+    judged_kin,
+    labels_to_reach,
+    not_validated,
+    shortfalls,
+    unknown_rates,
+    warning,
+)
 
-LIMITS = {"min_sensitivity": 0.7, "min_specificity": 0.9, "min_kappa": 0.6}
-GOOD = {"sensitivity": 0.8, "specificity": 0.95, "kappa": 0.7}
+LIMITS = {"min_sensitivity": 0.7, "min_specificity": 0.9}
 ENDPOINT = {"kind": "endpoint"}
+MEASURES = ("sensitivity", "specificity", "right side", "right label", "kappa")
+SOURCES = ("human", "people", "labelled", "planted", "planted_hard")
+Evidence = dict[tuple[str, str], tuple[int, int]]  # right and scored, by source and measure
 
 
-def card(n_scored: int = 20, **sources: dict[str, float | None]) -> pl.DataFrame:
+def card(evidence: Evidence, by: str = "all") -> pl.DataFrame:
     rows = [
-        {"judge": "j", "source": source, "by": "all", "group": "all"}
-        | {"measure": measure, "estimate": estimate, "n_scored": n_scored}
-        for source, measures in sources.items()
-        for measure, estimate in measures.items()
+        {"judge": "j", "source": source, "by": by, "group": by, "measure": measure}
+        | {"n_scored": n, "n_turns": n, **wilson(right, n)._asdict()}
+        for (source, measure), (right, n) in evidence.items()
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def test_a_judge_that_reaches_every_threshold_has_none_to_answer_for() -> None:
-    assert shortfalls(card(labelled=GOOD, human={"sensitivity": 0.7}), "j", ENDPOINT, LIMITS) == []
+SHOWN: Evidence = {("people", "sensitivity"): (9, 9), ("people", "specificity"): (35, 35)}
+
+
+def test_nine_of_nine_genuine_and_35_of_35_others_show_both_sides() -> None:
+    # Wilson's lower limit of n of n is n / (n + 3.8415): 9 / 12.84 = .701, 35 / 38.84 = .901.
+    assert shortfalls(card(SHOWN), "j", LIMITS) == []
+    human = {("human", "sensitivity"): (9, 9), ("people", "specificity"): (35, 35)}
+    assert shortfalls(card(human), "j", LIMITS) == []
 
 
 @pytest.mark.parametrize(
-    ("measure", "value"), [("sensitivity", 0.69), ("specificity", 0.89), ("kappa", 0.5)]
+    ("measure", "right", "n", "n_missing"),
+    [
+        ("sensitivity", 8, 8, 1),
+        ("specificity", 34, 34, 1),
+        ("specificity", 1, 1, 34),
+        # One wrong: √n is (.588 + √(.3457 + .4)) / .2 = 7.258, n = 52.7: 53 in all.
+        ("specificity", 34, 35, 18),
+        ("sensitivity", 0, 8, None),
+    ],
 )
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [("labelled", "the project's labelled turns"), ("people", "turns that people labelled")],
-)
-def test_one_measure_below_its_threshold_is_named(
-    source: str, name: str, measure: str, value: float
+def test_thin_evidence_names_the_labels_that_are_missing(
+    measure: str, right: int, n: int, n_missing: int | None
 ) -> None:
-    found = shortfalls(card(**{source: GOOD | {measure: value}}), "j", ENDPOINT, LIMITS)
-    assert found == [f"{measure} {value:.2f} on {name}, {LIMITS['min_' + measure]:g} needed"]
+    (found,) = shortfalls(card(SHOWN | {("people", measure): (right, n)}), "j", LIMITS)
+    assert (found.measure, found.n_missing) == (measure, n_missing)
 
 
-def test_what_is_too_low_on_the_same_turns_is_told_together() -> None:
-    low = {"sensitivity": 0.1, "specificity": 0.2, "kappa": -0.3}
-    assert shortfalls(card(labelled=GOOD, people=low), "j", ENDPOINT, LIMITS) == [
-        "kappa −0.30, sensitivity 0.10 and specificity 0.20 on turns that people labelled, "
-        "0.6, 0.7 and 0.9 needed"
-    ]
+def test_as_many_labels_as_are_named_show_a_side_and_one_less_does_not() -> None:
+    for right, n in [(0, 0), (3, 3), (30, 33), (60, 70)]:
+        more = labels_to_reach(0.9, right, n) or 0
+        limits = [wilson(right + k, n + k).lower or 0 for k in (more - 1, more)]
+        assert limits[0] < 0.9 <= limits[1]
 
 
-def test_a_judge_that_no_labelled_turn_or_person_tested_is_not_validated() -> None:
-    assert shortfalls(card(human={"sensitivity": 1.0}), "j", ENDPOINT, LIMITS) == [
-        "it was not measured on labelled turns or by people"
-    ]
-    nothing = card(labelled={"sensitivity": None})
-    assert len(shortfalls(nothing, "j", ENDPOINT, LIMITS)) == 1
-
-
-def test_turns_that_a_judges_rules_were_written_by_do_not_test_it() -> None:
-    entry = {"kind": "heuristic"}
-    assert heuristic.SAW_LABELLED_TURNS
-    assert shortfalls(card(labelled=GOOD), "j", entry, LIMITS) == [
-        "its rules were written with the labelled turns in view, and no person has checked it"
-    ]
-    assert shortfalls(card(labelled=GOOD, people=GOOD), "j", entry, LIMITS) == []
-
-
-def test_easy_planted_failures_neither_validate_nor_fail_a_judge() -> None:
-    easy = card(planted={"specificity": 0.5}, labelled=GOOD)
-    assert shortfalls(easy, "j", ENDPOINT, LIMITS) == []
-    assert len(shortfalls(card(planted={"specificity": 1.0}), "j", ENDPOINT, LIMITS)) == 1
-
-
-FOOLED = [
-    ("human", "sensitivity", 0.5, "sensitivity 0.50 on human follow-ups, 0.7 needed"),
-    ("planted_hard", "specificity", 0.8, "specificity 0.80 on hard planted failures, 0.9 needed"),
-]
-
-
-@pytest.mark.parametrize(("source", "measure", "value", "said"), FOOLED)
-def test_a_judge_that_only_labelled_turns_do_not_fool_is_not_validated(
-    source: str, measure: str, value: float, said: str
-) -> None:
-    fooled: dict[str, Any] = {source: {measure: value}, "labelled": GOOD}
-    assert shortfalls(card(**fooled), "j", ENDPOINT, LIMITS) == [said]
-
-
-@pytest.mark.parametrize(("source", "measure", "value", "said"), FOOLED)
-def test_a_source_of_few_turns_fails_nobody(
-    source: str, measure: str, value: float, said: str
-) -> None:
-    few = card(19, **{source: {measure: value}})
-    assert shortfalls(pl.concat([few, card(labelled=GOOD)]), "j", ENDPOINT, LIMITS) == []
-
-
-def test_hard_planted_failures_alone_validate_nobody() -> None:
-    alone = card(planted_hard={"specificity": 1.0}, human={"sensitivity": 1.0})
-    assert len(shortfalls(alone, "j", ENDPOINT, LIMITS)) == 1
-
-
-def test_only_measures_over_all_turns_of_a_source_count() -> None:
-    of_a_language = card(labelled=GOOD | {"kappa": 0.1}).with_columns(
-        by=pl.when(pl.col("measure") == "kappa").then(pl.lit("language")).otherwise("by")
+def test_a_judge_that_nobody_measured_is_unknown_in_one_sentence() -> None:
+    assert unknown_rates(None, LIMITS, ["j"]) == (
+        "Not a finding, the true rates are unknown: the judge j is not validated (sensitivity not "
+        "shown, at least 9 labels of turns that people call genuine, or human follow-ups needed; "
+        "specificity not shown, at least 35 labels of turns that people do not call genuine "
+        "needed). A rate is a finding where people's labels correct it, however poor the judge."
     )
-    assert shortfalls(of_a_language, "j", ENDPOINT, LIMITS) == []
+
+
+def test_a_study_without_thresholds_shows_nothing() -> None:
+    many: Evidence = dict.fromkeys(SHOWN, (10000, 10000))
+    assert [found.n_missing for found in shortfalls(card(many), "j", {})] == [None, None]
+
+
+COUNTS = st.tuples(st.integers(0, 400), st.integers(0, 400)).map(lambda n: (min(n), max(n)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.tuples(st.sampled_from(SOURCES), st.sampled_from(MEASURES)), COUNTS),
+    st.booleans(),
+)
+def test_no_evidence_but_limits_of_both_sides_opens_the_gate(evidence: Evidence, few: bool) -> None:
+    if not few:  # a chance for the gate to be opened
+        evidence = evidence | {key: (380 + right % 21, 400) for key, (right, _) in evidence.items()}
+
+    def reaches(measure: str, sources: tuple[str, ...], least: float) -> bool:
+        counts = [evidence[s, measure] for s in sources if evidence.get((s, measure), (0, 0))[1]]
+        limits = [wilson(right, n) for right, n in counts]
+        shown = any((one.lower or 0) >= least for one in limits)
+        return shown and all((one.upper or 0) >= least for one in limits)
+
+    may = reaches("sensitivity", ("human", "people"), 0.7)
+    may = may and reaches("specificity", ("people",), 0.9)
+    assert (shortfalls(card(evidence), "j", LIMITS) == []) == may
+    assert (unknown_rates(card(evidence), LIMITS, ["j"]) is None) == may
+    assert shortfalls(card(evidence, by="language"), "j", LIMITS) != []
+    assert shortfalls(card(evidence), "another", LIMITS) != []
+
+
+def test_turns_of_a_source_that_refutes_a_judge_close_what_another_opens() -> None:
+    (found,) = shortfalls(card(SHOWN | {("human", "sensitivity"): (20, 60)}), "j", LIMITS)
+    # Wilson of 20 of 60: [.227, .459]
+    assert found.why == (
+        "sensitivity 0.33 [0.23, 0.46] on 60 human follow-ups, its lower limit must reach 0.7"
+    )
 
 
 def grid(model: str, judged: str) -> Any:
@@ -131,13 +141,8 @@ def test_a_judge_of_the_family_of_a_judged_model_is_named(
 
 
 def test_what_a_validated_judge_says_of_its_own_family_is_no_finding_withheld() -> None:
-    study, passed = grid("openai/gpt-oss-20b", "gpt-oss-120b"), card(labelled=GOOD)
-    assert not_validated(passed, study) is None
-    assert warning(passed, study) == (
+    study = grid("openai/gpt-oss-20b", "gpt-oss-120b")
+    assert not_validated(card(SHOWN), study) is None
+    assert warning(card(SHOWN), study) == (
         "The judge j is of the family of gpt-oss-120b, which it judges."
     )
-
-
-def test_a_negative_kappa_is_told_with_a_minus() -> None:
-    told = shortfalls(card(labelled=GOOD | {"kappa": -0.12}), "j", ENDPOINT, LIMITS)
-    assert told == ["kappa −0.12 on the project's labelled turns, 0.6 needed"]

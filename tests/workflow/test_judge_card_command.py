@@ -35,7 +35,7 @@ def test_the_heuristic_judge_is_measured_and_said_to_be_not_validated(
 ) -> None:
     said = card(capsys, "heuristic")
     assert re.search(r"^all +all +kappa +\d+/\d+ +\d\.\d+", said, re.MULTILINE)
-    assert "Not a finding: the judge heuristic is not validated" in said
+    assert "unknown: the judge heuristic is not validated" in said
 
 
 def test_a_judge_is_asked_once_and_its_cost_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,8 +50,7 @@ def test_a_judge_is_asked_once_and_its_cost_is_told(capsys: pytest.CaptureFixtur
         assert len(server.asked) == N_TURNS
     # Of 900 tokens read 512 are cached, 40 are written: (388 + 512 / 2 + 400) / 10^6 a question.
     assert f"cost: {N_TURNS * 1044e-6:.4f}" in first and f"cost: {N_TURNS * 1044e-6:.4f}" in again
-    low = "kappa 0.00 and specificity 0.00 on the project's labelled turns, 0.6 and 0.9 needed"
-    assert low in first
+    assert "specificity not shown, at least 35 labels of turns that people do not call" in first
 
 
 def test_a_judge_that_nobody_knows_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,4 +62,4 @@ def test_a_judge_that_nobody_knows_is_one_sentence(capsys: pytest.CaptureFixture
 
 def test_the_shipped_thresholds_are_those_of_the_docs() -> None:
     limits = load_config([ROOT / "config.yaml"])["judge_card"]
-    assert limits == {"min_sensitivity": 0.7, "min_specificity": 0.9, "min_kappa": 0.6}
+    assert limits == {"min_sensitivity": 0.7, "min_specificity": 0.9}

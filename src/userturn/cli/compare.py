@@ -18,6 +18,7 @@ from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.record import read_study_record
 from userturn.tables.item_counts import count_items
 from userturn.tables.item_pairs import beside, compared, counted
+from userturn.tables.judge_validity import warned
 
 HELP = "compare two studies item by item"
 
@@ -148,6 +149,7 @@ def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> C
     first, second = _verdicts(a), _verdicts(b)
     return Comparison(
         names=names or (str(a), str(b)),
+        unknown=[f"{name}: {said}" for name, of in (("A", a), ("B", b)) if (said := warned(of))],
         settings=_settings(a, b),
         cells=_compared(first, second, JUDGED_CELL_KEYS),
         grades=_compared(_grades(a), _grades(b), GRADE),
@@ -168,6 +170,7 @@ def formatted(found: Comparison) -> str:
     return "\n".join(
         [
             f"A = {found.names[0]}   B = {found.names[1]}",
+            *found.unknown,
             found.settings,
             "genuine follow-ups: A → B; B minus A in points, 95% interval; p on the items of both",
             *_lines(found.cells, JUDGED_CELL_KEYS, "no item was scored in both"),

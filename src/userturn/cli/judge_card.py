@@ -77,18 +77,17 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
 
 
 def format_card(grid: Grid, name: str) -> str:
-    """Return a judge's card on the labelled turns as text, what it cost, and whether it passes."""
+    """Return a judge's card on the labelled turns as text, what it cost, and what is not shown."""
     rows = read_labelled(LABELLED_TURNS)
     items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
     turns = beside_labels(verdicts_of(grid, name), items, said)
     card = judge_card(turns, grid.config["seed"])
-    passed = f"{name} reaches the thresholds of `judge_card` on these turns."
     return "\n".join(
         [
             f"{name} on {items.height} labelled turns (data/labelled/README.md)",
             _as_text(card),
             _cost(grid, name),
-            warning(card, grid, name) or passed,
+            *filter(None, [warning(card, grid, name)]),
         ]
     )
 

@@ -21,9 +21,8 @@ from userturn.cli.format_rates import (
 )
 from userturn.errors import UserError
 from userturn.study.cells import ALL, PLAIN
-from userturn.study.record import read_study_record
 from userturn.tables.format_columns import read_joined
-from userturn.tables.judge_validity import warning
+from userturn.tables.judge_validity import warned
 from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
@@ -58,13 +57,6 @@ def fitted(text: str, width: int) -> str:
     return "\n".join("\n".join(form.wrap(line)) for line in text.splitlines())
 
 
-def warned(results: Path, cards: pl.DataFrame) -> str | None:
-    """Return the warning that the rates of a study are no findings, or None."""
-    if not (results / "study.json").is_file():
-        return None
-    return warning(cards, read_study_record(results).grid(results))
-
-
 def show_rates(
     results: Path, chosen: Mapping[str, str | None] | None = None, with_cells: bool = False
 ) -> str:
@@ -88,7 +80,7 @@ def show_rates(
     models, cells = of_models(tables["rates"]), of_cells(tables["rates"])
     cells_shown = cells if with_cells else plain(cells) if of_dataset else None
     parts = [
-        shown("judge_card", lambda cards: warned(results, cards)),
+        warned(results),
         format_pooled(models) if models.height else None,
         None if cells_shown is None else format_cells(cells_shown),
         shown("accuracy", format_accuracy),

@@ -14,8 +14,7 @@ from userturn.judges.verdict import GENUINE
 from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
 from userturn.study.cells import ALL, PLAIN
-from userturn.study.grid import Grid
-from userturn.tables.judge_validity import warning
+from userturn.tables.judge_validity import warned
 from userturn.tables.layout import layouts
 from userturn.tables.likelihood import REFERENCE
 from userturn.workflow.recorded_study import open_record
@@ -127,13 +126,14 @@ def claims_sheet(results: Path) -> str:
     record, _ = open_record(results)
     config = record.config
     chosen = config.get("run", {})
+    said = warned(results)
     sources = [
         f"- {kind[:-1]} {name}: {_source(config[kind][name])}"
         for kind in ("models", "datasets")
         for name in chosen.get(kind, sorted(config[kind]))
     ]
     return TEXT.format(
-        warning=_warning(results, record.grid(results)),
+        warning=f"**{said}**\n\n" if said else "",
         numbers="\n".join(line for number in NUMBERS for line in _lines(results, number)),
         files="\n".join(_files(results)),
         jobs="\n".join(_jobs(Files(results, {}))),
@@ -189,13 +189,6 @@ def _jobs(files: Files) -> Iterator[str]:
 
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-def _warning(results: Path, grid: Grid) -> str:
-    """Return the warning that the judges are not validated, as a paragraph, or nothing."""
-    path = results / "tables" / "judge_card.parquet"
-    said = warning(pl.read_parquet(path), grid) if path.is_file() else None
-    return f"**{said}**\n\n" if said else ""
 
 
 def _source(entry: Any) -> str:

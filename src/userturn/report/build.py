@@ -155,8 +155,7 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
 
 def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
     """Return the warning that the judge's rates are no findings, or None."""
-    card = tables.get("judge_card")
-    return None if card is None else warning(card, grid, judge)
+    return warning(tables.get("judge_card"), grid, judge)
 
 
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Comparison(NamedTuple):
 
     Attributes:
         names: what the studies are called.
+        unknown: why the rates of each study are no findings, a sentence each.
         settings: how many shared cells were made with the same settings, in words.
         cells: rates by cell and judge, as `userturn compare` prints them.
         grades: task accuracy, likewise.
@@ -27,6 +28,7 @@ class Comparison(NamedTuple):
     """
 
     names: tuple[str, str]
+    unknown: Sequence[str]
     settings: str
     cells: pl.DataFrame
     grades: pl.DataFrame
@@ -46,6 +48,7 @@ def comparison_page(found: Comparison, flips: Iterable[Flip], n_flips: tuple[int
         "comparison.html",
         a=_text(found.names[0]),
         b=_text(found.names[1]),
+        unknown="".join(f"<p><strong>{_text(said)}</strong></p>" for said in found.unknown),
         settings=_text(found.settings),
         cells=_rates(found.cells, ["model", "dataset", "temperature", "perturbation", "judge"]),
         grades=_rates(found.grades, ["model", "dataset"]),

@@ -15,6 +15,7 @@ from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
@@ -46,7 +47,7 @@ TABLE = Table(
         "labelled_turns",
     ),
     settings=("families", "seed"),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "source": "where the turns of known kind come from (human, planted, labelled, people)",
@@ -131,12 +132,14 @@ def _known_turns(material: Material) -> pl.DataFrame:
 
 
 def _labelled_turns(material: Material) -> pl.DataFrame:
-    """Return the project's own labelled turns."""
+    """Return the project's own labelled turns, of judges whose rules were not written by them."""
     if not material.paths["labelled_verdicts"]:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
     said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
-    return beside_labels(material.read("labelled_verdicts", list(VERDICTS_SCHEMA)), items, said)
+    verdicts = material.read("labelled_verdicts", list(VERDICTS_SCHEMA))
+    tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
+    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, said)
 
 
 def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:

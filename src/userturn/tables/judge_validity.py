@@ -1,83 +1,130 @@
-"""Tell whether a judge is validated: compare its card with the config's thresholds.
+"""Tell what may be called a finding: there are two ways to one, and no third.
 
-If it is not, a warning comes first wherever its rates are shown: in the report, under the titles of
-figures, in printed tables, in `userturn rates`, and beside the paper's numbers.
+A *raw* rate of a judge is one only where both sides of the judge are shown: the lower limit of its
+sensitivity, to human follow-ups or to turns that people call genuine, and that of its specificity,
+on drawn turns that people do not call genuine, reach the thresholds. A rate that is *corrected* by
+people's labels is one however poor the judge is, and its upper limit says what the rate is below.
+Turns that language models labelled, turns that a judge was tuned on and planted turns show nothing.
+
+Where a side is not shown, one sentence comes first wherever rates are shown: in the report, under
+the titles of figures, in printed tables, in `userturn rates` and `compare`, beside the paper's
+numbers. It names how many labels are missing.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import ceil, sqrt
+from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from userturn.config.families import families, family
-from userturn.controls.control_turn import HUMAN, PLANTED_HARD
+from userturn.controls.control_turn import HUMAN
 from userturn.humans.labels import PEOPLE
-from userturn.judges.kinds import kind_of
+from userturn.plural import number_of
+from userturn.stats.proportions import CONFIDENCE, quantile_of
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED
+from userturn.study.record import read_study_record
 
-ENOUGH = 20  # scored turns of a source; with fewer, the limits of a half are over 20 points from it
-NAMES = {
-    HUMAN: "human follow-ups",
-    PLANTED_HARD: "hard planted failures",
-    LABELLED: "the project's labelled turns",
-    PEOPLE: "turns that people labelled",
-}
-LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "kappa": "min_kappa"}
+CORRECTED = "A rate is a finding where people's labels correct it, however poor the judge."
 
 
-def shortfalls(
-    card: pl.DataFrame, judge: str, entry: Mapping[str, Any], limits: Mapping[str, float]
-) -> list[str]:
-    """Return the reasons why a judge is not validated; empty if it is.
+class Side(NamedTuple):
+    """One side of a judge: its measure, its threshold, the turns that can show it."""
 
-    Each measure on labelled turns and people's labels must reach its threshold, and one of these
-    sources must be there. Labelled turns from which a judge's rules were written do not test it.
-    Sensitivity to human follow-ups and specificity on hard planted failures must reach theirs where
-    `ENOUGH` of these turns were scored.
+    measure: str
+    threshold: str
+    sources: Mapping[str, str]  # in words
+    missing: str  # the turns whose labels would show it
+
+
+SIDES = (
+    Side(
+        "sensitivity",
+        "min_sensitivity",
+        {PEOPLE: "turns that people call genuine", HUMAN: "human follow-ups"},
+        "turns that people call genuine, or human follow-ups",
+    ),
+    Side(
+        "specificity",
+        "min_specificity",
+        {PEOPLE: "turns that people do not call genuine"},
+        "turns that people do not call genuine",
+    ),
+)
+STRICTEST = 1.0  # of a study whose record has no threshold: no number of turns reaches it
+
+
+class Shortfall(NamedTuple):
+    """Why a side of a judge is not shown, and the least number of labels that would show it."""
+
+    measure: str
+    why: str
+    n_missing: int | None  # None where labels that agree would not do
+
+
+def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) -> list[Shortfall]:
+    """Return the sides of a judge that are not shown; empty if its raw rates are findings.
+
+    A side is shown if the lower limit of one of its sources reaches the threshold, and no upper
+    limit of another is below it.
 
     Args:
         card: the table `judge_card`.
         judge: name of the judge.
-        entry: the judge's entry.
-        limits: the thresholds, `judge_card` in the config.
+        thresholds: `judge_card` of the config.
     """
-    saw_labelled = kind_of(entry).SAW_LABELLED_TURNS
-    labelled = pl.col("source").is_in([PEOPLE] if saw_labelled else [LABELLED, PEOPLE])
-    enough = pl.col("source").is_in([HUMAN, PLANTED_HARD]) & (pl.col("n_scored") >= ENOUGH)
-    own = card.filter(
-        pl.col("judge") == judge,
-        pl.col("by") == ALL,
-        labelled | enough,
-        pl.col("estimate").is_not_null(),
-    )
-    found = list(_too_low(own, limits))
-    if own.filter(labelled).is_empty():
-        untested = "it was not measured on labelled turns or by people"
-        knows = (
-            "its rules were written with the labelled turns in view, and no person has checked it"
-        )
-        found.append(knows if saw_labelled else untested)
-    return found
+    own = card.filter(pl.col("judge") == judge, pl.col("by") == ALL, pl.col("lower").is_not_null())
+    found = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
+    return [one for one in found if one]
 
 
-def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
-    """Yield what is below its threshold, one text for each source of turns."""
-    for (source,), rows in card.sort("source", "measure").group_by("source", maintain_order=True):
-        found, needed = [], []
-        for row in rows.to_dicts():
-            least = limits.get(LEAST.get(row["measure"], ""), None)
-            if least is not None and row["estimate"] < least:
-                found.append(f"{row['measure']} {row['estimate']:.2f}".replace("-", "−"))
-                needed.append(f"{least:g}")
-        if found:
-            yield f"{_listed(found)} on {NAMES[str(source)]}, {_listed(needed)} needed"
+def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None:
+    """Return why a side is not shown by a judge's card, None if it is."""
+    sources = pl.col("source").is_in(list(side.sources))
+    rows = card.filter(pl.col("measure") == side.measure, sources, pl.col("n_scored") > 0)
+    known = rows.sort("lower", "source").to_dicts()
+    refuted = [row for row in known if row["upper"] < least]
+    if known and known[-1]["lower"] >= least and not refuted:
+        return None
+    if not known:
+        n = labels_to_reach(least, 0, 0)
+        told = f"at least {number_of(n, 'label')} of {side.missing} needed" if n else "not measured"
+        return Shortfall(side.measure, f"{side.measure} not shown, {told}", n)
+    row = refuted[0] if refuted else known[-1]
+    n = None if refuted else _still_missing(row, least)
+    limits = "{estimate:.2f} [{lower:.2f}, {upper:.2f}]".format_map(row)
+    why = f"{side.measure} {limits} on {row['n_scored']} {side.sources[row['source']]}"
+    more = f", at least {n} more needed" if n else ""
+    return Shortfall(side.measure, f"{why}, its lower limit must reach {least:g}{more}", n)
 
 
-def _listed(texts: list[str]) -> str:
-    *others, last = texts
-    return f"{', '.join(others)} and {last}" if others else last
+def _still_missing(row: Mapping[str, float], least: float) -> int | None:
+    """Return how many more labels, all of which agree, would show a measure that has limits.
+
+    The limits say how many independent labels those there are worth: as in `exact_limits`.
+    """
+    p, lower, n_scored = row["estimate"], row["lower"], row["n_scored"]
+    z = quantile_of(CONFIDENCE)
+    spread = (p - lower) ** 2
+    worth = min(z**2 * lower * (1 - lower) / spread, n_scored) if spread and lower else n_scored
+    n = labels_to_reach(least, p * worth, worth)
+    return n if n is None else ceil(round(n * n_scored / worth, 6))
+
+
+def labels_to_reach(least: float, n_right: float, n: float) -> int | None:
+    """Return the least number of further labels, all right, with Wilson's lower limit at `least`.
+
+    The lower limit reaches l where p - l >= z √(l (1 - l) / n) (Wilson 1927, eq. 4). With n_wrong
+    labels wrong, √n is the larger root of (1 - l) x² - z √(l (1 - l)) x - n_wrong. None if `least`
+    is 1, which no number of labels reaches.
+    """
+    if least >= 1:
+        return None
+    b = quantile_of(CONFIDENCE) * sqrt(least * (1 - least))
+    root = (b + sqrt(b**2 + 4 * (1 - least) * (n - n_right))) / (2 * (1 - least))
+    return max(1, ceil(round(root**2 - n, 9)))
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:
@@ -90,24 +137,50 @@ def judged_kin(grid: Grid, judge: str) -> list[str]:
     return [member.model for member in members if own and member.family == family(own)]
 
 
-def not_validated(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
-    """Return the sentence that rates by some judges are no findings, or None if all are validated.
+def unknown_rates(
+    card: pl.DataFrame | None, thresholds: Mapping[str, float], judges: Sequence[str]
+) -> str | None:
+    """Return the sentence that raw rates by some judges are no findings; None if all are.
 
     Args:
-        card: the table `judge_card`.
+        card: the table `judge_card`; None or without rows where no judge was measured.
+        thresholds: `judge_card` of the config.
+        judges: names of the judges whose rates are shown.
+    """
+    said = []
+    for judge in judges:
+        nothing = card is None or card.is_empty()
+        known = pl.DataFrame(schema=READ) if nothing or card is None else card
+        why = [one.why for one in shortfalls(known, judge, thresholds)]
+        if why:
+            said.append(f"{judge} is not validated ({'; '.join(why)})")
+    if not said:
+        return None
+    judged = ", and ".join(said)
+    return f"Not a finding, the true rates are unknown: the judge {judged}. {CORRECTED}"
+
+
+# The columns of a judge's card that are read here.
+READ = (
+    dict.fromkeys(["judge", "source", "by", "measure"], pl.String)
+    | dict.fromkeys(["estimate", "lower", "upper"], pl.Float64)
+    | {"n_scored": pl.Int64}
+)
+
+
+def not_validated(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
+    """Return the sentence that rates by judges of a study are no findings, or None.
+
+    Args:
+        card: the table `judge_card`, or None.
         grid: the study's grid, with the judges' entries and the thresholds.
         judges: the judges whose rates are shown; all judges of the study if none is named.
     """
-    limits = grid.config.get("judge_card", {})
-    said = []
-    for judge in judges or tuple(grid.judges):
-        why = shortfalls(card, judge, grid.judges[judge], limits)
-        if why:
-            said.append(f"{judge} is not validated ({'; '.join(why)})")
-    return f"Not a finding: the judge {', and '.join(said)}." if said else None
+    thresholds = grid.config.get("judge_card", {})
+    return unknown_rates(card, thresholds, judges or tuple(grid.judges))
 
 
-def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
+def warning(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
     """Return the warning to show before rates by some judges; None if there is none.
 
     It says that they are no findings, or that a judge belongs to the family of a model that it
@@ -120,3 +193,16 @@ def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
     ]
     first = not_validated(card, grid, *judges)
     return " ".join([first, *kin] if first else kin) or None
+
+
+def warned(results: Path) -> str | None:
+    """Return the warning to show before the rates of a results folder; None if there is none.
+
+    Without a record, as of an unfinished study, no judge is known to be validated.
+    """
+    path = results / "tables" / "judge_card.parquet"
+    card = pl.read_parquet(path) if path.is_file() else None
+    if not (results / "study.json").is_file():
+        judges = {path.stem for path in results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")}
+        return unknown_rates(card, {}, sorted(judges))
+    return warning(card, read_study_record(results).grid(results))

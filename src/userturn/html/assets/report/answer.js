@@ -46,7 +46,7 @@ function correctedBearing(temperature) {
   return ["People", [["corrected by people", valueOf(rows)]], `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`];
 }
 
-const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "the genuine turns in the project's labelled set" };
+const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote" };
 
 function ceilingBearing() {
   const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);

@@ -21,7 +21,7 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
   const verdict = turn.verdicts[study.judges.indexOf(study.judge)];
   const question = prompt.parts.filter(({ writer }) => writer === "user").at(-1)?.text ?? "";
   return make("article", { class: "example" },
-    make("h2", null, isGenuineTurn ? "Accepted user turn" : "Rejected user turn", " ", badge(verdict.label)),
+    make("h2", null, isGenuineTurn ? "Accepted, unchecked" : "Rejected, unchecked", " ", badge(verdict.label)),
     make("dl", null, speech("question", contextOf(question, false)), speech("answer", contextOf(prompt.shown ?? "", true)),
       make("dt", { class: "of-turn" }, "the user turn it wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
     verdict.rationale ? make("p", { class: "soft why" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
@@ -33,7 +33,7 @@ async function showExamples() {
   at("examples").append(make("p", { class: "state" }, "Loading"));
   try {
     const cards = await Promise.all(study.examples.map(exampleCard));
-    const told = cards.length ? "Drawn by a hash, so nobody chose them; the explorer has every turn." : "No turn has a verdict that may be shown.";
+    const told = cards.length ? "Drawn at random (by a hash) and unchecked: the judge may be wrong about either. The explorer has every turn." : "No turn has a verdict that may be shown.";
     at("examples").replaceChildren(...cards, make("p", { class: "soft drawn" }, told));
   } catch (error) {
     at("examples").replaceChildren(make("p", { class: "notice" }, error.message));
