@@ -1,11 +1,13 @@
 """How often intervals hold the truth and tests reject what is true, where they may not.
 
-From the project's folder: `python -m benchmarks.coverage 2000`, in replications; it prints the
-table of docs/methods.md. Truth is known, since everything is drawn here.
+From the project's folder: `python -m benchmarks.coverage 2000`, in replications; it writes the
+table of docs/methods.md, with the commit. Truth is known, since everything is drawn here.
 """
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -145,5 +147,16 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
+def written(text: str, results: list[Result], heading: str) -> str:
+    """Return a document with a new table between its marks, below a heading of one line."""
+    before, start, rest = text.partition("<!-- coverage -->\n")
+    _, end, after = rest.partition("\n<!-- end of coverage -->")
+    return f"{before}{start}{heading}\n\n{table(results)}{end}{after}"
+
+
 if __name__ == "__main__":
-    print(table(suite(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)))
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], text=True).strip()
+    made = f"`python -m benchmarks.coverage {n}` at {commit}, {n:,} replications each:"
+    methods = Path("docs/methods.md")
+    methods.write_text(written(methods.read_text(), suite(n), made))

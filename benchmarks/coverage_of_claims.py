@@ -9,8 +9,8 @@ from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.allocation import allocated
 from userturn.stats.association import mantel_haenszel, spearman
 from userturn.stats.equivalence import Margins, equivalence
-from userturn.stats.margins import change, combination, side_by_side
-from userturn.stats.prediction_powered import Labelled, contrast, corrected_rate
+from userturn.stats.margins import change, combination, correlations, side_by_side
+from userturn.stats.prediction_powered import Labelled, corrected_rate, difference
 from userturn.stats.proportions import Interval, wilson
 from userturn.stats.sign_flips import sign_flip_p
 
@@ -184,8 +184,13 @@ def rounds(rng: Generator, n: int) -> Iterator[Result]:
         yield Result("corrected rate, Neyman's second round", where, 0.95, *held(limits))
     for rate, per_side in ((0.2, 2), (0.03, 5)):
         yield _pool(rng, n, rate, per_side)
-    for per_side in (5, 20):
-        yield _contrasts(rng, n, per_side)
+    for rate, changed, per_side in (
+        (0.2, 0.1, 5),
+        (0.2, 0.1, 20),
+        (0.01, 0.01, 10),
+        (0.01, 0.05, 40),
+    ):
+        yield _contrasts(rng, n, rate, changed, per_side)
 
 
 def _stratified(rng: Generator, cells: list[tuple[Array, Array]], per_side: int) -> Labelled:
@@ -225,21 +230,22 @@ def _pool(rng: Generator, n: int, rate: float, per_side: int) -> Result:
     return Result("corrected rate, model and temperature", where, 0.95, *held(limits))
 
 
-def _contrasts(rng: Generator, n: int, per_side: int) -> Result:
+def _contrasts(rng: Generator, n: int, rate: float, changed: float, per_side: int) -> Result:
     """Return the coverage of the change by a perturbation of a model over datasets."""
     limits = []
     for _ in range(n):
-        chance = items(rng, 1800, 0.2, 0.5)
-        found, labels = [], []
-        for chances in (chance, 0.5 * chance):
+        chance = items(rng, 1800, rate, 0.5)
+        found, said = [], []
+        risen = chance + (1 - chance) * (changed - rate) / (1 - rate)
+        for chances in (chance, risen if changed > rate else changed / rate * chance):
             truth = rng.random(1800) < chances
-            said = _judged(rng, truth)
-            cells = [(truth[:1000], said[:1000]), (truth[1000:], said[1000:])]
+            judged = _judged(rng, truth)
+            cells = [(truth[:1000], judged[:1000]), (truth[1000:], judged[1000:])]
             sample = _stratified(rng, cells, per_side)
-            found.append(corrected_rate(said.astype(float), sample))
-            labels.append(said)
-        related = float(np.corrcoef(labels[1], labels[0])[0, 1])
-        _, lower, upper = contrast(found[1], found[0], related)
-        limits.append((lower, -0.1, upper))
-    where = f"two datasets, rate .2 halved, {per_side} labels of each side in each"
+            found.append(corrected_rate(judged.astype(float), sample))
+            said.append((1, judged))
+        related = float(correlations(side_by_side(*said))[0, 1])
+        change_found = difference(found[0], found[1], related)
+        limits.append((change_found.lower, changed - rate, change_found.upper))
+    where = f"two datasets, rate {rate}, then {changed}, {per_side} labels of each side in each"
     return Result("corrected contrast over datasets", where, 0.95, *held(limits))

@@ -6,9 +6,9 @@ import pytest
 from userturn.stats.prediction_powered import (
     Corrected,
     Labelled,
-    contrast,
     corrected_rate,
     design_effect,
+    difference,
 )
 from userturn.stats.proportions import wilson
 
@@ -130,8 +130,8 @@ def test_items_with_several_turns_widen_the_interval() -> None:
     assert design_effect(np.zeros(100), np.repeat(np.arange(20), 5)) == 1
 
 
-def test_contrast_of_two_rates_by_hand() -> None:
-    # 0.5 - 0.3 = 0.2; variance 0.01 + 0.01 - 2 x 0.5 x sqrt(0.004 x 0.004) = 0.016.
-    first, second = (Corrected(r, 0.004, 0.01, 0, 1, 1) for r in (0.5, 0.3))
-    half = 1.959964 * 0.016**0.5
-    assert contrast(first, second, 0.5) == pytest.approx((0.2, 0.2 - half, 0.2 + half))
+def test_difference_of_two_rates_by_hand() -> None:
+    # Correlation .5 x .004 / .01 = .2; √(.2² + .2² - .4 x .2 x .2), √(.3² + .1² - .4 x .3 x .1).
+    rates = Corrected(0.3, 0.004, 0.01, 0.2, 0.5, 1), Corrected(0.5, 0.004, 0.01, 0.3, 0.8, 1)
+    limits = difference(*rates, 0.5)
+    assert limits == pytest.approx((0.2, 0.2 - 0.064**0.5, 0.2 + 0.088**0.5))

@@ -97,13 +97,13 @@ def test_model_has_a_rate_at_each_temperature_and_under_each_perturbation() -> N
     assert rows["plain_estimate"].to_list() == pytest.approx([1 / 3, 0, 0.5])
 
 
-def test_contrast_over_datasets_is_on_the_items_that_both_conditions_have() -> None:
-    # Only dataset d was perturbed: its 20 first items were half genuine, and are none then.
+def test_contrast_over_datasets_is_of_those_that_both_conditions_have() -> None:
+    # Only dataset d was perturbed: 20 of its 40 turns were genuine, and none of 20 are then.
     table = fully_labelled(
         study(HALF), of_dataset(study(HALF), "e"), study(NONE, perturbation="truncate")
     )
     row = table.filter(pl.col("scope") == "contrast over datasets").row(0, named=True)
-    assert (row["against"], row["n_turns"], row["estimate"]) == ("perturbation none", 40, -0.5)
+    assert (row["against"], row["n_turns"], row["estimate"]) == ("perturbation none", 60, -0.5)
     assert row["lower"] < -0.5 < row["upper"]
 
 

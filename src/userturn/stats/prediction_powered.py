@@ -26,9 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from userturn.stats.arrays import Floats
-from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
-
-Z = quantile_of(CONFIDENCE)
+from userturn.stats.combinations import combine
+from userturn.stats.proportions import Interval, wilson_limits
 
 
 class Labelled(NamedTuple):
@@ -145,19 +144,20 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
     return max(1.0, float((sums**2).sum() / (n * mean * (1 - mean))))
 
 
-def contrast(first: Corrected, second: Corrected, correlation: float) -> tuple[float, float, float]:
-    """Return the difference of two corrected rates on shared items, with its 95% limits.
+def difference(base: Corrected, condition: Corrected, correlation: float) -> Interval:
+    """Return one corrected rate less another on shared items, with its limits.
 
-    The two samples of labels are independent, but the turns belong to the same items. So the
-    variances add up, less 2 r sqrt(v1 v2) for the parts due to the turns.
+    Their limits are put together by MOVER, as those of any difference. The samples of labels are
+    independent: the covariance is r sqrt(t1 t2), t the parts of the variances due to the turns.
 
     Args:
-        first: the rate from which `second` is subtracted.
-        second: the rate that is subtracted.
-        correlation: r, the correlation of an item's two turns, estimated by the judge's labels.
+        base: the rate that is subtracted.
+        condition: the rate from which it is.
+        correlation: r, that of the judge's two rates over the items (`margins.correlations`).
     """
-    difference = first.estimate - second.estimate
-    of_turns = first.variance_of_turns * second.variance_of_turns
-    shared = 2 * correlation * of_turns**0.5
-    half = Z * max(0.0, first.variance + second.variance - shared) ** 0.5
-    return difference, max(-1.0, difference - half), min(1.0, difference + half)
+    both = base.variance * condition.variance
+    of_turns = base.variance_of_turns * condition.variance_of_turns
+    related = np.eye(2)
+    related[0, 1] = related[1, 0] = correlation * (of_turns / both) ** 0.5 if both else 0.0
+    parts = [Interval(rate.estimate, rate.lower, rate.upper) for rate in (base, condition)]
+    return combine(parts, np.array([-1.0, 1.0]), related)

@@ -8,8 +8,8 @@ import polars as pl
 from userturn.config.families import families
 from userturn.config.formats import DEFAULT, model_of
 from userturn.humans.labels import NO_LABELS, drawn_turns, people
-from userturn.stats.prediction_powered import contrast
-from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_KEYS
+from userturn.stats.prediction_powered import difference
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.format_columns import FORMAT
@@ -30,7 +30,7 @@ TABLE = Table(
     row="a cell, pool of cells or contrast, and a judge",
     made_of=("user_turns", "verdicts", "annotations", "round_keys"),
     settings=("families",),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "scope": (
@@ -100,22 +100,21 @@ def _rates(groups: Groups, scope: str) -> list[dict[str, Any]]:
 
 
 def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
-    """Return the difference of two domains' rates on the items that both have."""
-    shared = condition.turns.select(ITEM_KEYS).unique().join(base.turns, on=ITEM_KEYS, how="semi")
-    first, second = condition.of_items(shared), base.of_items(shared)
+    """Return the difference of two domains' rates in the datasets that both have."""
+    shared = sorted(set(condition.turns["dataset"]) & set(base.turns["dataset"]))
+    first, second = condition.of_datasets(shared), base.of_datasets(shared)
     counts = [first.counts, second.counts]
     row: dict[str, Any] = {name: sum(c[name] for c in counts) for name in ("n_turns", "n_labelled")}
     plain = [c["plain_estimate"] for c in counts]
     if None not in plain:
         row["plain_estimate"] = plain[0] - plain[1]
-    if shared.is_empty():
-        return row | {"reason": "the two share no item"}
+    if not shared:
+        return row | {"reason": "the two share no dataset"}
     reason = first.reason or second.reason
     if reason:
         return row | {"reason": reason}
-    related = correlation(first.turns, second.turns)
-    limits = contrast(first.corrected, second.corrected, related)
-    return row | dict(zip(("estimate", "lower", "upper"), limits, strict=True))
+    related = correlation(second, first)
+    return row | difference(second.corrected, first.corrected, related)._asdict()
 
 
 def _contrasts(groups: Groups, scope: str) -> list[dict[str, Any]]:

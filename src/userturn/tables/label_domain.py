@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import NO_LABELS, n_unlabelled_classes, weighted
 from userturn.stats.arrays import Floats
+from userturn.stats.margins import correlations, side_by_side
 from userturn.stats.prediction_powered import (
     Corrected,
     Labelled,
@@ -37,18 +37,15 @@ class Domain:
         ids = drawn["id"].to_list()
         return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
 
-    def of_items(self, items: pl.DataFrame) -> "Domain":
-        """Return the part of the domain with the given items (columns dataset, item).
+    def of_datasets(self, datasets: Sequence[str]) -> "Domain":
+        """Return the part of the domain with the given datasets.
 
-        A domain that has no other items is returned itself, so that its rate is computed once.
+        A domain that has no others is returned itself, so that its rate is computed once.
         """
-        if self.turns.join(items, on=ITEM_KEYS, how="anti").is_empty():
+        kept = pl.col("dataset").is_in(datasets)
+        if self.turns.select(kept.all()).item():
             return self
-        turns, drawn = (
-            t.join(items, on=ITEM_KEYS, how="semi", maintain_order="left")
-            for t in (self.turns, self.drawn)
-        )
-        return self.part(turns, drawn)
+        return self.part(self.turns.filter(kept), self.drawn.filter(kept))
 
     def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
         """Return the domain split by the values of some columns, sorted by them."""
@@ -113,12 +110,16 @@ class Domain:
         }
 
 
-def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
-    """Return the correlation over items of the judge's labels in two cells; 0 if undefined."""
-    share, keys = pl.col("genuine").cast(pl.Float64).mean(), ["dataset", clusters()]
-    left, right = (table.group_by(keys).agg(share) for table in (first, second))
-    both = left.join(right, on=ITEM_KEYS).drop_nulls().sort(ITEM_KEYS)
-    values = both.select("genuine", "genuine_right").to_numpy()
-    if len(values) < 2 or (values.std(axis=0) == 0).any():
-        return 0.0
-    return float(np.corrcoef(values.T)[0, 1])
+def correlation(first: Domain, second: Domain) -> float:
+    """Return the correlation of the judge's rates in two domains, over the items that both have."""
+    sums = [
+        domain.turns.group_by("dataset", clusters()).agg(
+            m=pl.len().cast(pl.Float64), y=pl.col("genuine").sum().cast(pl.Float64)
+        )
+        for domain in (first, second)
+    ]
+    both = sums[0].join(sums[1], on=ITEM_KEYS, how="full", coalesce=True).sort(ITEM_KEYS)
+    before, after = (
+        (both[f"m{end}"].fill_null(0), both[f"y{end}"].fill_null(0)) for end in ("", "_right")
+    )
+    return float(correlations(side_by_side(before, after))[0, 1])
