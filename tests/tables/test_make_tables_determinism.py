@@ -16,11 +16,11 @@ from userturn.workflow.registry import FIGURES, TABLES
 
 pytestmark = pytest.mark.slow  # three processes of four passes over a study
 THREADS = ("1", "2", "8")
-PASSES = 4
 
 
-def test_tables_and_figures_are_equal_in_twelve_passes_with_one_two_and_eight_threads(
-    tmp_path: Path,
+@pytest.mark.parametrize("n_passes", [1, pytest.param(4, marks=pytest.mark.long)])
+def test_tables_and_figures_are_equal_in_all_passes_with_one_two_and_eight_threads(
+    tmp_path: Path, n_passes: int
 ) -> None:
     """Five datasets, three judges; tables in every pass, what follows from them in the first.
 
@@ -31,7 +31,7 @@ def test_tables_and_figures_are_equal_in_twelve_passes_with_one_two_and_eight_th
     for n in THREADS:
         threads = {"POLARS_MAX_THREADS": n, "OMP_NUM_THREADS": n, "OPENBLAS_NUM_THREADS": n}
         done = subprocess.run(
-            [sys.executable, "-m", "tests.support.table_digests", str(tmp_path), str(PASSES)],
+            [sys.executable, "-m", "tests.support.table_digests", str(tmp_path), str(n_passes)],
             env=os.environ | threads,
             capture_output=True,
             text=True,
@@ -44,7 +44,7 @@ def test_tables_and_figures_are_equal_in_twelve_passes_with_one_two_and_eight_th
     everywhere = {f"{name}.parquet" for name in tables}
     once = {f"{name}{ending}" for name in made_of_cells(FIGURES) for ending in pictures}
     once |= {f"{name}{ending}" for name in tables for ending in TABLES[name].formats[1:]}
-    times = dict.fromkeys(everywhere, len(THREADS) * PASSES) | dict.fromkeys(once, len(THREADS))
+    times = dict.fromkeys(everywhere, len(THREADS) * n_passes) | dict.fromkeys(once, len(THREADS))
     assert {name: len(digests) for name, digests in found.items()} == times
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []
 

@@ -112,16 +112,14 @@ def test_a_digest_covers_from_what_each_artifact_was_made(results: Path) -> None
     assert [finding.expected for finding in after.findings] == [f"made from {name}"]
 
 
-@pytest.mark.parametrize(
-    "stray",
-    [".DS_Store", "notes.txt", "tables/rates (1).csv", ".git/objects/ab/cd", "caf\udce9.txt"],
-)
-def test_a_stray_file_is_a_note_and_changes_no_digest(
-    results: Path, tmp_path: Path, stray: str
-) -> None:
+STRAY = (".DS_Store", "notes.txt", "tables/rates (1).csv", ".git/objects/ab/cd", "caf\udce9.txt")
+
+
+def test_stray_files_are_notes_and_change_no_digest(results: Path, tmp_path: Path) -> None:
     before = audit(results)
-    (results / stray).parent.mkdir(parents=True, exist_ok=True)
-    (results / stray).write_bytes(b"\x00mine")
+    for stray in STRAY:
+        (results / stray).parent.mkdir(parents=True, exist_ok=True)
+        (results / stray).write_bytes(b"\x00mine")
     after = audit(results)
     assert after.findings == [] and after.digest == before.digest
     assert "orphans" in {note.check for note in after.notes}
@@ -145,38 +143,45 @@ def test_what_systems_editors_and_git_leave_beside_every_file_is_read_by_nothing
         assert [path for path in unpacked.rglob("*") if "/." in path.as_posix()] == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "study.json",
-        "datasets/word-problems.parquet",
-        "models/tiny.json",
-        "revisions/tiny.json",
-        "answers/tiny/word-problems.parquet",
-        "grades/tiny/word-problems.parquet",
-        TURNS,
-        VERDICTS,
-        f"{CELL}/human_sample.parquet",
-        "humans/first/key.parquet",
-        "humans/first/task.html",
-        "drawn/first/key.parquet",
-        "tables/rates.parquet",
-        "tables/rates.csv",
-        "tables/contrasts.tex",
-        "figures/rates_by_temperature.vl.json",
-        "figures/rates_by_temperature.svg",
-        "figures/rates_by_temperature.png",
-        "report/index.html",
-        "sweeps/tiny/1of1.json",
-        "provenance/tabulate.json",
-    ],
+KINDS_OF_FILES = (
+    "datasets/word-problems.parquet",
+    "models/tiny.json",
+    "revisions/tiny.json",
+    "answers/tiny/word-problems.parquet",
+    "grades/tiny/word-problems.parquet",
+    TURNS,
+    VERDICTS,
+    f"{CELL}/human_sample.parquet",
+    "humans/first/key.parquet",
+    "humans/first/task.html",
+    "drawn/first/key.parquet",
+    "tables/rates.parquet",
+    "tables/rates.csv",
+    "tables/contrasts.tex",
+    "figures/rates_by_temperature.vl.json",
+    "figures/rates_by_temperature.svg",
+    "figures/rates_by_temperature.png",
+    "report/index.html",
+    "sweeps/tiny/1of1.json",
 )
-def test_a_flipped_bit_is_found_in_every_kind_of_file(results: Path, path: str) -> None:
-    if path == "study.json":
-        (results / path).write_text((results / path).read_text().replace("20260402", "20260403"))
-    else:
+
+
+def test_a_flipped_bit_is_found_in_every_kind_of_file(results: Path) -> None:
+    for path in KINDS_OF_FILES:
         flip(results / path)
-    assert named(results, path)
+    damaged = {finding.artifact for finding in found(results)}
+    assert {f"results/{path}" for path in KINDS_OF_FILES} - damaged == set()
+
+
+def test_a_flipped_bit_is_found_in_a_record(results: Path) -> None:
+    flip(results / "provenance" / "tabulate.json")
+    assert named(results, "provenance/tabulate.json")
+
+
+def test_an_edited_configuration_of_a_study_is_found(results: Path) -> None:
+    text = (results / "study.json").read_text()
+    (results / "study.json").write_text(text.replace("20260402", "20260403"))
+    assert named(results, "study.json")
 
 
 @pytest.mark.parametrize("kind", ["journal/tiny/**/*.jsonl", "requests/tiny/**/*.parquet"])

@@ -95,6 +95,7 @@ def parts_of(command: str) -> list[list[str]]:
     return [shlex.split(part) for part in command.split(" && ")]
 
 
+@pytest.mark.long
 def test_commands_of_every_kind_of_finding_ask_for_what_rules_make_with_the_studys_configuration(
     study: Path, finished_study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_commands_of_every_kind_of_finding_ask_for_what_rules_make_with_the_stud
     assert len(targets) > 5 and jobs["sweep"] <= 1  # of `tiny`; the paper's grid has many
 
 
+@pytest.mark.long
 def test_commands_pasted_as_they_are_printed_mend_what_was_found(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

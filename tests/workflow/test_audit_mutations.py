@@ -17,17 +17,17 @@ from userturn.audit.run import audit
 pytestmark = pytest.mark.slow
 
 Mutation = Callable[[Path, Path, np.random.Generator], None]
-N_MUTATIONS = 8  # of each kind
+few_or_more = pytest.mark.parametrize("n", [2, pytest.param(8, marks=pytest.mark.long)])
 # docs/audit.md: by hash alone, or by the digest of records
 NOT_MADE_AGAIN = re.compile(r"^models/tiny.json$|^provenance/")
 
 
-def missed(study: Path, mutate: Mutation) -> list[str]:
-    """Return the files whose mutation an audit does not find, each mutation in an honest study."""
+def missed(study: Path, mutate: Mutation, n: int) -> list[str]:
+    """Return which of n files an audit does not find mutated, each mutation in an honest study."""
     results, whole = study / "results", study / "whole"
     shutil.copytree(results, whole)
     passed = []
-    for seed, path in enumerate(drawn_files(results, N_MUTATIONS, np.random.default_rng(0))):
+    for seed, path in enumerate(drawn_files(results, n, np.random.default_rng(0))):
         mutate(results, path, np.random.default_rng(seed))
         if not audit(results).findings:
             passed.append(path.relative_to(results).as_posix())
@@ -36,13 +36,15 @@ def missed(study: Path, mutate: Mutation) -> list[str]:
     return passed
 
 
+@few_or_more
 @pytest.mark.parametrize("mutate", [mutated_bytes, mutated_values])
-def test_every_mutation_without_its_hash_is_found(study: Path, mutate: Mutation) -> None:
-    assert missed(study, mutate) == []
+def test_every_mutation_without_its_hash_is_found(study: Path, mutate: Mutation, n: int) -> None:
+    assert missed(study, mutate, n) == []
 
 
-def test_every_edit_of_values_is_found_with_all_hashes_corrected(study: Path) -> None:
-    passed = missed(study, partial(mutated_values, level="chain"))
+@few_or_more
+def test_every_edit_of_values_is_found_with_all_hashes_corrected(study: Path, n: int) -> None:
+    passed = missed(study, partial(mutated_values, level="chain"), n)
     assert [path for path in passed if not NOT_MADE_AGAIN.search(path)] == []
 
 

@@ -144,7 +144,13 @@ LOOKS: dict[str, Callable[[Path, Path], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("who", "what", "said"), promises())
+@pytest.mark.parametrize(
+    ("who", "what", "said"),
+    [
+        pytest.param(*promise, marks=[pytest.mark.long] if promise[1] == "regeneration" else [])
+        for promise in promises()
+    ],
+)
 def test_what_the_table_says_is_found_is_found_and_nothing_else(
     who: str, what: str, said: str, forged: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_new_temperature_format_and_edited_prompt_ask_exactly_their_own_requests(
     study: Path,
 ) -> None:
@@ -179,6 +180,7 @@ def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_a
     assert n_requests(study) == N_FINISHED
 
 
+@pytest.mark.long
 def test_a_cell_that_is_lost_with_all_plans_comes_back_without_a_sweep(study: Path) -> None:
     before = (study / CELL).read_bytes()
     shutil.rmtree(study / "results" / "requests")
