@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_151, 29_121),
-    "tests": (43_515, 24_826),
+    "src": (54_151, 29_118),
+    "tests": (43_532, 24_835),
     "scripts": (17, 12),
     "rules": (225, 0),
 }
