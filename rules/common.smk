@@ -1,10 +1,9 @@
 """What comes before the first job and after the last, and how rules read the table of jobs."""
 
-from userturn.workflow.empty_logs import remove_empty_logs
 from userturn.workflow.startup import call_around_jobs
 from userturn.workflow.wildcards import said_of
 
-call_around_jobs(workflow, before=study.begin, after=remove_empty_logs)
+call_around_jobs(workflow, study)
 CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report
 
 

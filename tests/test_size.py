@@ -11,10 +11,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_151, 29_118),
-    "tests": (43_532, 24_835),
+    "src": (54_230, 29_172),
+    "tests": (43_572, 24_866),
     "scripts": (17, 12),
-    "rules": (225, 0),
+    "rules": (224, 0),
 }
 
 

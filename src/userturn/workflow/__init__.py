@@ -11,6 +11,7 @@ generation.py: for rules/generation.smk.
 humans.py: rounds of labels, and the cells they draw from.
 jobs.py: every rule with a script: what it makes from what, and by which function.
 judges.py: for rules/judges.smk.
+kept_outputs.py: keeps what a job made before, in case that it fails this time.
 languages.py: the cells of datasets in several languages.
 pairs.py: rounds of pairs.
 pending.py: the part of a grid that is missing or outdated.

@@ -2,6 +2,7 @@
 
 import json
 from functools import cached_property
+from pathlib import Path
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.slurm.resources import Resources
@@ -74,14 +75,23 @@ class GenerationGrid:
         return self.pending.identities(model) or sorted(done | self.pending.without_plans(model))
 
     def void_markers(self) -> None:
-        """Remove the markers of sweeps that have to be done again.
+        """Lay the markers of sweeps that have to be done again aside.
 
         What they noted is lost, and Snakemake would not see it: such a sweep is asked for just what
-        it was asked for before.
+        it was asked for before. A marker comes back if its sweep was not done again and no more
+        needs to be, since a damaged input is whole again.
         """
-        for model in {of.model for of in self.pending.tables.values()}:
-            for marker in self.markers(model):
-                (self.grid.results / marker.removeprefix("results/")).unlink(missing_ok=True)
+        pending = {of.model for of in self.pending.tables.values()}
+        for model in self.grid.models:
+            for marker in map(Path, self.markers(model)):
+                path = self.grid.results / marker.relative_to("results")
+                aside = path.with_name(f".{path.name}")
+                if path.exists() and model in pending:
+                    path.replace(aside)
+                elif path.exists():
+                    aside.unlink(missing_ok=True)
+                elif aside.exists() and model not in pending:
+                    aside.replace(path)
 
     def waits_for(self, *paths: str) -> list[str]:
         """Return what the collection of tables waits for: sweeps, or nothing if they are finished.

@@ -25,6 +25,8 @@ from userturn.sources.check import check_study
 from userturn.sources.registry import sources
 from userturn.study.grid import Grid
 from userturn.workflow.dry_run import list_few_jobs, print_run_size
+from userturn.workflow.empty_logs import remove_empty_logs
+from userturn.workflow.kept_outputs import keep_outputs, restore_outputs
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -127,14 +129,28 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     _check_config_files(configfiles)
 
 
-def call_around_jobs(workflow: Any, before: Callable[[], None], after: Callable[[], None]) -> None:
-    """Have Snakemake call functions before its first job, and after its last.
+def call_around_jobs(workflow: Any, study: Study) -> None:
+    """Have Snakemake do what comes before the first job of a study, and after its last.
 
     Of a workflow that a study's own Snakefile takes as a module, Snakemake leaves out `onstart`,
     `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
     """
+    before = partial(_before_jobs, workflow, study)
+    after = partial(_after_jobs, workflow, study)
     for name, act in (("_onstart", before), ("_onsuccess", after), ("_onerror", after)):
         setattr(workflow, name, partial(_call_both, act, getattr(workflow, name)))
+
+
+def _before_jobs(workflow: Any, study: Study) -> None:
+    study.begin()
+    if is_alone():
+        keep_outputs(workflow, study.grid.results)
+
+
+def _after_jobs(workflow: Any, study: Study) -> None:
+    if is_alone():
+        restore_outputs(workflow, study.grid.results)
+        remove_empty_logs()
 
 
 def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any) -> None:
