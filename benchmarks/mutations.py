@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.support.mutations import LEVELS, drawn_files, mutated_bytes, mutated_values
 from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding
-from userturn.audit.run import audit
-from userturn.audit.wanted import wanted_of
+from userturn.audit.run import audit, wanted_of
 from userturn.errors import UserError
 from userturn.provenance.job_record import PROVENANCE, read_record, write_record
 from userturn.provenance.study_files import Files

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_230, 29_172),
-    "tests": (43_572, 24_866),
+    "src": (54_074, 29_075),
+    "tests": (43_570, 24_864),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

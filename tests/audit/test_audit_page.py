@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 
 from userturn.audit.audit import Audit
-from userturn.audit.audit_page import audit_page
 from userturn.audit.checks import CHECKS
 from userturn.audit.findings import Finding, Note
+from userturn.audit.write_audit import audit_page
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
 LOOKED_AT = dict.fromkeys(CHECKS, 1200) | {"prompts": None, "grades": 0}

@@ -16,8 +16,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.models import engine
-from userturn.models.engine import load_engine
-from userturn.models.engine_errors import LONGEST
+from userturn.models.engine import LONGEST, load_engine
 
 SETTINGS = {"dtype": "float32", "max_model_len": 64}
 FILES = "; check that the model's files are complete and of one model"

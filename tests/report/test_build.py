@@ -13,9 +13,9 @@ from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
+from userturn.report.explorer_prompts import prompt_parts
 from userturn.report.headline import FLOOR, floors_of_models, headline
 from userturn.report.how_made import how_made
-from userturn.report.prompt_segments import prompt_parts
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables import controls, judges

@@ -19,7 +19,7 @@ from tests.support.made_up_results import build, draw_rates, made_up_config, wri
 from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.theme import save
-from userturn.report.paper import HEIGHT, LEAST_LETTER, WIDTH
+from userturn.report.charts import HEIGHT, LEAST_LETTER, WIDTH
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid

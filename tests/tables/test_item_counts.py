@@ -5,7 +5,7 @@ import pytest
 
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.tables.beside_accuracy import beside_accuracy
-from userturn.tables.item_association import item_association
+from userturn.tables.decoupling import item_association
 from userturn.tables.item_counts import count_answers, count_items
 
 ITEMS = ["a/version/a-de", "a/version/a-en", "b/version/b-de", "b/version/b-en"]

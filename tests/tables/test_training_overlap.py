@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from userturn.audit.check_held_out import held_out_findings
+from userturn.audit.check_settings import held_out_findings
 from userturn.tables.training_overlap import Learnt, count_overlap, grams, jaccard
 
 LEARNT = Learnt(

@@ -2,12 +2,9 @@
 
 audit.py: the result of an audit: what was checked and what was found.
 audit_command.py: makes every check and what is asked for besides, and writes the result.
-audit_page.py: writes the result as an HTML page.
 check_aliases.py: do the names that journals are kept under agree with the study?
 check_claims.py: do records of tables name their inputs, and has a claims sheet their numbers?
-check_descriptions.py: does a model's description say what its entry and its pin say?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
-check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_likelihood.py: is every score what was planned, and what the engine said?
 check_markers.py: do markers of sweeps and judging say what was planned?
@@ -32,10 +29,8 @@ findings.py: one finding: artifact, expected, found, and how to fix it.
 pair.py: everything that a study has for one model and dataset, read once.
 rerun_judges.py: asks judges again about user turns that they have labelled.
 rerun_requests.py: runs requests of a finished study again.
-rerun_scores.py: scores turns of a finished study again, on this machine.
 rerun_sample.py: draws the rows to run again and counts equal results.
 run.py: runs every check on a results folder.
 table_diff.py: describes how two tables differ without quoting a dataset.
-wanted.py: which artifacts a finished study must have.
 write_audit.py: writes an audit as text, JSON and a page.
 """

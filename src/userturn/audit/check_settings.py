@@ -1,30 +1,154 @@
 """Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.audit.check_descriptions import check_descriptions
-from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
+from userturn.config.formats import model_of
+from userturn.config.model_keys import ModelEntry
+from userturn.errors import UserError
 from userturn.export.read_archive import reasons_left_out
 from userturn.export.withheld import Withholding, text_of
-from userturn.models.fetch import COMMIT
+from userturn.models.fetch import COMMIT, is_local
 from userturn.plural import number_of
+from userturn.prompts.load_template import options_of
 from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
+from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.tables.format_columns import read_joined
 from userturn.tables.rates import of_cells
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
+
+FINDINGS: Schema = {"model": pl.String, "dataset": pl.String, "finding": pl.String}
+
+
+def held_out_findings(
+    trained_on: Mapping[str, Collection[str]],
+    datasets: Sequence[str],
+    overlap: pl.DataFrame,
+    contrasts: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the datasets that a study reports as held out although its models have seen them.
+
+    Args:
+        trained_on: the datasets that recipes declare, for each model that was trained here.
+        datasets: names of the study's datasets.
+        overlap: `tables/training_overlap`.
+        contrasts: `tables/contrasts`.
+
+    Returns:
+        `model`, `dataset`, `finding`: one sentence.
+    """
+    found = [
+        *_unmarked(trained_on, datasets, contrasts.filter(pl.col("factor") == "model")),
+        *_unmarked(trained_on, datasets, overlap.rename({"model": "condition"})),
+        *_undeclared(trained_on, datasets, overlap),
+    ]
+    return pl.DataFrame(found, schema=FINDINGS, orient="row").unique(maintain_order=True)
+
+
+def _unmarked(
+    trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], table: pl.DataFrame
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the datasets that a table reports as held out although a recipe declares them."""
+    reported = table.filter(pl.col("seen").not_().fill_null(True)).select("condition", "dataset")
+    for model, dataset in reported.unique(maintain_order=True).iter_rows():
+        seen = set(trained_on.get(model, ())) & (set(datasets) if dataset == ALL else {dataset})
+        if seen:
+            yield (
+                model,
+                dataset,
+                f"{', '.join(sorted(seen))} is reported as held out, but the recipe of {model} "
+                "declares it under trained_on",
+            )
+
+
+def _undeclared(
+    trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], overlap: pl.DataFrame
+) -> Iterator[tuple[str, str, str]]:
+    """Yield datasets that were never compared with the training data, or occur in it undeclared."""
+    compared = {(row["model"], row["dataset"]): row for row in overlap.iter_rows(named=True)}
+    for model in sorted(trained_on):
+        for dataset in sorted(set(datasets) - set(trained_on[model])):
+            row = compared.get((model, dataset))
+            if row is None:
+                yield model, dataset, f"{dataset} was not compared with {model}'s training data"
+            elif row["n_exact"] or row["n_near"]:
+                yield (
+                    model,
+                    dataset,
+                    f"{row['n_exact']} items of {dataset} occur in the training data of {model}, "
+                    f"{row['n_near']} more nearly, but its recipe does not declare it",
+                )
+
+
+def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
+    """Yield what a model's description does not say as its entry and its pin do."""
+    for name, line in grid.models.items():
+        path = f"results/models/{name}.json"
+        if not files.at(path).is_file():
+            continue
+        try:
+            description = given_object(files.at(path))
+        except UserError as error:
+            yield Finding("pins", path, "the description of a model", str(error), remake(path))
+            continue
+        pinned = str(description.get("revision"))
+        if not is_local(line["source"]) and not COMMIT.fullmatch(pinned):
+            yield Finding("pins", path, "the commit of a hub model", pinned, remake(path))
+        # The folder of a model that was trained here moves with the results.
+        if "recipe" not in line:
+            yield from _not_as_asked(path, description, line)
+        yield from _pin(files, model_of(name), description)
+        if not description.get("proofs"):
+            yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
+        if line["trust_remote_code"]:
+            yield Note("trust_remote_code", path, f"{name} runs code from its repository")
+
+
+def _not_as_asked(
+    path: str, description: Mapping[str, Any], entry: ModelEntry
+) -> Iterator[Finding]:
+    """Yield what a model's description and its entry in the configuration do not agree on."""
+    asked = {
+        "source": entry["source"],
+        "revision_asked_for": entry["revision"],
+        "trust_remote_code": entry["trust_remote_code"],
+        "template_options": options_of(entry),
+    }
+    for name, expected in asked.items():
+        found = description.get(name)
+        if found != expected:
+            yield Finding("pins", path, f"{name} {expected}", str(found), remake(path))
+
+
+def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a pinned revision that differs from the model's description."""
+    path = f"results/revisions/{model}.json"
+    if not files.at(path).is_file():
+        return  # found missing
+    try:
+        pin = given_object(files.at(path))
+    except UserError as error:
+        yield Finding("pins", path, "the pin of a model", str(error), remake(path))
+        return
+    there = [pin.get(name) for name in ("source", "asked_for", "revision")]
+    if there != [description.get(n) for n in ("source", "revision_asked_for", "revision")]:
+        expected = f"the revision that results/models/{model}.json describes"
+        yield Finding("pins", path, expected, str(pin.get("revision")), remake(path))
+
 
 # What an export leaves out of any study.
 OF_NO_USE = ("results/leases/", "results/journal/", "results/checkpoints/")

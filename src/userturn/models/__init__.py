@@ -8,15 +8,11 @@ completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_account.py: what ran a model: runner, kernels, CUDA and driver.
-engine_errors.py: an engine's error as one sentence, with its own reason.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
 engine_setup.py: a model as an engine is to load it: files, entry and GPUs.
-even_heads.py: a copy of a model that splits over two GPUs.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
-gpu_cards.py: what the name of a GPU says of its memory and number types.
 gpu_check.py: what this machine's GPUs do with the shipped settings, as a table.
 gpu_runs.py: one run of that check.
-grouped_attention.py: attention of heads that share keys and values, without copies.
 known_to_engines.py: the classes, quantisations and settings that the installed engines know.
 model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
@@ -28,7 +24,6 @@ sampling.py: temperature and the other sampling settings of one request.
 scoring.py: a scoring request and its key.
 seeds.py: the seed of one request.
 served.py: the engine of a model that somebody else serves.
-server_account.py: what a server says of itself.
 server_check.py: what a server is and can promise, found out before anything else is asked.
 server_replies.py: reads a server's reply strictly, against its request.
 setup_gpus.py: what vLLM would refuse of a model on its GPUs.
@@ -36,11 +31,9 @@ setup_refusals.py: what an engine would refuse of a model, before a job waits.
 stop_texts.py: finds the texts that end a continuation.
 token_sampling.py: draws the next token of several requests.
 transformers.py: the engine `transformers`: many requests together, or one at a time.
-transformers_scoring.py: how transformers scores texts, several in one pass.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
 weight_files.py: whether weights are whole, from their headers.
-weight_sizes.py: how much memory a model folder's weights take.
 weights.py: the whole hashes of a local model's large files.
 whole_model.py: loads a model or adapter into transformers, only with all of its weights.
 """

@@ -4,17 +4,144 @@ An engine is a function from many requests to their completions, in the order in
 finish. Studies use vLLM, or transformers where vLLM cannot be installed or does not know a model.
 """
 
-from collections.abc import Mapping
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
 from userturn.logs import sentence
-from userturn.models.completion import Engine
-from userturn.models.engine_errors import engine_error, log_size, told_in_sentences
+from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
 from userturn.models.weight_files import check_weight_files
+
+LONGEST = 400  # characters of a reason; vLLM lists every architecture that it knows
+ELSEWHERE = re.compile(
+    "root cause|background process|initialization failed|see stack trace|check the logs", re.I
+)
+LOGGED = re.compile(r"(?:ERROR|CRITICAL)\b.*?\] (?:\w+\.)*(\w+(?:Error|Exception)): *(\S.*)")
+LOG_BYTES = 1_000_000  # at the end of a log that are searched
+
+# The first that fits a reason is given.
+ADVICE = {
+    r"out of memory|not enough memory|free memory|KV cache|gpu_memory_utilization|Mamba blocks": (
+        "give the model more GPUs (`gpus`), or ask less of them: a smaller max_model_len, or under "
+        "`vllm:` a smaller max_num_seqs"
+    ),
+    r"max_model_len|max_position_embeddings|longer than the model": (
+        "set max_model_len of the model's entry to what the model takes"
+    ),
+    r"quantiz|fp8|mxfp4|compressed.tensors|bitsandbytes": (
+        "name a checkpoint in a number format that this build and GPU have"
+    ),
+    r"architecture|model type|model_type|Unrecognized (?:model|configuration)": (
+        "set `engine:` to the other engine, which may know the model, or install a newer one"
+    ),
+    r"divisible|tensor.parallel|num_heads|attention heads": (
+        "choose `gpus` of the model's entry so that they divide its heads"
+    ),
+    r"unexpected keyword|Input should be|Extra inputs": "correct `vllm:` in the config",
+    r"mismatch|shape|safetensors|checkpoint|weights?\b|no file|not find|No such file": (
+        "check that the model's files are complete and of one model"
+    ),
+}
+
+
+def engine_error(what: str, error: BaseException, log_began: int = 0) -> UserError:
+    """Return an error of an engine as a sentence.
+
+    Args:
+        what: what the engine could not do.
+        error: what was raised.
+        log_began: size of this process's log before the engine was started.
+    """
+    reason = reason_of(error)
+    if ELSEWHERE.search(reason) and (found := logged_reason(log_began)):
+        reason = found
+    advice = next((said for fits, said in ADVICE.items() if re.search(fits, reason, re.I)), None)
+    return UserError(f"{what}: {reason}{f'; {advice}' if advice else ''}")
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the reason that an error gives, in one line, with what caused it."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    said = dict.fromkeys(f"{type(one).__name__}: {_message(one)}" for one in chain)
+    return _short(", caused by ".join(said))
+
+
+def _message(error: BaseException) -> str:
+    """Return what an error says; of pydantic's, each error with the field that it is about."""
+    list_errors: Any = getattr(error, "errors", None)
+    try:
+        found = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
+    except Exception:  # no error of pydantic
+        found = [str(error)]
+    return _short("; ".join(found)) or "it gives no reason"
+
+
+def _of_field(found: dict[str, Any]) -> str:
+    field = found["loc"][0] if found["loc"] else ""
+    said = str(found["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return f"{field}: {said}" if field else said
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST].rsplit(' ', 1)[0]} …"
+
+
+def log_size() -> int:
+    """Return the size of the file that this process's errors go to; 0 if they go elsewhere."""
+    found = os.fstat(2)
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def logged_reason(began: int) -> str | None:
+    """Return the first error that a process of the engine has logged since, or None."""
+    try:
+        with Path("/proc/self/fd/2").open("rb") as log:
+            log.seek(max(began, log_size() - LOG_BYTES))
+            lines = log.read().decode(errors="replace").splitlines()
+    except OSError:  # a terminal, or no Linux
+        return None
+    for line in lines:
+        if (match := LOGGED.search(line)) and not ELSEWHERE.search(match[2]):
+            return _short(f"{match[1]}: {match[2]}")
+    return None
+
+
+def told_in_sentences(name: str, engine: Engine) -> Engine:
+    """Return an engine whose own errors are sentences; those of its requests stay as they are."""
+
+    def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
+        foreign: list[BaseException] = []
+
+        def watched() -> Iterator[AnyRequest]:
+            try:
+                yield from requests
+            except Exception as error:
+                foreign.append(error)
+                raise
+
+        log_began = log_size()
+        try:
+            yield from engine(watched())
+        except Exception as error:
+            if error in foreign or sentence(error) is not None:
+                raise
+            what = (
+                f"engine '{name}' failed while it wrote; what it had finished is kept, and the "
+                "same command goes on from there"
+            )
+            raise engine_error(what, error, log_began) from error
+
+    return generate
+
 
 LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
 

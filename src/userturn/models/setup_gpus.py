@@ -3,12 +3,105 @@
 Each rule was read from the source of vLLM 0.32. No GPU has confirmed one.
 """
 
+import json
+import re
 from collections.abc import Iterator
+from math import prod
+from pathlib import Path
 
 from userturn.models.engine_setup import Setup
-from userturn.models.gpu_cards import has_bfloat16, memory_of
 from userturn.models.quantised_blocks import refusals_of_blocks
-from userturn.models.weight_sizes import weight_bytes
+from userturn.models.weight_files import INDEX, LENGTH, LONGEST
+from userturn.storage.given_files import given_object
+
+FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number, by its stored type
+OTHERS = {"I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}  # and 1 of any type else
+OF_TYPE = {"float32": 4, "float16": 2, "bfloat16": 2}
+QUANTISED = {"bitsandbytes": 0.5}  # bytes of a number that is quantised as it is loaded, else 1
+
+
+def weight_bytes(folder: Path, dtype: str, quantization: str | None, is_quantised: bool) -> float:
+    """Return the bytes of a folder's weights as an engine holds them; 0 if they are not there.
+
+    Args:
+        folder: of the model.
+        dtype: that the engine loads unquantised weights in; `auto` for that of the file.
+        quantization: how the engine quantises them as it loads them, if it does.
+        is_quantised: whether the files hold quantised weights, which stay as they are.
+    """
+    files = [path for path in sorted(folder.glob("*.safetensors")) if path.is_file()]
+    found = sum(_bytes(path, None if is_quantised else dtype, quantization) for path in files)
+    return found or _told(folder)
+
+
+def _told(folder: Path) -> float:
+    """Return what the index says of weights that have not been fetched."""
+    path = folder / INDEX
+    about = given_object(path).get("metadata") if path.is_file() else None
+    size = about.get("total_size") if isinstance(about, dict) else None
+    return float(size) if isinstance(size, int | float) else 0.0
+
+
+def _bytes(file: Path, dtype: str | None, quantization: str | None) -> float:
+    with file.open("rb") as content:
+        n = int.from_bytes(content.read(LENGTH), "little")
+        header = content.read(n) if n <= LONGEST else b"{}"
+    tensors = [one for name, one in json.loads(header).items() if name[:2] != "__"]
+    sizes = [prod(one["shape"]) * _each(one["dtype"], dtype, quantization) for one in tensors]
+    return float(sum(sizes))
+
+
+def _each(stored: str, dtype: str | None, quantization: str | None) -> float:
+    """Return the bytes of one number in memory."""
+    if stored not in FLOATS:
+        return OTHERS.get(stored, 1)
+    if dtype is None:
+        return FLOATS[stored]
+    return QUANTISED.get(quantization, 1) if quantization else OF_TYPE.get(dtype, FLOATS[stored])
+
+
+# GB of the largest card of that name, so that nothing is refused that might fit. The longest name
+# that a cluster's name contains counts; a size in that name (`a100_40gb`) counts before it.
+MEMORY = {
+    **dict.fromkeys(("p100", "t4", "a4000", "a2"), 16),
+    **dict.fromkeys(
+        ("a10", "a10g", "a30", "l4", "a5000", "rtx3090", "rtx4090", "3090", "4090"), 24
+    ),
+    **dict.fromkeys(("v100", "rtx5090", "5090"), 32),
+    **dict.fromkeys(("a40", "a6000", "l20", "l40", "l40s", "rtx6000", "rtx8000"), 48),
+    "mi210": 64,
+    **dict.fromkeys(("a100", "a800", "h800"), 80),
+    **dict.fromkeys(("h100", "rtxpro6000"), 96),
+    **dict.fromkeys(("mi250", "mi250x"), 128),
+    **dict.fromkeys(("h20", "h200"), 141),
+    "gh200": 144,
+    **dict.fromkeys(("b200", "gb200", "mi300x", "mi300a"), 192),
+    "mi325x": 256,
+    **dict.fromkeys(("b300", "gb300", "mi355x"), 288),
+}
+LARGEST = max(MEMORY.values())  # of a card that no entry names
+WITHOUT_BFLOAT16 = ("p100", "v100", "t4", "rtx8000", "2080", "1080")
+SIZE = re.compile(r"(\d+)_?gb?(?![a-z0-9])")
+
+
+def memory_of(gpu_model: str | None) -> int:
+    """Return the GB of the largest card that a name fits; of any card where it is unknown."""
+    said = SIZE.findall((gpu_model or "").lower())
+    if said:
+        return int(said[-1])
+    name = _plain(gpu_model)
+    known = [card for card in MEMORY if card in name]
+    return MEMORY[max(known, key=len)] if known else LARGEST
+
+
+def has_bfloat16(gpu_model: str | None) -> bool:
+    """Return whether a card computes in bfloat16, as far as its name says."""
+    return not any(card in _plain(gpu_model) for card in WITHOUT_BFLOAT16)
+
+
+def _plain(name: str | None) -> str:
+    return re.sub("[^a-z0-9]", "", (name or "").lower())
+
 
 GIB = 2**30
 SHARE = 0.9  # of a GPU's memory, where vLLM's settings name none

@@ -2,7 +2,6 @@
 
 build.py: writes the page with headline, figures and tables.
 comparison_page.py: two studies in one page, for `userturn compare --html`.
-examples.py: draws the two user turns on the first screen.
 charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.
@@ -10,6 +9,4 @@ flips.py: turns that one study calls genuine and another does not.
 headline.py: the main numbers of a study, by one judge.
 how_made.py: models, datasets and judges of the study, in words.
 likelihood_data.py: the data files of the explorer: which tokens an answer helped to expect.
-paper.py: cuts a figure into parts that are legible on paper.
-prompt_segments.py: cuts a prompt into template text and messages.
 """

@@ -15,7 +15,6 @@ margins.py: rates under several conditions, and sums and differences of them.
 paired.py: changes of turns in clusters, and the smallest detectable change.
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
-rank_permutations.py: the permutation p of rank correlations.
 rng.py: random generators, each seeded by its purpose.
 sample_size.py: items, samples and labels for a given precision or power.
 sign_flips.py: the exact test of paired differences.

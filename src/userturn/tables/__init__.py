@@ -10,7 +10,6 @@ chance_floor.py: the share of genuine turns after other answers, and what is abo
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.
-contingency.py: how much own turns depend on the answer that they follow.
 contrasts.py: a condition against its baseline, and families against each other.
 controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
@@ -21,10 +20,8 @@ disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
-gain_auc.py: whether the gain tells the genuine turns.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
 interactions.py: whether conditions change families equally.
-item_association.py: whether correct answers and genuine follow-ups are associated over items.
 item_pairs.py: pairs of the same item under two conditions, their difference and its test.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judge_card.py: how accurate each judge is on turns whose kind is known.

@@ -1,21 +1,97 @@
 """Table `likelihood`: how likely models find reference follow-ups and their own turns."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import polars as pl
 
-from userturn.humans.labels import PEOPLE
+from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.likelihood.gains import turn_gains
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.stats.auc import clustered_auc
+from userturn.stats.clustered_means import clustered_mean
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
-from userturn.tables.contingency import contingency
-from userturn.tables.gain_auc import areas
+from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
 from userturn.tables.likelihood_contrasts import likelihood_contrasts, pairs_of
-from userturn.tables.likelihood_measures import measures
+from userturn.tables.likelihood_measures import IDENTIFIED, TOKEN, identification, measures
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
+
+AREA = "area"
+PLACE = ["rater", "model", "temperature"]
+NOT_BOTH = "not both genuine and other turns among the scored ones"
+
+
+def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Return the area under the curve of the gain, for each rater, model and temperature.
+
+    Turns of all datasets and perturbations are together; the gain is in nats a token.
+
+    Args:
+        gains: one row per turn (`likelihood.gains.turn_gains`).
+        labels: one row per turn and rater: key columns, `rater` and `genuine`, null if unscored.
+    """
+    value = pl.col("gain_answer") / pl.col("n_tokens")
+    valued = gains.with_columns(value=value).drop_nulls("value")
+    seen = valued.join(labels.drop_nulls("genuine"), on=TURN_KEYS).sort(*PLACE, *TURN_KEYS)
+    rows = [_row(group) for group in seen.partition_by(PLACE, maintain_order=True)]
+    if PEOPLE not in labels["rater"]:
+        rows.append({"rater": PEOPLE, "measure": AREA, "reason": NO_LABELS})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _row(turns: pl.DataFrame) -> dict[str, Any]:
+    found = clustered_auc(turns["value"], turns["genuine"], turns["conversation"].to_list())
+    n_genuine = int(turns["genuine"].sum())
+    return {
+        **turns.select(PLACE).row(0, named=True),
+        "measure": AREA,
+        "unit": "share",
+        "n_genuine": n_genuine,
+        "n_not_genuine": turns.height - n_genuine,
+        "n_conversations": turns["conversation"].n_unique(),
+        **found._asdict(),
+        "reason": NOT_BOTH if found.estimate is None else None,
+    }
+
+
+IDENTIFIED_ANSWER, GAIN = "identified_answer", "gain_answer"
+
+
+def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Return the gain and identification of each cell's turns, all and by each judge's verdict.
+
+    Args:
+        gains: one row per turn (`likelihood.gains.turn_gains`).
+        judged: one row per turn and judge, with `rater` and `genuine`.
+    """
+    everything = gains.with_columns(rater=pl.lit(ALL), turns=pl.lit(ALL))
+    verdict = pl.when("genuine").then(pl.lit("genuine")).otherwise(pl.lit("not_genuine"))
+    labelled = judged.drop_nulls("genuine").with_columns(turns=verdict).drop("genuine")
+    together = pl.concat([everything, labelled.select(everything.columns)])
+    groups = together.partition_by(*CELL_KEYS, "rater", "turns", maintain_order=True)
+    rows = [row for group in groups for row in _rows(group)]
+    order = [*CELL_KEYS, pl.col("rater") != ALL, "rater", "turns", "measure"]
+    return pl.DataFrame(rows, infer_schema_length=None).sort(order)
+
+
+def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    seen = turns.with_columns(value=pl.col(GAIN) / pl.col("n_tokens")).drop_nulls("value")
+    row = {
+        **turns.select(*CELL_KEYS, "rater", "turns").row(0, named=True),
+        "n_turns": turns.height,
+        "n_scored": seen.height,
+        "n_conversations": seen["conversation"].n_unique(),
+    }
+    found = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
+    gain = clustered_mean(seen["value"], seen["conversation"].to_list())
+    yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **found}
+    yield row | {"measure": GAIN, "unit": TOKEN, **gain._asdict()}
+
 
 TABLE = Table(
     rule="tabulate_likelihood",

@@ -6,7 +6,7 @@ import polars as pl
 
 from tests.report.test_build import known
 from tests.support.made_up_results import build, made_up_config, write_results
-from userturn.report.examples import examples_of_cell, first_of_each_kind
+from userturn.report.explorer import examples_of_cell, first_of_each_kind
 from userturn.study.grid import Grid
 
 

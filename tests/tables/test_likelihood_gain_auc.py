@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.likelihood.gains import TURN
-from userturn.tables.gain_auc import NOT_BOTH, areas
+from userturn.tables.likelihood import NOT_BOTH, areas
 
 KEYS = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "sample": 0}
 GAINS = [4.0, 1.0, 2.0, None]

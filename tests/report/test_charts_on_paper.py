@@ -8,7 +8,7 @@ import pytest
 from tests.support.paper_sized_figures import paper_sized_charts
 from userturn.html.chart import svg_of
 from userturn.html.svg import smallest_letter
-from userturn.report.paper import is_legible, part_of, pictures_of, scale_on_paper
+from userturn.report.charts import is_legible, part_of, pictures_of, scale_on_paper
 from userturn.workflow.registry import FIGURES
 
 POINTS = 72 / 96  # of a CSS pixel

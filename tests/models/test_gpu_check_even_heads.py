@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from userturn.models.even_heads import write_with_even_heads
+from userturn.models.gpu_check import write_with_even_heads
 
 
 def test_nine_heads_of_three_groups_become_twelve_and_no_logit_changes(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from userturn.stats import rank_permutations
+from userturn.stats import association
+from userturn.stats.association import pairings, permutation_p
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.rank_permutations import pairings, permutation_p
 
 
 def rng() -> np.random.Generator:
@@ -42,7 +42,7 @@ def test_p_of_drawn_pairings_is_near_that_of_all(monkeypatch: pytest.MonkeyPatch
     x, y = np.arange(1.0, 11), np.array([2.0, 1, 4, 3, 7, 5, 6, 8, 10, 9])
     counted = permutation_p(x, y, 1000, rng())
     assert counted < 1 / 1001  # less than 1,000 draws can tell
-    monkeypatch.setattr(rank_permutations, "EXACT", 9)
+    monkeypatch.setattr(association, "EXACT", 9)
     drawn = permutation_p(x, y, 1000, rng())
     assert drawn == pytest.approx(counted, rel=0.5)
 

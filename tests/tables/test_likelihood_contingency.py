@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.likelihood.gains import TURN
-from userturn.tables.contingency import contingency
+from userturn.tables.likelihood import contingency
 
 
 def test_gain_and_identification_of_all_turns_and_by_verdict() -> None:
