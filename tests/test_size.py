@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_074, 29_075),
+    "src": (54_084, 29_085),
     "tests": (43_570, 24_864),
     "scripts": (17, 12),
     "rules": (224, 0),

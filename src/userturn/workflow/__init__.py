@@ -24,6 +24,7 @@ run_job.py: calls the function of a job with what its parameters are named after
 short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
+missing_questions.py: which judges have a decision on every question.
 new_study.py: `userturn new`: a folder of its own for a study.
 study.py: the object that rules ask, with one part for each rules file.
 study_size.py: datasets, requests and judge questions of a study, in numbers.

@@ -3,6 +3,7 @@
 Rules, `userturn remake`, `userturn why` and the audit read this table.
 """
 
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from userturn.sources.job import Job, identity
@@ -20,36 +21,35 @@ from userturn.workflow.registry import (
 from userturn.workflow.table_inputs import input_of
 
 
-def _job(rule: str, function: str, outputs: dict[str, list[str]], part: str) -> Job:
+def _jobs(
+    rules: Iterable[str],
+    function: str,
+    part: str,
+    names_of: Callable[[str], Iterable[str]],
+    paths: Callable[[str], list[str]],
+) -> dict[str, Job]:
+    """Return the jobs of rules that make tables, or figures, by their names."""
+    return {
+        rule: Job(
+            f"Make {'; '.join(_said(rule))}.",
+            function,
+            {name: input_of(name) for name in made_of(rule)},
+            {name: paths(name) for name in names_of(rule)},
+            identity(f"{part}.identities.{rule}"),
+        )
+        for rule in rules
+    }
+
+
+def _said(rule: str) -> list[str]:
     said = [f"`{name}`: {TABLES[name].says}" for name in tables_of(rule)]
-    said += [f"`{name}`: {FIGURES[name].says}" for name in figures_of(rule)]
-    return Job(
-        f"Make {'; '.join(said)}.",
-        function,
-        {name: input_of(name) for name in made_of(rule)},
-        outputs,
-        identity(f"{part}.identities.{rule}"),
-    )
+    return said + [f"`{name}`: {FIGURES[name].says}" for name in figures_of(rule)]
 
 
-JOBS_OF_TABLES = {
-    rule: _job(
-        rule,
-        "tables.make_tables.make_tables",
-        {name: paths_of(name) for name in tables_of(rule)},
-        "tables",
-    )
-    for rule in TABLE_RULES
-}
-JOBS_OF_FIGURES = {
-    rule: _job(
-        rule,
-        "figures.draw.draw_figures",
-        {name: paths_of_figure(name) for name in figures_of(rule)},
-        "figures",
-    )
-    for rule in FIGURE_RULES
-}
+JOBS_OF_TABLES = _jobs(TABLE_RULES, "tables.make_tables.make_tables", "tables", tables_of, paths_of)
+JOBS_OF_FIGURES = _jobs(
+    FIGURE_RULES, "figures.draw.draw_figures", "figures", figures_of, paths_of_figure
+)
 JOBS_OF_FIGURES["draw_confusion"] = JOBS_OF_FIGURES["draw_confusion"]._replace(
     function="figures.confusion.draw_confusion",
     inputs={

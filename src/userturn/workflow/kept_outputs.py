@@ -31,9 +31,10 @@ def restore_outputs(workflow: Any, results: Path) -> None:
     A failed job leaves metadata as if it had made its outputs. Without them, and with a file of
     1970, Snakemake runs it again until it succeeds.
     """
-    outputs = {Path(output): output for job in workflow.dag.jobs for output in job.output}
-    for path, output in outputs.items() if (results / KEPT).is_dir() else ():
-        kept = _kept(path, results)
+    if not (results / KEPT).is_dir():
+        return
+    for output in [output for job in workflow.dag.jobs for output in job.output]:
+        path, kept = Path(output), _kept(output, results)
         if kept.is_file() and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             os.utime(kept, (1, 1))  # a time of 0 means none to Snakemake
@@ -42,7 +43,7 @@ def restore_outputs(workflow: Any, results: Path) -> None:
     shutil.rmtree(results / KEPT, ignore_errors=True)
 
 
-def _kept(output: Path, results: Path) -> Path:
+def _kept(output: str | Path, results: Path) -> Path:
     return results / KEPT / os.path.relpath(output, results)
 
 
