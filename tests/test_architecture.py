@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -210,6 +212,17 @@ def test_no_constant_is_defined_twice() -> None:
             modules.setdefault(constant, []).append(path.relative_to(LIBRARY).as_posix())
     twice = {pair: paths for pair, paths in modules.items() if len(paths) > 1}
     assert {name: paths for (name, _), paths in twice.items() if name not in PROTOCOL} == {}
+
+
+def test_no_command_loads_a_package_that_runs_models_before_it_needs_one() -> None:
+    """So an audit needs neither, and help is there at once."""
+    code = (
+        "import pkgutil, sys; from importlib import import_module; import userturn.cli as cli; "
+        "[import_module(f'userturn.cli.{m.name}') for m in pkgutil.iter_modules(cli.__path__)]; "
+        "print([name for name in ('torch', 'transformers', 'vllm') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_columns_that_identify_a_row_are_listed_once() -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_084, 29_085),
-    "tests": (43_570, 24_864),
+    "src": (54_102, 29_094),
+    "tests": (43_583, 24_871),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

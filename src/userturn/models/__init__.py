@@ -13,6 +13,7 @@ engine_setup.py: a model as an engine is to load it: files, entry and GPUs.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
 gpu_check.py: what this machine's GPUs do with the shipped settings, as a table.
 gpu_runs.py: one run of that check.
+grouped_attention.py: attention of heads that share keys and values, without copies.
 known_to_engines.py: the classes, quantisations and settings that the installed engines know.
 model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
@@ -31,6 +32,7 @@ setup_refusals.py: what an engine would refuse of a model, before a job waits.
 stop_texts.py: finds the texts that end a continuation.
 token_sampling.py: draws the next token of several requests.
 transformers.py: the engine `transformers`: many requests together, or one at a time.
+transformers_scoring.py: how transformers scores texts, several in one pass.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
 weight_files.py: whether weights are whole, from their headers.
