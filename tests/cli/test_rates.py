@@ -54,6 +54,18 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
     ]
 
 
+def test_a_rate_that_people_corrected_stands_before_that_of_the_judge() -> None:
+    row = {"model": "m", "dataset": "all", "temperature": 0.0, "perturbation": "none"}
+    row |= {"judge": "j", "n_scored": 70, "n_turns": 70, "n_labelled": 40}
+    row |= {"estimate": 0.229, "lower": 0.146, "upper": 0.34, "n_turns_drawn_from": 60}
+    row |= {"corrected": 0.771, "corrected_lower": 0.582, "corrected_upper": 0.891}
+    assert format_pooled(pl.DataFrame([row], schema=RATES)).splitlines()[-3:] == [
+        "  m t=0 (j, 70/70 scored)",
+        "     77.1% [ 58.2%,  89.1%]  corrected by people's labels, 40 of 60 turns labelled",
+        "     22.9% [ 14.6%,  34.0%]  by the judge",
+    ]
+
+
 def test_a_study_without_floors_or_injections_has_no_heading_of_them() -> None:
     assert "floor" not in format_pooled(pl.DataFrame(schema=RATES))
     told = format_judges(pl.DataFrame(schema=JUDGES))
@@ -68,6 +80,7 @@ def test_rows_over_all_stay_beside_a_chosen_model() -> None:
 def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     of_cell = {"scope": "cell", "label": GENUINE, "average": "micro", "floor": None}
+    of_cell |= {"corrected": None}
     rates = pl.DataFrame([of_cell | {"model": name, "dataset": "d"} for name in "ba"])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
@@ -93,7 +106,7 @@ def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
 def test_unfinished_study_shows_what_is_there_and_that_it_has_no_report(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     row = {"model": "a", "dataset": "d", "scope": "cell", "label": GENUINE}
-    rates = pl.DataFrame([row | {"average": "micro", "floor": None}])
+    rates = pl.DataFrame([row | {"average": "micro", "floor": None, "corrected": None}])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     assert show_rates(tmp_path).endswith("report: not built yet, run `snakemake`")
 
@@ -104,7 +117,7 @@ def test_chosen_dataset_has_its_unperturbed_cells_and_no_heading_without_lines(
     (tmp_path / "tables").mkdir()
     row = {"model": "a", "temperature": 0.0, "judge": "j", "n_scored": 8, "n_turns": 10}
     row |= {"estimate": 0.25, "lower": 0.125, "upper": 0.5, "floor": None, "floor_reason": None}
-    row |= {"scope": "cell", "label": GENUINE, "average": "micro"}
+    row |= {"scope": "cell", "label": GENUINE, "average": "micro", "corrected": None}
     cells = [("d", "none"), ("d", "truncate"), ("e", "none")]
     rates = pl.DataFrame([row | {"dataset": d, "perturbation": p} for d, p in cells])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")

@@ -9,7 +9,7 @@ from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.rounds import NO_LABELLED, draw, keyed
 from userturn.humans.sample import drawn, sampling_frame, wanted
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.tables.corrected_rates import corrected_rates
+from userturn.tables.corrected_rates import domains
 
 SMALLEST = {"per_stratum": 1, "genuine": 2}
 
@@ -94,10 +94,10 @@ def two_rounds(seed: int) -> tuple[float, float, float, float]:
         annotated(key, ann=[LABELS[0] if truth[k] else LABELS[3] for k in key["key"]])
         for key in (first, second)
     ]
-    table = corrected_rates(turns, verdicts, pl.concat(given), keys, FAMILIES)
-    row = table.filter(scope="model and temperature", model="a-1b").row(0, named=True)
+    found = domains(turns, verdicts, pl.concat(given), keys)
+    row = found["a-1b", "all", 0.0, "none", "judge"].corrected
     of_model = [truth[key] for key in cells[0][0]["key"]]
-    return row["estimate"], row["lower"], row["upper"], float(np.mean(of_model))
+    return row.estimate, row.lower, row.upper, float(np.mean(of_model))
 
 
 def test_rates_stay_unbiased_though_the_first_round_steers_the_second() -> None:

@@ -14,11 +14,12 @@ from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer_prompts import prompt_parts
-from userturn.report.headline import FLOOR, floors_of_models, headline
+from userturn.report.headline import FLOOR, corrected_of_models, floors_of_models, headline
 from userturn.report.how_made import how_made
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables import controls, judges
+from userturn.tables.corrected_rates import CORRECTED
 from userturn.tables.layout import page_form
 from userturn.tables.likelihood import OWN, REFERENCE
 
@@ -255,7 +256,7 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
 def test_headline_takes_its_numbers_from_the_tables() -> None:
     counts = {"n_ok": 0, "n_empty": 0, "n_error": 0, "label": GENUINE, "average": "micro"}
     cells = [("j", 5, 4), ("j", 6, 6), ("k", 100, 100)]
-    no_floor = dict.fromkeys(FLOOR)
+    no_floor = dict.fromkeys([*FLOOR, *CORRECTED])
     rows: list[dict[str, Any]] = [
         {"scope": "cell", "judge": judge, "n_turns": n, "n_scored": k, **counts, **no_floor}
         for judge, n, k in cells
@@ -274,7 +275,7 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
 
 def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None:
     row = {"model": "m", "dataset": "all", "perturbation": "none", "judge": "j", "scope": "model"}
-    row |= {"label": GENUINE, "average": "micro", **dict.fromkeys(FLOOR, 0.1)}
+    row |= {"label": GENUINE, "average": "micro", **dict.fromkeys([*FLOOR, *CORRECTED], 0.1)}
     other = {"model": "n", "temperature": 0.0, "floor": 0.4}
     rows = [{**row, "temperature": t} for t in (1.0, 0.0)] + [row | other]
     hidden = [{"judge": "k"}, {"scope": "cell"}, {"perturbation": "truncate"}, {"floor": None}]
@@ -285,11 +286,12 @@ def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None
 
 
 def test_headline_has_the_rates_that_people_corrected_by_model_and_temperature() -> None:
-    row = {"scope": "model and temperature", "model": "m", "perturbation": "none", "judge": "j"}
-    row |= {"n_labelled": 30, "estimate": 0.1, "lower": 0.0, "upper": 0.2}
-    others = [{"scope": "model"}, {"judge": "k"}, {"estimate": None}, {"perturbation": "truncate"}]
+    row = {"scope": "model", "model": "m", "perturbation": "none", "judge": "j"}
+    row |= {"label": GENUINE, "average": "micro", "n_labelled": 30}
+    row |= {"corrected": 0.1, "corrected_lower": 0.0, "corrected_upper": 0.2}
+    others = [{"scope": "cell"}, {"judge": "k"}, {"corrected": None}, {"perturbation": "truncate"}]
     rows = [{**row, "temperature": 0.0}] + [{**row, "temperature": 1.0, **o} for o in others]
-    found = headline({"corrected_rates": pl.DataFrame(rows)}, "j", ["m"])["corrected"]
+    found = corrected_of_models({"rates": pl.DataFrame(rows)}, "j")
     limits = {"estimate": 0.1, "lower": 0.0, "upper": 0.2}
     assert found == [{"model": "m", "temperature": 0.0, "n_labelled": 30, **limits}]
 
@@ -304,7 +306,9 @@ def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier(
 
 
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
-    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0) | dict.fromkeys(FLOOR)
+    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0) | dict.fromkeys(
+        [*FLOOR, *CORRECTED]
+    )
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "label": [GENUINE], **counts_of_turns,
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],

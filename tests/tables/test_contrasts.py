@@ -73,7 +73,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Material
     card = folder / "judge_card.parquet"
     pl.DataFrame(schema=CARD).write_parquet(card)
     inputs |= {"unswapped_verdicts": verdicts, "swapped_verdicts": swapped}
-    inputs |= {"judge_card": [str(card)]}
+    inputs |= {"judge_card": [str(card)], "annotations": [], "round_keys": []}
     return verdicts, Material(grid(MODELS), inputs)
 
 

@@ -68,8 +68,8 @@ def test_summary_counts_outcomes_and_verdicts() -> None:
         "n_positive": 2,
         "n_answers": 5,
         "n_answers_cut": 5,
-        "n_judged_again": None,
-        "n_scored_again": None,
+        **dict.fromkeys(["n_judged_again", "n_scored_again"]),
+        **dict.fromkeys(["n_turns_drawn_from", "n_labelled"]),
     }
     assert (row["estimate"], row["coverage"]) == (2 / 4, 4 / 5)
     assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (2 / 5, 3 / 5)

@@ -43,13 +43,21 @@ def format_pooled(pooled: pl.DataFrame) -> str:
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
         f"interval{about_floors if pooled['floor'].count() else ''}"
     ]
-    plain = pooled.filter(pl.col("perturbation") == PLAIN)
-    for row in plain.iter_rows(named=True):
-        cell = f"{row['model']} t={row['temperature']:g}"
-        floor = format_floor(row)
-        lines.append(f"  {cell} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)")
-        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+    for row in pooled.filter(pl.col("perturbation") == PLAIN).iter_rows(named=True):
+        lines += format_rate(f"{row['model']} t={row['temperature']:g}", row)
     return "\n".join(lines)
+
+
+def format_rate(name: str, row: Mapping[str, Any]) -> list[str]:
+    """Return one rate as lines of text: as people's labels correct it, then as a judge gives it."""
+    lines = [f"  {name} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)"]
+    by_judge = f"    {limits(row, 'estimate', 'lower', 'upper')}{format_floor(row)}"
+    if row["corrected"] is None:
+        return [*lines, by_judge]
+    corrected = limits(row, "corrected", "corrected_lower", "corrected_upper")
+    labelled = f"{row['n_labelled']} of {row['n_turns_drawn_from']} turns labelled"
+    lines.append(f"    {corrected}  corrected by people's labels, {labelled}")
+    return [*lines, f"{by_judge}  by the judge"]
 
 
 def format_cells(rates: pl.DataFrame) -> str:
@@ -57,10 +65,7 @@ def format_cells(rates: pl.DataFrame) -> str:
     lines = ["genuine follow-ups of each cell"]
     for row in rates.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
-        scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        floor = format_floor(row)
-        lines.append(f"  {cell} ({row['judge']}, {scored})")
-        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+        lines += format_rate(cell, row)
     return "\n".join(lines)
 
 

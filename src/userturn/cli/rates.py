@@ -117,7 +117,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
         name: read_joined(path) if path.is_file() else pl.DataFrame()
         for name, path in paths.items()
     }
-    if not {"scope", "floor"} <= set(tables["rates"].columns):
+    if not {"scope", "floor", "corrected"} <= set(tables["rates"].columns):
         raise UserError(
             f"the tables in '{folder}' are of an earlier version; expected those of this one: run "
             "`snakemake`, which makes them anew without a request"

@@ -86,11 +86,11 @@ NUMBERS = (
         ("floor", "floor_lower", "floor_upper", "n_scored_again"),
     ),
     Number(
-        "corrected_rates",
+        "rates",
         "genuine follow-ups, corrected by people's labels",
-        {"scope": "model and temperature", "perturbation": PLAIN},
-        ("scope", "perturbation", "model", "temperature", "judge"),
-        ("estimate", "lower", "upper", "n_labelled"),
+        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
+        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
+        ("corrected", "corrected_lower", "corrected_upper", "n_labelled"),
     ),
     Number(
         "likelihood",
@@ -143,10 +143,10 @@ def claims_sheet(results: Path) -> str:
 
 
 def numbers_of(sheet: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the numbers of a sheet: number with limits and n, by file and row."""
+    """Return the numbers of a sheet: number with limits and n, by file, and what of which row."""
     rows = [line.strip("| ").split(" | ") for line in sheet.splitlines() if line.startswith("| ")]
     of_tables = (row for row in rows if len(row) == 5 and row[4].startswith("results/tables/"))
-    return {(file, row): (shown, n) for _, shown, n, row, file in of_tables}
+    return {(file, f"{row}, {what}"): (shown, n) for what, shown, n, row, file in of_tables}
 
 
 def _lines(results: Path, number: Number) -> Iterator[str]:
@@ -155,6 +155,8 @@ def _lines(results: Path, number: Number) -> Iterator[str]:
         return
     table = pl.read_parquet(path)
     value, lower, upper, n = number.columns
+    if value not in table.columns:  # a table of an earlier version
+        return
     rows = table.filter(pl.lit(True), *(pl.col(k) == v for k, v in number.wanted.items()))
     for row in rows.filter(pl.col(value).is_not_null()).iter_rows(named=True):
         place = ", ".join(f"{k} {row[k]}" for k in number.named if row[k] is not None)

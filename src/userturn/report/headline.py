@@ -12,6 +12,7 @@ from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells, of_models
+from userturn.tables.turn_clusters import LIMITS as ENDINGS
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
 FLOOR = [  # of a rate, in the table's words
@@ -108,14 +109,17 @@ def corrected_of_models(
     Returns:
         `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
     """
-    corrected = _of_judge(tables, "corrected_rates", judge)
-    if corrected.is_empty():
+    rates = _of_judge(tables, "rates", judge)
+    if rates.is_empty():
         return []
-    over_datasets = (pl.col("scope") == "model and temperature") & (
-        pl.col("perturbation") == perturbation
+    own = pl.col("perturbation") == perturbation, pl.col("corrected").is_not_null()
+    limits = {name: "corrected" + end for name, end in zip(LIMITS, ENDINGS, strict=True)}
+    return (
+        of_models(rates)
+        .filter(own)
+        .select("model", "temperature", "n_labelled", **limits)
+        .to_dicts()
     )
-    shown = corrected.filter(over_datasets, pl.col("estimate").is_not_null())
-    return shown.select("model", "temperature", "n_labelled", *LIMITS).to_dicts()
 
 
 def identified_of_models(tables: Tables) -> list[dict[str, Any]]:

@@ -10,6 +10,9 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
+from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
+from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
+from userturn.tables.format_columns import FORMAT
 from userturn.tables.interactions import BETWEEN_FAMILIES, OF_FAMILIES, interactions
 from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import paired_items, pairs
@@ -28,16 +31,26 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import SEEN, mark_seen
+from userturn.tables.turn_clusters import LIMITS
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
     rule="analyse",
     place=30,
     row="a condition against its baseline; or two families under both; or the reason for none",
-    made_of=("verdicts", "grades", "turn_languages", "families", "judge_card"),
+    made_of=(
+        "verdicts",
+        "grades",
+        "turn_languages",
+        "families",
+        "judge_card",
+        "user_turns",
+        "annotations",
+        "round_keys",
+    ),
     settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",
@@ -54,6 +67,8 @@ MEANINGS = {
     "difference": "rate_condition less rate_baseline; of two families change less change_other",
     "n_items": "items that were scored under both, which the test is over",
     "reason": "why there is no contrast",
+    "corrected": "difference of the two rates corrected by people's labels",
+    **OF_CORRECTED,
 }
 SCHEMA: Schema = {
     **ADJUSTED_SCHEMA,
@@ -61,7 +76,13 @@ SCHEMA: Schema = {
     "method": pl.String,
     **SEEN,
     "reason": pl.String,
+    **CORRECTED,
 }
+OF_TURNS = (  # rows that compare rates of genuine turns of cells, or of models
+    (pl.col("measure") == FOLLOW_UP)
+    & pl.col("factor").is_in(["perturbation", "temperature", "model", FORMAT])
+    & pl.col("scope").is_in(["model and dataset", "model"])
+)
 NO_BASE = "no model line of this study names its base"
 
 
@@ -80,9 +101,10 @@ def table(material: Material) -> pl.DataFrame:
     parts.append(interactions(material.items, members, controls))
     if not bases:
         parts.append(pl.DataFrame({"factor": ["model"], "scope": ["model"], "reason": [NO_BASE]}))
-    return pl.concat(parts, how="diagonal_relaxed").select(
-        pl.col(name).cast(kind) for name, kind in SCHEMA.items()
+    found = pl.concat(parts, how="diagonal_relaxed").select(
+        pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name not in CORRECTED
     )
+    return with_corrected(found, domains_of(material), OF_TURNS, of_contrast)
 
 
 def contrasts(
@@ -139,6 +161,7 @@ def _yes_or_no(column: str) -> pl.Expr:
 
 
 CHANGE = column("change", "change", "difference", *INTERVAL, printed="difference, points")
+CORRECTED_CHANGE = column("corrected by people", "change", *(f"corrected{end}" for end in LIMITS))
 ITEMS = column("items tested", "count", "n_items")
 LAYOUT = (
     Layout(
@@ -154,6 +177,7 @@ LAYOUT = (
             column("baseline's rate", "share", "rate_baseline", printed=None),
             column("rate", "share", "rate_condition", printed=None),
             CHANGE,
+            *reported(CORRECTED_CHANGE),
             IF_UNSCORED,
             ITEMS,
             *P,
@@ -203,6 +227,7 @@ LAYOUT = (
             *texts("judge"),
             TEMPERATURE,
             CHANGE,
+            *reported(CORRECTED_CHANGE),
             ITEMS,
             P[0],
             *reported(P[1], *texts("reason")),

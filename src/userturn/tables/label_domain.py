@@ -17,9 +17,7 @@ from userturn.stats.prediction_powered import (
     corrected_rate,
     design_effect,
 )
-from userturn.stats.proportions import Interval
 from userturn.storage.key_columns import ITEM_KEYS, TURN_KEYS
-from userturn.tables.turn_clusters import rate_over
 
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
@@ -28,7 +26,7 @@ NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 class Domain:
     """Some cells' turns judged by one judge, the sample drawn from them, and people's labels."""
 
-    turns: pl.DataFrame  # family, keys, item; `genuine` by the judge, null without a label
+    turns: pl.DataFrame  # keys, item; `genuine` by the judge, null without a label
     drawn: pl.DataFrame
     labelled: pl.DataFrame  # id, share_genuine
 
@@ -94,20 +92,6 @@ class Domain:
         predictions = self.predictions
         effect = design_effect(predictions, together)
         return corrected_rate(predictions, self.sample(), effect)
-
-    def plain(self) -> Interval:
-        """Return the judge's own rate, with the limits of `tables/rates`."""
-        return rate_over(self.turns.with_columns(clusters()), ITEM_KEYS)[0]
-
-    @cached_property
-    def counts(self) -> dict[str, Any]:
-        """The counts and the plain rate."""
-        plain = self.plain()._asdict()
-        return {
-            "n_turns": self.turns.height,
-            "n_labelled": self.labelled.height,
-            **{f"plain_{name}": value for name, value in plain.items()},
-        }
 
 
 def correlation(first: Domain, second: Domain) -> float:

@@ -97,7 +97,8 @@ class Material:
     @cached_property
     def annotations_and_keys(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """People's labels, and the keys that say which turn each label belongs to."""
-        return read_annotations_and_keys(self.paths["annotations"], self.paths["round_keys"])
+        paths = (self.paths.get(name, ()) for name in ("annotations", "round_keys"))
+        return read_annotations_and_keys(*paths)
 
     @cached_property
     def labelled(self) -> tuple[pl.DataFrame, pl.DataFrame]:

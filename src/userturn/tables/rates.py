@@ -13,6 +13,8 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.accuracy import cut_answers
 from userturn.tables.chance_floor import FLOOR, chance_floors
+from userturn.tables.corrected_rates import CORRECTED, domains_of, of_rate, with_corrected
+from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
 from userturn.tables.item_counts import LABEL, labels_of
 from userturn.tables.layout import (
     BOUNDS,
@@ -47,10 +49,12 @@ TABLE = Table(
         "judge_card",
         "swapped_verdicts",
         "unswapped_verdicts",
+        "annotations",
+        "round_keys",
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=3,
+    version=4,
 )
 MEANINGS = {
     "scope": "cell; model (over datasets); family and dataset; family",
@@ -68,6 +72,8 @@ MEANINGS = {
     "floor_reason": "why there is no floor",
     "reacts_reason": "why there is no share that reacts",
     "n_answers_cut": "of which cut at the token limit: the turns after them react to half a text",
+    "corrected": "rate corrected by people's labels",
+    **OF_CORRECTED,
 }
 OUTCOMES: Schema = {
     f"n_{kind}": pl.Int64
@@ -79,6 +85,12 @@ SCHEMA: Schema = (
     | RATE_SCHEMA
     | OUTCOMES
     | FLOOR
+    | CORRECTED
+)
+OF_TURNS = (  # rows that are of all genuine turns of a cell, or of a model
+    pl.col("scope").is_in([CELL, "model"])
+    & (pl.col("label") == GENUINE)
+    & (pl.col("average") == AVERAGES[0])
 )
 
 
@@ -90,7 +102,8 @@ def table(material: "Material") -> pl.DataFrame:
         material.answers,
     )
     found = rates(material.items, outcomes, material.rubric.paper)
-    return above_floors(found, chance_floors(material))
+    floored = above_floors(found, chance_floors(material))
+    return with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -130,18 +143,16 @@ def rates(
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
     found = shares.join(summed, on=[*GROUP, "label"], how="left")
-    nothing = [pl.lit(None, dtype).alias(name) for name, dtype in FLOOR.items()]
-    return found.with_columns(nothing).select(list(SCHEMA)).sort(*GROUP, "label", "average")
+    later = [pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | CORRECTED).items()]
+    return found.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
 def above_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
     """Return the rates with the chance floors of cells, and of models over all their turns."""
-    own = (pl.col("scope") == CELL) | (pl.col("scope") == "model")
-    has_floor = own & (pl.col("label") == GENUINE) & (pl.col("average") == AVERAGES[0])
-    of = [pl.when(has_floor).then(name).alias(name) for name in FLOOR]
+    of = [pl.when(OF_TURNS).then(name).alias(name) for name in FLOOR]
     bare = rates.drop(list(FLOOR))
     joined = bare.join(floors, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")
-    return joined.with_columns(of)
+    return joined.with_columns(of).select(rates.columns)
 
 
 def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -186,6 +197,23 @@ LAYOUT = (
         ),
         printed=OVER_DATASETS | OF_GENUINE,
         spread=("average", *AVERAGES),
+    ),
+    Layout(
+        "Rates corrected by people's labels",
+        OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            SHARE._replace(heading="by the judge"),
+            column("corrected", "share", *_limited("corrected")),
+            column("labelled", "of", "n_labelled", "n_turns_drawn_from"),
+            column("none", "text", "corrected_reason"),
+        ),
+        about=(
+            "What people would find in all turns, by their labels of the drawn ones. It is a "
+            "finding however poor the judge is, and its upper limit says what the rate is below."
+        ),
     ),
     Layout(
         "What the user turns are",
