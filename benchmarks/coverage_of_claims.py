@@ -7,9 +7,10 @@ import numpy as np
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.allocation import allocated
-from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.association import spearman
 from userturn.stats.equivalence import Margins, equivalence
 from userturn.stats.margins import change, combination, correlations, side_by_side
+from userturn.stats.odds_ratios import common_odds_ratio
 from userturn.stats.prediction_powered import Labelled, corrected_rate, difference
 from userturn.stats.proportions import Interval, wilson
 from userturn.stats.sign_flips import sign_flip_p
@@ -120,7 +121,7 @@ def _odds(rng: Generator, n: int, size: int) -> Result:
         counts = np.array([[np.sum(a & b) for a in (right, ~right) for b in (up, ~up)]])
 
         def limits(confidence: float, counts: Array = counts) -> Interval:
-            found = mantel_haenszel(counts, confidence)
+            found = common_odds_ratio(counts, confidence)
             return Interval(found.odds_ratio, found.lower, found.upper)
 
         if limits(0.9).lower is not None:

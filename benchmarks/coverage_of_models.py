@@ -7,9 +7,10 @@ import polars as pl
 
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar
-from userturn.stats.association import attenuation, mantel_haenszel, of_measured, spearman
+from userturn.stats.association import attenuation, of_measured, spearman
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.multiple_tests import benjamini_hochberg
+from userturn.stats.odds_ratios import Odds, common_odds_ratio
 from userturn.stats.proportions import wilson_limits
 from userturn.tables.correlations import size_slopes
 from userturn.tables.turn_clusters import rate_over
@@ -72,25 +73,41 @@ def correlated(rng: Generator, n: int) -> Iterator[Result]:
 
 def over_items(rng: Generator, n: int) -> Iterator[Result]:
     """Yield false rejections and coverage of the odds ratio of right answers, few or rare."""
-    regimes: tuple[tuple[str, tuple[tuple[int, float], ...], float], ...] = (
-        ("40 items, follow-up .3", ((40, 0.1),), 0.3),
-        ("three datasets, follow-up .02", ((1319, 0.9), (500, 0.6), (300, 0.3)), 0.02),
+    regimes: tuple[tuple[str, tuple[tuple[int, float], ...], float, float], ...] = (
+        ("40 items, follow-up .3", ((40, 0.1),), 0.3, 1.0),
+        ("three datasets, follow-up .02", ((1319, 0.9), (500, 0.6), (300, 0.3)), 0.02, 1.0),
+        (
+            "three datasets, follow-up .1, odds ratio 2",
+            ((1319, 0.9), (500, 0.6), (300, 0.3)),
+            0.1,
+            2.0,
+        ),
+        ("1319 items, follow-up .005", ((1319, 0.9),), 0.005, 1.0),
+        ("300 items, follow-up .01, odds ratio 3", ((300, 0.96),), 0.01, 3.0),
     )
-    for where, datasets, followup in regimes:
-        limits, false = [], 0
-        for _ in range(n):
-            tables = []
-            for size, accuracy in datasets:
-                right, up = rng.random(size) < accuracy, rng.random(size) < followup
-                counts = (right & up, right & ~up, ~right & up, ~right & ~up)
-                tables.append([int(count.sum()) for count in counts])
-            found = mantel_haenszel(np.array(tables))
-            false += (1.0 if found.p is None else found.p) < 0.05
-            if found.lower is not None and found.upper is not None:
-                limits.append((np.log(found.lower), 0.0, np.log(found.upper)))
-        yield Result("Mantel-Haenszel, false rejections", where, 0.05, false / n)
+    for where, datasets, followup, ratio in regimes:
+        found = [_odds_of(rng, datasets, followup, ratio) for _ in range(n)]
+        limits = [(o.lower, ratio, o.upper) for o in found if o.lower is not None]
         defined = f"{where} (defined in {len(limits) / n:.0%})"
-        yield Result("Mantel-Haenszel, log odds", defined, 0.95, *held(limits))
+        inside = np.mean([lower <= ratio <= (upper or np.inf) for lower, _, upper in limits])
+        if ratio == 1:
+            false = sum((1.0 if o.p is None else o.p) < 0.05 for o in found) / n
+            yield Result("odds ratio, false rejections", where, 0.05, false)
+        yield Result("odds ratio", defined, 0.95, float(inside))
+
+
+def _odds_of(
+    rng: Generator, datasets: tuple[tuple[int, float], ...], followup: float, ratio: float
+) -> Odds:
+    """Return the odds ratio of datasets of known size and accuracy."""
+    tables = []
+    for size, accuracy in datasets:
+        right = rng.random(size) < accuracy
+        odds = followup / (1 - followup) * np.where(right, ratio, 1.0)
+        up = rng.random(size) < odds / (1 + odds)
+        counts = (right & up, right & ~up, ~right & up, ~right & ~up)
+        tables.append([int(count.sum()) for count in counts])
+    return common_odds_ratio(np.array(tables))
 
 
 def _grouped(rng: Generator, sizes: Array, rate: float, alike: float) -> pl.DataFrame:

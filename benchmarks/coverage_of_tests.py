@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.simulated import Generator, Result, held
 from tests.support.paired_counts import mcnemar
 from userturn.stats.agreement import Ratings
-from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.association import spearman
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import detectable_difference
@@ -71,19 +71,6 @@ def associations(rng: Generator, n: int) -> Iterator[Result]:
             if found.lower is not None:
                 limits.append((found.lower, truth, found.upper))
         yield Result("Spearman", f"11 models, correlation {rho}", 0.95, *held(limits))
-    limits = []
-    for _ in range(n):
-        tables = []
-        for size, accuracy in zip((1319, 500, 300), (0.9, 0.6, 0.3), strict=True):
-            right = rng.random(size) < accuracy
-            odds = 0.1 * np.where(right, 2.0, 1.0)
-            up = rng.random(size) < odds / (1 + odds)
-            pairs = (right & up, right & ~up, ~right & up, ~right & ~up)
-            tables.append([int(p.sum()) for p in pairs])
-        found = mantel_haenszel(np.array(tables))
-        if found.lower is not None:
-            limits.append((np.log(found.lower), np.log(2.0), np.log(found.upper)))
-    yield Result("Mantel-Haenszel, log odds", "three datasets, odds ratio 2", 0.95, *held(limits))
 
 
 def corrected(rng: Generator, n: int) -> Iterator[Result]:

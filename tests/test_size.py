@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_096, 29_084),
-    "tests": (43_650, 24_896),
+    "src": (54_160, 29_124),
+    "tests": (43_694, 24_930),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

@@ -1,14 +1,12 @@
-"""Rank correlation and odds against scipy, statsmodels and values by hand."""
+"""Rank correlation against scipy and values by hand."""
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
-from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
 
 from userturn.stats.association import (
     attenuation,
     average_ranks,
-    mantel_haenszel,
     of_measured,
     reliability,
     spearman,
@@ -66,42 +64,6 @@ def test_what_cannot_be_said_has_a_reason(x: list[float], y: list[float], reason
     found = spearman(np.array(x), np.array(y), 100, rng())
     assert found.reason == reason
     assert found.lower is None
-
-
-STRATA = np.array([[12, 5, 7, 20], [3, 9, 2, 30], [40, 10, 22, 11]])
-
-
-def test_common_odds_ratio_is_that_of_statsmodels() -> None:
-    other = StratifiedTable([row.reshape(2, 2).astype(float) for row in STRATA])
-    found = mantel_haenszel(STRATA)
-    lower, upper = other.oddsratio_pooled_confint()
-    assert (found.odds_ratio, found.lower, found.upper) == pytest.approx(
-        (other.oddsratio_pooled, lower, upper)
-    )
-    assert found.p == pytest.approx(other.test_null_odds(correction=False).pvalue)
-
-
-def test_one_table_has_the_plain_odds_ratio_and_phi() -> None:
-    # 12 x 20 / (5 x 7) = 6.857; φ = (240 - 35) / √(17 x 27 x 19 x 25) = 0.43903.
-    found = mantel_haenszel(STRATA[:1])
-    other = Table2x2(STRATA[0].reshape(2, 2).astype(float))
-    assert found.odds_ratio == pytest.approx(12 * 20 / 35)
-    assert (found.lower, found.upper) == pytest.approx(other.oddsratio_confint())
-    assert found.phi == pytest.approx(0.43903, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("table", "reason"),
-    [
-        ([0, 0, 0, 0], "one of the two is the same for every item"),
-        ([1, 0, 0, 0], "one of the two is the same for every item"),
-        ([5, 5, 0, 0], "one of the two is the same for every item"),
-        ([0, 5, 3, 9], "no odds ratio: a combination was never seen"),
-    ],
-)
-def test_table_without_an_odds_ratio_says_why(table: list[int], reason: str) -> None:
-    found = mantel_haenszel(np.array([table]))
-    assert (found.odds_ratio, found.reason) == (None, reason)
 
 
 def test_reliability_is_what_is_left_of_the_variance_without_sampling() -> None:

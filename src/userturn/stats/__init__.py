@@ -3,7 +3,7 @@
 agreement.py: agreement of raters: raw, Cohen's kappa, Krippendorff's alpha, Gwet's AC1.
 arrays.py: the types of arrays.
 allocation.py: how many of each stratum to draw, by Neyman.
-association.py: rank correlation over models, odds ratios over items.
+association.py: rank correlation over models.
 auc.py: the area under the ROC curve of a score, for clustered turns.
 cluster_bootstrap.py: intervals of agreement, by a bootstrap over clusters.
 clustered.py: rates of items that have several turns each.
@@ -12,6 +12,7 @@ combinations.py: limits of sums and differences, from the limits of their parts.
 equivalence.py: whether a quantity is within a margin.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
 margins.py: rates under several conditions, and sums and differences of them.
+odds_ratios.py: odds ratios over items, with limits that are exact given the margins.
 paired.py: changes of turns in clusters, and the smallest detectable change.
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.

@@ -1,11 +1,10 @@
-"""Association: rank correlation over models, odds ratios over items."""
+"""Rank correlations over models."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc  # scipy.stats takes seconds to import
 
 from userturn.stats.proportions import CONFIDENCE, Array, quantile_of
 
@@ -163,53 +162,3 @@ def of_measured(found: Correlation, factor: float | None) -> Correlation:
     left = "unknown" if factor is None else f"about {factor:.0%}"
     reason = f"no interval: what sampling leaves of the correlation is {left}"
     return found._replace(lower=None, upper=None, reason=reason)
-
-
-class Odds(NamedTuple):
-    """Odds ratio over tables with its limits, phi of the tables' sum, and p; None has a reason."""
-
-    odds_ratio: float | None
-    lower: float | None
-    upper: float | None
-    phi: float | None
-    p: float | None
-    reason: str | None
-
-
-def mantel_haenszel(tables: Array, confidence: float = CONFIDENCE) -> Odds:
-    """Return the common odds ratio of 2x2 tables, and the test that it is 1.
-
-    Mantel and Haenszel 1959, J Natl Cancer Inst 22:719-748: Σ ad/n / Σ bc/n, and χ² of Σ(a - E a)
-    without continuity correction. The limits are those of Robins, Breslow and Greenland 1986,
-    Biometrics 42:311-323. For one table it is the plain odds ratio with Woolf's limits.
-
-    Args:
-        tables: n_tables x 4: both, only the first, only the second, neither.
-        confidence: of the interval.
-    """
-    kept = tables[tables.sum(1) > 1].astype(float)
-    a, b, c, d = kept.T
-    n = kept.sum(1)
-    first, second = a + b, a + c
-    variance = (first * (n - first) * second * (n - second) / (n**2 * (n - 1))).sum()
-    if variance == 0:
-        return Odds(None, None, None, None, None, "one of the two is the same for every item")
-    p = float(chdtrc(1, (a - first * second / n).sum() ** 2 / variance))
-    r, s = a * d / n, b * c / n
-    phi = _phi(*kept.sum(0))
-    if r.sum() == 0 or s.sum() == 0:
-        return Odds(None, None, None, phi, p, "no odds ratio: a combination was never seen")
-    ratio = r.sum() / s.sum()
-    agree, differ = (a + d) / n, (b + c) / n
-    spread = (
-        (agree * r).sum() / (2 * r.sum() ** 2)
-        + (agree * s + differ * r).sum() / (2 * r.sum() * s.sum())
-        + (differ * s).sum() / (2 * s.sum() ** 2)
-    )
-    factor = np.exp(quantile_of(confidence) * np.sqrt(spread))
-    return Odds(float(ratio), float(ratio / factor), float(ratio * factor), phi, p, None)
-
-
-def _phi(a: float, b: float, c: float, d: float) -> float | None:
-    margins = (a + b) * (c + d) * (a + c) * (b + d)
-    return float((a * d - b * c) / margins**0.5) if margins else None

@@ -9,13 +9,13 @@ import polars as pl
 from userturn.stats.association import (
     Correlation,
     attenuation,
-    mantel_haenszel,
     of_measured,
     spearman,
 )
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
 from userturn.stats.margins import Counts, change
+from userturn.stats.odds_ratios import common_odds_ratio
 from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import limits_over_models
@@ -35,7 +35,8 @@ def _against(row: dict[str, Any], limits: Limits, margins: Margins) -> dict[str,
         return row
     found = equivalence(limits, margins)
     outside = "no" if found.is_outside else "undecided"
-    return row | found.interval._asdict() | {"p": found.p, "holds": outside}
+    shown = {name: x if np.isfinite(x) else None for name, x in found.interval._asdict().items()}
+    return row | shown | {"p": found.p, "holds": outside}
 
 
 def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
@@ -169,9 +170,9 @@ def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[d
         ).to_numpy()
 
         def limits(confidence: float, counts: Any = counts) -> Interval:
-            found = mantel_haenszel(counts, confidence)
+            found = common_odds_ratio(counts, confidence)
             return Interval(found.odds_ratio, found.lower, found.upper)
 
         row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
-        row |= dict(zip(keys, names, strict=True)) | {"reason": mantel_haenszel(counts).reason}
+        row |= dict(zip(keys, names, strict=True)) | {"reason": common_odds_ratio(counts).reason}
         yield _against(row, limits, Margins(1 / margin, margin))

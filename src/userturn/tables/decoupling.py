@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.stats.association import mantel_haenszel
+from userturn.stats.odds_ratios import common_odds_ratio
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
@@ -50,7 +50,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
 
     Each item has one turn, its first sample, so that items are independent; of a conversation or a
     problem it is that of its first item. There is one row per dataset, and one over datasets
-    (`all`) by Mantel and Haenszel, whose four counts are the sums.
+    (`all`) whose four counts are the sums. What is infinite is null.
     """
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"
@@ -72,10 +72,11 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
         for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
             counts = group.select(pl.col("^n_.*$"))
-            found = mantel_haenszel(counts.to_numpy())
+            found = common_odds_ratio(counts.to_numpy())
             row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
             rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
-    table = pl.DataFrame(rows, schema=ASSOCIATED)
+    finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
+    table = pl.DataFrame(rows, schema=ASSOCIATED).with_columns(finite)
     table = table.with_columns(in_default=is_default())
     return with_adjusted(table, ["judge", "in_default"]).drop("in_default").sort(*keys)
 
@@ -87,7 +88,7 @@ TABLE = Table(
     made_of=("verdicts", "grades", "families", "judge_card"),
     settings=("seed", "resamples", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=3,
+    version=4,
 )
 OF_A_MODEL = "a model"
 OVER_MODELS = "models"
