@@ -100,8 +100,17 @@ def install(lock: Path) -> None:
     if "+cpu" in torch:
         wheel = f"put {wheel_of(torch)} into a folder, set PIP_FIND_LINKS to that folder"
         run([*installer, *torch_source(torch), torch], f"{wheel}, or {cure}")
-    run([*installer, *pip_options("index-url"), *pip_options("find-links"), "-r", str(lock)], cure)
+    sources = [*pip_options("index-url"), *pip_options("find-links")]
+    run([*installer, "--require-hashes", *sources, "-r", str(without_cpu_torch(lock))], cure)
     run([*installer, "--no-build-isolation", "-e", str(ROOT)], "see the lines above")
+
+
+def without_cpu_torch(lock: Path) -> Path:
+    """Write a lock without PyTorch's CPU build, whose index has a hash for each machine."""
+    needed = re.sub(r"^torch==\S+\+cpu\b.*\n(?: .*\n)*", "", lock.read_text(), flags=re.MULTILINE)
+    path = VENV / "requirements.txt"
+    path.write_text(needed)
+    return path
 
 
 def find_installer() -> list[str]:

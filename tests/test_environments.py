@@ -20,7 +20,7 @@ def bare_name(requirement: str) -> str:
 
 def pins(requirements: list[str]) -> dict[str, str]:
     """Versions by name; torch 2.13.0+cpu is a build of torch 2.13.0."""
-    pairs = [line.split(" ;")[0].split("==") for line in requirements]
+    pairs = [line.split()[0].split("==") for line in requirements]
     return {bare_name(name): version.split("+")[0] for name, version in pairs}
 
 
@@ -62,3 +62,10 @@ def test_a_lock_holds_for_every_python(name: str) -> None:
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_names_no_place_to_fetch_from(name: str) -> None:
     assert not re.search(r"^-|://| @ ", LOCKS[name].read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_has_a_hash_of_every_package(name: str) -> None:
+    packages = re.split(r"\n(?=\S)", LOCKS[name].read_text())
+    assert len(packages) > 100
+    assert [p for p in packages if not re.search(r"^    --hash=sha256:[0-9a-f]{64}", p, re.M)] == []

@@ -55,3 +55,15 @@ def test_what_cannot_be_installed_is_one_sentence_with_what_to_do() -> None:
     with pytest.raises(SystemExit, match=said) as stopped:
         setup.run([sys.executable, "-c", "raise SystemExit(3)"], "ask the admin")
     assert "\n" not in str(stopped.value)
+
+
+def test_torch_for_cpus_is_taken_out_of_the_lock_with_its_hashes_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    parts = [
+        f"{name} \\\n    --hash=sha256:0\n    # via x\n" for name in ("tokenizers==1", "torchx==2")
+    ]
+    lock = tmp_path / "cpu.lock"
+    lock.write_text(f"{parts[0]}torch==2.0+cpu \\\n    --hash=sha256:1\n    # via x\n{parts[1]}")
+    assert setup.without_cpu_torch(lock).read_text() == "".join(parts)

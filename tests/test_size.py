@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (54_160, 29_124),
-    "tests": (43_694, 24_930),
+    "tests": (43_713, 24_940),
     "scripts": (17, 12),
     "rules": (224, 0),
 }
