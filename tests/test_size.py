@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_160, 29_124),
-    "tests": (43_713, 24_940),
+    "src": (54_205, 29_154),
+    "tests": (43_772, 24_969),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

@@ -57,10 +57,11 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
 def test_a_rate_that_people_corrected_stands_before_that_of_the_judge() -> None:
     row = {"model": "m", "dataset": "all", "temperature": 0.0, "perturbation": "none"}
     row |= {"judge": "j", "n_scored": 70, "n_turns": 70, "n_labelled": 40}
+    row |= {"n_answers": 70, "n_answers_cut": 52}
     row |= {"estimate": 0.229, "lower": 0.146, "upper": 0.34, "n_turns_drawn_from": 60}
     row |= {"corrected": 0.771, "corrected_lower": 0.582, "corrected_upper": 0.891}
     assert format_pooled(pl.DataFrame([row], schema=RATES)).splitlines()[-3:] == [
-        "  m t=0 (j, 70/70 scored)",
+        "  m t=0 (j, 70/70 scored, 52 of 70 answers cut at the token limit)",
         "     77.1% [ 58.2%,  89.1%]  corrected by people's labels, 40 of 60 turns labelled",
         "     22.9% [ 14.6%,  34.0%]  by the judge",
     ]
@@ -117,7 +118,13 @@ def test_chosen_dataset_has_its_unperturbed_cells_and_no_heading_without_lines(
     (tmp_path / "tables").mkdir()
     row = {"model": "a", "temperature": 0.0, "judge": "j", "n_scored": 8, "n_turns": 10}
     row |= {"estimate": 0.25, "lower": 0.125, "upper": 0.5, "floor": None, "floor_reason": None}
-    row |= {"scope": "cell", "label": GENUINE, "average": "micro", "corrected": None}
+    row |= {
+        "scope": "cell",
+        "label": GENUINE,
+        "average": "micro",
+        "corrected": None,
+        "n_answers_cut": 0,
+    }
     cells = [("d", "none"), ("d", "truncate"), ("e", "none")]
     rates = pl.DataFrame([row | {"dataset": d, "perturbation": p} for d, p in cells])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")

@@ -34,7 +34,7 @@ def test_shipped_config_is_right(config: dict[str, Any]) -> None:
 def test_demo_is_right_when_merged(config: dict[str, Any]) -> None:
     demo = yaml.safe_load((ROOT / "profiles" / "demo" / "study.yaml").read_text())
     for key, value in demo.items():
-        config[key] = config[key] | value
+        config[key] = config.get(key, {}) | value
     check(config)
 
 

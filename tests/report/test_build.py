@@ -14,7 +14,13 @@ from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer_prompts import prompt_parts
-from userturn.report.headline import FLOOR, corrected_of_models, floors_of_models, headline
+from userturn.report.headline import (
+    FLOOR,
+    corrected_of_models,
+    floors_of_models,
+    headline,
+    n_items,
+)
 from userturn.report.how_made import how_made
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
@@ -263,6 +269,7 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     ]
     row = counts | {"scope": "model", "perturbation": "none", "judge": "j", "model": "m"}
     share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
+    share |= {"n_answers": 10, "n_answers_cut": 7}
     rows += [{**row, "temperature": t, **share} for t in (1.0, 0.0)]
     answers = pl.DataFrame({"n_items": [30, 40], "n_answers_cut": [24, 28]})
     tables = {"rates": pl.DataFrame(rows, infer_schema_length=None), "accuracy": answers}
@@ -271,6 +278,13 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     assert (found["counts"]["n_turns"], found["counts"]["n_scored"]) == (11, 10)
     assert found["models"][0]["rates"] == [{"temperature": t, **share} for t in (0.0, 1.0)]
     assert (found["models"][0]["accuracy"], found["card"], found["weakest"]) == (None, [], None)
+
+
+def test_items_are_counted_once_for_all_models() -> None:
+    rows = [("m", "d", 30), ("n", "d", 30), ("m", "e", 40), ("n", "e", 39)]
+    answers = pl.DataFrame(rows, schema=["model", "dataset", "n_items"], orient="row")
+    assert n_items({"accuracy": answers}) == 70
+    assert n_items({}) is None
 
 
 def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None:
@@ -313,7 +327,8 @@ def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> 
                            "label": [GENUINE], **counts_of_turns,
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],
                            "estimate": [0.457], "lower": [0.3], "upper": [0.6],
-                           "n_scored": [70], "n_turns": [70]})  # fmt: skip
+                           "n_scored": [70], "n_turns": [70],
+                           "n_answers": [70], "n_answers_cut": [52]})  # fmt: skip
     limits = {"estimate": 0.1, "lower": 0.0, "upper": 0.2}
     graded = {f"accuracy_{name}": [value] for name, value in limits.items()}
     graded |= {f"followup_{name}": [value + 0.2] for name, value in limits.items()}

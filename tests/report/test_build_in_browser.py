@@ -657,6 +657,14 @@ def test_prompt_is_shown_exactly_and_the_change_is_a_difference(
     tab.get_by_text("the prompt has no conversation").wait_for()
 
 
+def test_a_turn_says_that_the_answer_before_it_was_cut(tab: Any, uri: str) -> None:
+    for item, is_cut in ((9, True), (10, False)):  # of three answers the first is cut
+        tab.goto(f"{uri}#/turn/{CELL}/open-{item}/0")
+        tab.get_by_role("heading", name=f"open-{item}").wait_for()
+        tab.wait_for_selector(".facts")
+        assert ("cut at the token limit" in tab.locator(".facts").inner_text()) == is_cut
+
+
 def test_the_rest_of_a_very_long_text_is_shown_when_asked_for(tab: Any, uri: str) -> None:
     tab.goto(f"{uri}#/turn/{CELL}/open-9/0")
     tab.wait_for_selector("#turn-text")
@@ -928,8 +936,9 @@ HELD_AGAINST = """() => {
   const floor = (model, floor) => ({ ...at(model), floor, floor_lower: 0, floor_upper: 0.2,
     above_floor: 0.1, above_floor_lower: 0, above_floor_upper: 0.2, reacts: null });
   const [one, other] = study.models = ["qwen3.5-122b-a10b", "qwen3.5-397b-a17b"];
+  const cut = { n_answers: 9, n_answers_cut: 6 };
   const rated = (model) => ({ model,
-    rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2) })) });
+    rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2), ...cut })) });
   headline.models = [rated(one), rated(other)];
   headline.corrected = [{ ...at(one), ...limits(0.03, 0.01, 0.09) }];
   headline.floors = [floor(one, 0.02), floor(other, 0.01)];
@@ -966,11 +975,15 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert "genuine followup" in told[0]
     assert "Rejected, unchecked" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
+    about = tab.locator("#about").inner_text()
+    assert about.startswith("A made-up study · begun 2026-11-27 · 2 models (a-1b, b-7b) · ")
+    assert tab.title() == "A made-up study · userturn report"
     tab.evaluate(HELD_AGAINST)
     parts = [tab.locator(f"#values {part}").all_inner_texts() for part in ("dt", "dd")]
     values = dict(zip(*parts, strict=True))
     assert values == {
         "corrected by people": "3.0% [1.0, 9.0]",
+        "answers cut": "67% each",
         "by chance": "1.0% to 2.0%",
         "ceiling": "90.0% [80.0, 95.0]",
         "judge's kappa": "0.70 [0.60, 0.80]",
@@ -980,7 +993,7 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
         tab.set_viewport_size({"width": width, "height": height})
         parts = tab.locator(".example, #warning, #sentence, #values dd").all()
         ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
-        assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+        assert len(ends) == 10 and max(ends) <= height, "rates and both turns are on the screen"
         wide = tab.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, "the first screen ends at the edge of the window"
     tab.evaluate("showWorth()")

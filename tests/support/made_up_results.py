@@ -30,7 +30,9 @@ LABELS = [
     "degenerate",
 ]
 WORDS = "the beans soak over night and then you cook them slowly with salt until they are soft"
+CUT = ["length", "stop", "stop"]  # of three answers one is cut at the token limit
 QUESTION = "and if I forgot to soak them, how much longer do they have to cook?"
+CUT_COUNTED = ["model", "dataset", "finish_reason"]
 Write = Callable[[Cell, int], str]
 
 
@@ -43,6 +45,7 @@ def made_up_config(
 ) -> dict[str, Any]:
     """Return the shipped configuration with another grid."""
     config = load_config([ROOT / "config.yaml"])
+    config["study"] = {"name": "A made-up study", "date": "2026-11-27"}
     config["models"] = dict.fromkeys(models, "made/up")
     config["datasets"] |= {
         name: {"file": "none"} for name in datasets if name not in config["datasets"]
@@ -141,7 +144,13 @@ def write_results(
             answers = [sentence(rng, n_words) for _ in names]
             items = pl.DataFrame({"item": names, "question": questions, "answer": answers})
             save(
-                items.select("item", "answer"),
+                items.select(
+                    "item",
+                    "answer",
+                    model=pl.lit(model),
+                    dataset=pl.lit(dataset),
+                    finish_reason=pl.Series(CUT * (n_items // 3 + 1)).head(n_items),
+                ),
                 grid.results / "answers" / model / f"{dataset}.parquet",
             )
             right = pl.Series([i % 3 != 0 for i in range(n_items)])
@@ -170,7 +179,8 @@ def rates_of(grid: Grid) -> pl.DataFrame:
         for name in ("user_turns.parquet", "verdicts/*.parquet")
     )
     items = count_items(verdicts).with_columns(family=pl.col("model"))
-    answers = pl.DataFrame(schema=dict.fromkeys(("model", "dataset", "finish_reason"), pl.String))
+    paths = sorted((grid.results / "answers").glob("*/*.parquet"))
+    answers = pl.concat(pl.read_parquet(p).select(CUT_COUNTED) for p in paths)
     outcomes = outcomes_of(pl.scan_parquet(turns), scan_verdicts(verdicts), answers)
     return rates(items, outcomes)
 

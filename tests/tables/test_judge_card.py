@@ -246,3 +246,14 @@ def test_labelled_turns_are_joined_by_their_item() -> None:
 )
 def test_lengths_are_bins_of_characters(n: int, shown: str) -> None:
     assert pl.DataFrame({"t": ["x" * n]}).select(lengths(pl.col("t"))).item() == shown
+
+
+def test_a_rare_kind_of_planted_failures_counts_as_much_as_a_common_one() -> None:
+    # Of 160 thanks all are rejected, of 40 other turns 30: the mean is .875, pooled it were .95.
+    thanks = turns(*[("generic", "generic")] * 160, source="planted", kind="thanks")
+    said = [("unrelated", "unrelated")] * 30 + [("unrelated", GENUINE)] * 10
+    other = turns(*said, source="planted", kind="other_turn")
+    rows = measured(judge_card(pl.concat([thanks, other]), 1))
+    assert rows["specificity"]["estimate"] == pytest.approx(0.875)
+    assert rows["specificity"]["lower"] < 0.83 and rows["specificity"]["n_scored"] == 200
+    assert rows["right side"]["estimate"] == rows["specificity"]["estimate"]

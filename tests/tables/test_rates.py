@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.cli.format_rates import format_cut_answers
 from userturn.datasets.clusters import version_id
 from userturn.judges.verdict import GENUINE
 from userturn.stats.clustered import Patterns, clustered_rate
@@ -123,7 +122,7 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
     assert (rows[0]["n_graded_loose"], rows[0]["n_correct_loose"]) == (4, 4)
 
 
-def test_answers_cut_at_the_token_limit_are_counted_and_shown() -> None:
+def test_answers_cut_at_the_token_limit_are_counted() -> None:
     answers = pl.DataFrame(
         {
             "model": "m",
@@ -135,9 +134,6 @@ def test_answers_cut_at_the_token_limit_are_counted_and_shown() -> None:
     grades = grades.with_row_index("item").cast({"item": pl.String, "score": pl.Float64})
     table = accuracy(grades, answers)
     assert table.select("dataset", "n_answers_cut").rows() == [("d", 1), ("e", 0)]
-    lines = format_cut_answers(table)
-    assert len(lines) == 2 and lines[1].endswith("1 of 3 answers")
-    assert format_cut_answers(table.filter(pl.col("dataset") == "e")) == []
 
 
 def test_answers_to_versions_of_a_problem_have_an_interval_over_problems() -> None:

@@ -33,6 +33,7 @@ def test_new_study_is_a_short_config_over_the_installed_one(folder: Path) -> Non
     check_study(load_study())
     assert load_study() == load_config([ROOT / "config.yaml", folder / "config.yaml"])
     assert short.keys() <= load_study().keys() and len(short) < 10
+    assert short["study"]["name"] == folder.name
 
 
 def test_clone_is_configured_by_its_own_file_alone(monkeypatch: pytest.MonkeyPatch) -> None:

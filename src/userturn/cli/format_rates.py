@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.controls.control_turn import PLANTED, PLANTED_HARD
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.likelihood import REFERENCE
@@ -50,7 +51,10 @@ def format_pooled(pooled: pl.DataFrame) -> str:
 
 def format_rate(name: str, row: Mapping[str, Any]) -> list[str]:
     """Return one rate as lines of text: as people's labels correct it, then as a judge gives it."""
-    lines = [f"  {name} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)"]
+    counts = f"{row['judge']}, {row['n_scored']}/{row['n_turns']} scored"
+    if row["n_answers_cut"]:
+        counts += f", {row['n_answers_cut']} of {row['n_answers']} answers cut at the token limit"
+    lines = [f"  {name} ({counts})"]
     by_judge = f"    {limits(row, 'estimate', 'lower', 'upper')}{format_floor(row)}"
     if row["corrected"] is None:
         return [*lines, by_judge]
@@ -70,29 +74,13 @@ def format_cells(rates: pl.DataFrame) -> str:
 
 
 def format_accuracy(accuracy: pl.DataFrame) -> str:
-    """Return how many answers were cut, and accuracies, as lines of text with intervals."""
-    lines = format_cut_answers(accuracy)
+    """Return accuracies as lines of text with intervals; no line where nothing is graded."""
     graded = accuracy.drop_nulls("estimate")
-    if graded.height:
-        lines.append("task accuracy, share of graded answers with 95% interval")
+    lines = ["task accuracy, share of graded answers with 95% interval"][: graded.height]
     for row in graded.iter_rows(named=True):
         cell, share = f"{row['model']} {row['dataset']}", limits(row, "estimate", "lower", "upper")
         lines.append(f"  {cell:<50} {share}  {row['n_graded']}/{row['n_items']} graded")
     return "\n".join(lines)
-
-
-def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
-    """Return how many answers were cut at the token limit, if any, as lines of text."""
-    if "n_answers_cut" not in accuracy.columns:  # tables made before it was counted
-        return []
-    cut = accuracy.filter(pl.col("n_answers_cut") > 0)
-    if cut.is_empty():
-        return []
-    lines = ["answers cut at the token limit: their turns react to a truncated answer"]
-    for row in cut.iter_rows(named=True):
-        cell = f"{row['model']} {row['dataset']}"
-        lines.append(f"  {cell:<50} {row['n_answers_cut']} of {row['n_items']} answers")
-    return lines
 
 
 def format_controls(controls: pl.DataFrame) -> str:
@@ -163,6 +151,17 @@ def format_cards(cards: pl.DataFrame) -> str:
     for row in cards.filter(pl.col("by") == ALL).drop_nulls("estimate").to_dicts():
         what = f"{row['measure']} on {row['source']} turns"
         limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
-        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored{_worst_kind(cards, row)}"
         lines.append(f"  {what:<38} {row['judge']:<11} {row['estimate']:6.2f} {limits}  {scored}")
     return "\n".join(lines)
+
+
+def _worst_kind(cards: pl.DataFrame, row: Mapping[str, Any]) -> str:
+    """Return which kind of planted failures a judge knows least, where a mean is over kinds."""
+    if row["source"] not in (PLANTED, PLANTED_HARD):
+        return ""
+    same = (pl.col(name) == row[name] for name in ("judge", "source", "measure"))
+    kinds = cards.filter(*same, pl.col("by") == "kind").drop_nulls("estimate").sort("estimate")
+    worst = next(kinds.iter_rows(named=True), None)
+    told = "" if worst is None else f", worst {worst['group']} {worst['estimate']:.2f}"
+    return f", mean over kinds{told}"

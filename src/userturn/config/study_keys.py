@@ -20,6 +20,18 @@ from userturn.config.shared_keys import (
     TopP,
 )
 
+DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
+
+
+class AboutStudy(TypedDict, total=False):
+    """What the report says of a study at its top."""
+
+    name: Annotated[str, harmless("Name of the study.", minLength=1)]
+    date: Annotated[
+        str,
+        harmless("When it was begun; nothing is taken from a clock, so it is given.", **DATE),
+    ]
+
 
 class PartOfGrid(TypedDict, total=False):
     """The part of the grid that people's items are drawn from."""
@@ -248,6 +260,7 @@ class Statistics(TypedDict):
 class Study(TypedDict):
     """A whole configuration; `schema.py` adds the entries that have defaults, and the defaults."""
 
+    study: NotRequired[Annotated[AboutStudy, part("What the report says of the study at its top.")]]
     run: NotRequired[Annotated[Run, part("The part of the grid that a run makes.")]]
     models: Annotated[Mapping[Name, Any], part("Model entries by name.", minProperties=1)]
     model_defaults: Annotated[Mapping[str, Any], part("Defaults for model entries.")]
@@ -318,11 +331,7 @@ class Study(TypedDict):
     statistics: Annotated[Statistics, part("How intervals and tests are computed.")]
     today: Annotated[
         str,
-        harmless(
-            "The date that chat templates are given.",
-            pattern=r"^\d{4}-\d{2}-\d{2}$",
-            form="a date such as 2026-04-02",
-        ),
+        harmless("The date that chat templates are given.", **DATE),
     ]
     engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
     vllm: Annotated[EngineSettings, part("Settings of the vLLM engine, for every model.")]

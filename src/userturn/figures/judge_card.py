@@ -23,8 +23,8 @@ SHOWN = {
     HUMAN: "human follow-ups",
     LABELLED: "labelled turns",
     PEOPLE: "people's labels",
-    "planted_hard": "hard planted failures",
-    "planted": "copies and injections",
+    "planted_hard": "hard planted failures, mean over kinds",
+    "planted": "copies and injections, mean over kinds",
 }
 MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
 

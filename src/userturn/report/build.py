@@ -19,7 +19,7 @@ from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.charts import write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
-from userturn.report.headline import headline
+from userturn.report.headline import headline, n_items
 from userturn.report.how_made import how_made
 from userturn.report.likelihood_data import write_likelihood
 from userturn.storage.atomic_files import write_text
@@ -174,6 +174,7 @@ def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
+        "about": {**grid.config.get("study", {}), "items": n_items(tables)},
         "headlines": headlines(grid, models, tables),
         "rates": rates_of_cells(grid, tables),
     }

@@ -95,10 +95,10 @@ class Group:
         self.positions = {item: i for i, item in enumerate(table["item"])}
         self.messages = [[(m["role"], m["content"]) for m in said] for said in table["messages"]]
         self.files = [PromptsFile() for _ in range(0, max(1, table.height), ROWS_PER_FILE)]
-        columns = (table[name] for name in ("item", "answer", "correct"))
-        for position, (item, answer, correct) in enumerate(zip(*columns, strict=True)):
+        columns = ("item", "answer", "correct", pl.col("finish_reason") == "length")
+        for position, (item, answer, *told) in enumerate(table.select(columns).iter_rows()):
             file = self.files[position // ROWS_PER_FILE]
-            file.items.append([numbered(file.texts, item), numbered(file.texts, answer), correct])
+            file.items.append([numbered(file.texts, item), numbered(file.texts, answer), *told])
 
     def prompt(self, item: str, prompt: str | None, shown: str | None) -> int:
         """Return the number of a prompt in the file of its item; -1 for none."""
@@ -122,7 +122,7 @@ def read_group(results: Path, model: str, dataset: str, user_header: str) -> Gro
     )
     return Group(
         pl.read_parquet(results / "datasets" / f"{dataset}.parquet", columns=["item", "messages"]),
-        pl.read_parquet(answers, columns=["item", "answer"]),
+        pl.read_parquet(answers, columns=["item", "answer", "finish_reason"]),
         pl.read_parquet(grades, columns=["item", "correct"]),
         user_header,
     )

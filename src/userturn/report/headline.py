@@ -14,7 +14,7 @@ from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells, of_models
 from userturn.tables.turn_clusters import LIMITS as ENDINGS
 
-RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
+RATE_SHOWN = [*LIMITS, "n_scored", "n_turns", "n_answers", "n_answers_cut"]
 FLOOR = [  # of a rate, in the table's words
     *("floor", "floor_lower", "floor_upper", "above_floor", "above_floor_lower"),
     *("above_floor_upper", "reacts", "reacts_lower", "reacts_upper"),
@@ -145,6 +145,14 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
     if accuracy is None or "n_answers_cut" not in accuracy.columns:
         return None
     return {"n": int(accuracy["n_items"].sum()), "n_cut": int(accuracy["n_answers_cut"].sum())}
+
+
+def n_items(tables: Tables) -> int | None:
+    """Return the number of items of all datasets, if known."""
+    accuracy = tables.get("accuracy")
+    if accuracy is None or "n_items" not in accuracy.columns or accuracy.is_empty():
+        return None
+    return int(accuracy.group_by("dataset").agg(pl.max("n_items"))["n_items"].sum())
 
 
 def counts_of(cells: pl.DataFrame) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 There are five sources: human follow-ups, hard planted failures, the other planted failures, the
 project's own labelled turns, and people's labels of the study's turns. A judge can be right about a
-turn's side (genuine or not) or about its label, which is stricter; the measures say which.
+turn's side (genuine or not) or about its label, which is stricter; the measures say which. Of
+planted failures each is the mean over their kinds, since a kind of which there are few, and which a
+judge misses, would be hidden in a share of all of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,13 +49,14 @@ TABLE = Table(
         "labelled_turns",
     ),
     settings=("families", "seed"),
-    version=3,
+    version=4,
 )
 MEANINGS = {
     "source": "where the turns of known kind come from (human, planted, labelled, people)",
     "measure": (
         "sensitivity: genuine follow-ups called genuine; specificity: all others not called "
-        "genuine; right side; right label; kappa (genuine or not)"
+        "genuine; right side; right label; kappa (genuine or not). Of planted failures the "
+        "mean over their kinds"
     ),
     "estimate": "the measure",
     "n_turns": "turns of that kind",
@@ -234,7 +237,10 @@ def measures(
     ):
         if part.height:
             n_scored = part["label"].count()
-            found = _share(part, right) if side is None else _recalled(part, among, right, side)
+            if part["source"][0] in (PLANTED, PLANTED_HARD):
+                found = _mean_over_kinds(part, right)
+            else:
+                found = _share(part, right) if side is None else _recalled(part, among, right, side)
             yield of | {
                 "measure": measure,
                 "n_turns": part.height,
@@ -269,6 +275,16 @@ def _share(turns: pl.DataFrame, right: pl.Expr) -> Interval:
     counts = _columns(scored, sides, right)
     sizes = counts.turns.sum(0)
     return combination(counts, sizes / sizes.sum())
+
+
+def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
+    """Return the mean over kinds of turns of the share of each that is right."""
+    scored = turns.drop_nulls("label")
+    kinds = scored["kind"].unique().sort().to_list()
+    if not kinds:
+        return Interval(None, None, None)
+    counts = _columns(scored, [pl.col("kind") == kind for kind in kinds], right)
+    return combination(counts, np.full(len(kinds), 1 / len(kinds)))
 
 
 def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.Expr) -> Interval:

@@ -199,23 +199,6 @@ LAYOUT = (
         spread=("average", *AVERAGES),
     ),
     Layout(
-        "Rates corrected by people's labels",
-        OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
-        reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
-            SHARE._replace(heading="by the judge"),
-            column("corrected", "share", *_limited("corrected")),
-            column("labelled", "of", "n_labelled", "n_turns_drawn_from"),
-            column("none", "text", "corrected_reason"),
-        ),
-        about=(
-            "What people would find in all turns, by their labels of the drawn ones. It is a "
-            "finding however poor the judge is, and its upper limit says what the rate is below."
-        ),
-    ),
-    Layout(
         "What the user turns are",
         OVER_DATASETS | {"temperature": LOWEST, "average": AVERAGES[0]},
         (
@@ -265,5 +248,22 @@ LAYOUT = (
             *texts("reason"),
         ),
         about="The same cells as in the explorer.",
+    ),
+    Layout(
+        "Rates corrected by people's labels",
+        OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            SHARE._replace(heading="by the judge"),
+            column("corrected", "share", *_limited("corrected")),
+            column("labelled", "of", "n_labelled", "n_turns_drawn_from"),
+            column("none", "text", "corrected_reason"),
+        ),
+        about=(
+            "What people would find in all turns, by their labels of the drawn ones. It is a "
+            "finding however poor the judge is, and its upper limit says what the rate is below."
+        ),
     ),
 )

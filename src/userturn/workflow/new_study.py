@@ -4,7 +4,9 @@ The texts that shape results (rubric, prompts, perturbations, captions) are copi
 the study, which therefore stays the same when the installation changes.
 """
 
+import json
 import shutil
+from datetime import date
 from pathlib import Path
 
 from userturn.config.installation import installed
@@ -13,6 +15,13 @@ from userturn.storage.copied_folder import copy_folder
 
 TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study
 COPIED = ("data", "profiles/default", "profiles/slurm")
+
+EXAMPLE = 'study: {name: My study, date: "2026-04-02"}'  # in the template
+
+
+def about(folder: Path) -> str:
+    """Return what a new study's config says of it: the name of its folder, and today's date."""
+    return f'study: {{name: {json.dumps(folder.resolve().name)}, date: "{date.today()}"}}'
 
 
 def check_is_new(folder: Path) -> None:
@@ -45,6 +54,8 @@ def write_study_folder(folder: Path) -> None:
     for name in COPIED:
         copy_folder(installed(name), folder / name, template.name)
     copy_folder(template, folder)
+    config = folder / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace(EXAMPLE, about(folder)), "utf-8")
     (folder / "results").mkdir()
     shutil.copyfile(installed("results/README.md"), folder / "results" / "README.md")
     (folder / "slurm").symlink_to("profiles/slurm")  # `snakemake --profile slurm` finds it there

@@ -4,7 +4,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.workflow.tables import TableGrid
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 
 
 class ReportGrid:
@@ -20,4 +20,5 @@ class ReportGrid:
         """The identity of the report: the settings that affect it besides its input files."""
         private = self.grid.private_datasets
         tables = [self.tables.identity_of(rule) for rule in self.tables.rules]
-        return fingerprint([REPORT_VERSION, tables, self.grid.primary_judge, private])
+        about = self.grid.config.get("study")
+        return fingerprint([REPORT_VERSION, tables, self.grid.primary_judge, private, about])

@@ -84,6 +84,17 @@ function floorBearing(measured, temperature) {
   return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `Judged again after the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.above_floor)}${aboveChance(floors)}. ${reacting(floors)}`];
 }
 
+// Of the answers that a model's turns follow, those that the token limit cut.
+function cutBearing(measured, temperature) {
+  const rows = measured.map((row) => ({ ...row.rates.find((rate) => rate.temperature === temperature), model: row.model })).filter((rate) => rate.n_answers_cut > 0);
+  if (!rows.length) return null;
+  const shares = rows.map((rate) => rate.n_answers_cut / rate.n_answers).sort((a, b) => a - b);
+  const [low, high] = [shares[0], shares.at(-1)].map((share) => percent(share, 0));
+  const value = rows.length === 1 ? low : low === high ? `${low} each` : `${low} to ${high}`;
+  const told = rows.map((rate) => `${whole(rate.n_answers_cut)} of ${whole(rate.n_answers)}${rows.length > 1 ? ` (${rate.model})` : ""}`).join(", ");
+  return ["Cut answers", [["answers cut", value]], `Of the answers that these turns follow, ${told} were cut at the token limit: such turns react to half a text, even without a perturbation.`];
+}
+
 function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
@@ -104,7 +115,7 @@ function showSentence() {
   }
   const [temperature, rates] = ratesSentence(measured);
   at("sentence").replaceChildren(...unbroken(rates + leftOut(rated, measured)));
-  const told = [correctedBearing(temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  const told = [correctedBearing(temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }

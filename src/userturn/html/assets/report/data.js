@@ -88,11 +88,11 @@ async function readPrompt(turn) {
   if (group === undefined) return null;
   const file = await readFile(`prompts-${group}-${Math.floor(turn.position / study.rows)}`);
   const said = (number) => (number < 0 ? null : file.texts[number]);
-  const [, answer, correct] = file.items[turn.position % study.rows];
+  const [, answer, correct, isAnswerCut] = file.items[turn.position % study.rows];
   const row = turn.prompt < 0 ? [-1] : file.prompts[turn.prompt];
   const parts = [];
   for (let i = 1; i < row.length; i += 2) parts.push({ writer: study.writers[row[i]], text: file.texts[row[i + 1]] });
-  return { answer: said(answer), shown: said(row[0]), correct, parts };
+  return { answer: said(answer), shown: said(row[0]), correct, isAnswerCut, parts };
 }
 
 const turnAddress = (turn, query) => address(["turn", ...turn.cell.path, turn.item, String(turn.sample)], query);

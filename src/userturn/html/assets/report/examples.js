@@ -22,7 +22,7 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
   const question = prompt.parts.filter(({ writer }) => writer === "user").at(-1)?.text ?? "";
   return make("article", { class: "example" },
     make("h2", null, isGenuineTurn ? "Accepted, unchecked" : "Rejected, unchecked", " ", badge(verdict.label)),
-    make("dl", null, speech("question", contextOf(question, false)), speech("answer", contextOf(prompt.shown ?? "", true)),
+    make("dl", null, speech("question", contextOf(question, false)), speech(prompt.isAnswerCut ? "answer, cut at the token limit" : "answer", contextOf(prompt.shown ?? "", true)),
       make("dt", { class: "of-turn" }, "the user turn it wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
     verdict.rationale ? make("p", { class: "soft why" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
     make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all of it"), ` · ${nameOf(cell)}`));

@@ -122,6 +122,14 @@ function showWarning() {
   at("warning").textContent = headline.warning ?? "";
 }
 
+// Which study this is: its name and date as its config gives them, and what it is of.
+function showAbout() {
+  const { name, date, items } = study.about;
+  const several = (what, names) => `${plural(names.length, what)} (${names.join(", ")})`;
+  const told = [name, date && `begun ${date}`, several("model", study.models), several("dataset", study.datasets), items === null ? null : plural(items, "item"), several("judge", study.judges)];
+  at("about").textContent = told.filter(Boolean).join(" · ");
+}
+
 const SOURCES = {
   human: "Human follow-ups",
   labelled: "The project's own labelled turns",
@@ -132,7 +140,7 @@ const SOURCES = {
 
 function ofCard(source) {
   const found = (measure) => headline.card.find((row) => row.source === source && row.measure === measure);
-  const told = (row, kind) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${kind(row.n_scored)}`;
+  const told = (row, kind) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${kind(row.n_scored)}${source.startsWith("planted") ? ", the mean over their kinds" : ""}`;
   const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
   const parts = [];
   if (genuine) parts.push(`it accepts ${told(genuine, (n) => plural(n, "genuine follow-up"))}`);
@@ -166,5 +174,6 @@ function showHeadline() {
   for (const show of [showWarning, showSentence, showCounts, showModels, showWorth]) show();
 }
 
+showAbout();
 showMade();
 showLabels();

@@ -76,7 +76,7 @@ async function turnParts(turn, query) {
     : turn.error !== null ? make("p", null, `error: ${turn.error}`)
       : turn.text ? longText({ id: "turn-text" }, turn.text, (shown) => withTokens(shown, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
   const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
-  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : [])];
+  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : []), ...(prompt?.isAnswerCut ? [["the answer before it", "cut at the token limit, so the turn reacts to half a text"]] : [])];
   return [
     make("div", { class: "reading" },
       prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
