@@ -147,7 +147,7 @@ def bounds(rng: Generator, n: int) -> Iterator[Result]:
                 ends.append(float(upper if counted else lower))
             limits.append((ends[0], 0.0, ends[1]))
         where = f"{size} items, rates .2, genuine turns lost when warm"
-        yield Result("exact McNemar of what was scored", where, None, rejected / n)
+        yield Result("McNemar's mid-p of what was scored", where, None, rejected / n)
         yield Result("limits whatever is unscored", where, 0.95, *held(limits))
 
 

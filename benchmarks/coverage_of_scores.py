@@ -23,6 +23,9 @@ CONVERSATIONS = {
 }
 
 
+AREAS = ((20, 0.2, 0.6), (60, 0.1, 0.8), (60, 0.3, 0.95), (400, 0.05, 0.7), (134, 0.02, 0.95))
+
+
 def identified(rng: Generator, n: int) -> Iterator[Result]:
     """Yield coverage of shares and gains of reference follow-ups, and of models' differences."""
     for where, sizes in CONVERSATIONS.items():
@@ -69,7 +72,7 @@ def _two_models(rng: Generator, n: int, where: str, sizes: Array) -> Iterator[Re
 
 def areas(rng: Generator, n: int) -> Iterator[Result]:
     """Yield coverage of the area under the curve of the gain: items of three turns each."""
-    for size, share, area in ((20, 0.2, 0.6), (60, 0.1, 0.8), (60, 0.3, 0.95), (400, 0.05, 0.7)):
+    for size, share, area in AREAS:
         shift, limits = 2**0.5 * norm.ppf(area), []
         names = np.repeat(np.arange(size), 3).astype(str).tolist()
         for _ in range(n):

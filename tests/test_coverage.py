@@ -14,8 +14,13 @@ from benchmarks.coverage import Result, suite
 pytestmark = pytest.mark.slow  # a core for half a minute
 METHODS = Path(__file__).parents[1] / "docs" / "methods.md"
 
-# Ten items at a rate of .05 have six different intervals, so Wilson's coverage jumps about: 0.914.
-COARSE = ("10 items, rate 0.05", "1,319 items at .01 and 10 at .05")
+# Wilson's coverage jumps about where few events are expected: .86 to .92 (docs/methods.md).
+COARSE = (
+    "10 items, rate 0.05",
+    "30 items, rate 0.005",
+    "100 items, rate 0.001",
+    "100 items, rate 0.005",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +31,7 @@ def results() -> list[Result]:
 def test_intervals_hold_the_truth_in_every_regime(results: list[Result]) -> None:
     held = [r for r in results if r.nominal == 0.95]
     assert {r for r in held if r.attained < 0.9 and r.regime not in COARSE} == set()
-    assert all(r.attained > 0.85 for r in results if r.regime in COARSE)
+    assert all(r.attained > 0.8 for r in results if r.regime in COARSE)
 
 
 def test_no_test_rejects_what_is_true_more_often_than_it_says(results: list[Result]) -> None:
@@ -65,7 +70,7 @@ def test_verdicts_that_go_missing_by_what_they_are_reject_falsely_and_bounds_do_
     kept = {
         r.statistic: r.attained for r in results if r.regime.startswith("1319 items, rates .2,")
     }
-    assert kept["exact McNemar of what was scored"] > 0.7
+    assert kept["McNemar's mid-p of what was scored"] > 0.7
     assert kept["limits whatever is unscored"] > 0.95
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_205, 29_154),
-    "tests": (43_772, 24_969),
+    "src": (54_260, 29_163),
+    "tests": (43_830, 24_997),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from userturn.stats.clustered import Patterns, clustered_rate, design_effect
-from userturn.stats.proportions import wilson, wilson_limits
+from userturn.stats.proportions import wilson
 
 
 def patterns(scored: list[int], positive: list[int]) -> Patterns:
@@ -60,14 +61,13 @@ def test_macro_weighs_datasets_equally_and_micro_turns() -> None:
 
 
 def test_macro_limits_by_hand_where_one_dataset_is_at_zero() -> None:
-    # 1 of 2 and 0 of 8 with half an item of either kind: 1.5/3 and 0.5/9, whose variances are
-    # 1/4 / 3 = 1/12 and 17/324 / 9 = 17/2916; their mean is 5/18 and has a quarter of the sum.
-    variance = (1 / 12 + 17 / 2916) / 4
-    worth = 5 / 18 * 13 / 18 / variance
+    # Jeffreys' limits of 1 of 2 are quantiles of Beta(3/2, 3/2), which is symmetric; of 0 of 8 they
+    # are 0 and one of Beta(1/2, 17/2). Of the mean each distance counts by half.
     found, method = clustered_rate([patterns([1, 1], [1, 0]), patterns([1] * 8, [0] * 8)], "macro")
-    lower, upper = wilson_limits(worth / 4, worth)
-    assert found == pytest.approx((0.25, float(lower), float(upper)))
-    assert method == "Wilson over datasets"
+    away, upper = beta.ppf(0.975, 1.5, 1.5) - 0.5, beta.ppf(0.975, 0.5, 8.5)
+    expected = (0.25, 0.25 - away / 2, 0.25 + (away**2 + upper**2) ** 0.5 / 2)
+    assert found == pytest.approx(expected)
+    assert method == "MOVER over datasets"
 
 
 @pytest.mark.parametrize("datasets", [[], [patterns([0, 0], [0, 0])]])

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.paired_counts import newcombe
 from userturn.stats.combinations import combine
-from userturn.stats.proportions import Interval, wilson
+from userturn.stats.proportions import Interval, wilson, wilson_limits
 
 
 def test_difference_of_one_tables_margins_is_newcombes_method_10() -> None:
@@ -16,7 +16,7 @@ def test_difference_of_one_tables_margins_is_newcombes_method_10() -> None:
     phi = product / np.sqrt(65.0 * 96 * 75 * 86)
     related = np.array([[1, phi], [phi, 1]])
     found = combine([wilson(65, n), wilson(75, n)], np.array([-1.0, 1.0]), related)
-    expected = [float(x) for x in newcombe(a, first_only, second_only, d)]
+    expected = [float(x) for x in newcombe(a, first_only, second_only, d, limits=wilson_limits)]
     assert list(found) == pytest.approx(expected)
 
 

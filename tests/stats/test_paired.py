@@ -6,24 +6,39 @@ from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from tests.support.paired_counts import mcnemar, newcombe
-from userturn.stats.paired import (
-    clustered_change,
-    detectable_difference,
-)
+from userturn.stats.paired import clustered_change, detectable_difference
+from userturn.stats.proportions import wilson_limits
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])
-def test_mcnemar_is_that_of_statsmodels(first: int, second: int) -> None:
-    expected = (
-        statsmodels_mcnemar([[9, first], [second, 9]], exact=True).pvalue if first + second else 1
-    )
+def test_mid_p_is_the_exact_p_of_statsmodels_less_half_of_what_was_seen(
+    first: int, second: int
+) -> None:
+    expected = 1.0
+    if first != second:  # what was seen counts by half in each tail
+        exact = statsmodels_mcnemar([[9, first], [second, 9]], exact=True).pvalue
+        expected = exact - binom.pmf(first, first + second, 0.5)
     assert float(mcnemar(first, second)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_tests", [1, 44, 104])
+def test_mid_p_of_mcnemar_rejects_falsely_in_at_most_the_level(n_tests: int) -> None:
+    # Over the number of items that differ, itself a draw: summed up, not simulated.
+    level, differ = 0.05 / n_tests, np.arange(1, 500)
+    rise = [np.arange(n + 1) for n in differ]
+    sizes = [
+        binom.pmf(k, n, 0.5)[mcnemar(k, n - k) <= level].sum()
+        for n, k in zip(differ, rise, strict=True)
+    ]
+    for n_items in (30, 100, 300, 1319):
+        for share in (0.005, 0.02, 0.05, 0.1, 0.2, 0.3):
+            assert binom.pmf(differ, n_items, share) @ np.array(sizes) <= level
 
 
 def test_newcombe_interval_of_a_published_example() -> None:
     # Cavo et al. 2012, 59, 6, 16, 80, in Fagerland, Lydersen and Laake 2017, table 8.12:
     # first minus second -0.0621, square-and-add interval -0.1186 to -0.0046.
-    found = [float(value) for value in newcombe(59, 6, 16, 80)]
+    found = [float(value) for value in newcombe(59, 6, 16, 80, limits=wilson_limits)]
     assert found == pytest.approx([0.0621, 0.0046, 0.1186], abs=5e-5)
 
 
@@ -75,7 +90,7 @@ def test_change_where_no_turn_differs_is_not_certain() -> None:
 
 
 def test_detectable_difference_is_detected_with_the_power_asked_for() -> None:
-    # 400 pairs of which 20% differ: McNemar's exact test at that difference has power 0.8.
+    # 400 pairs of which 20% differ: McNemar's test at that difference has power 0.8.
     delta = float(detectable_difference(400, 0.2))
     rises = np.random.default_rng(0).multinomial(
         400, [0.1 + delta / 2, 0.1 - delta / 2, 0.8], 20000
@@ -95,8 +110,8 @@ def test_detectable_difference_at_holms_level_is_detected_by_holms_first_step(n_
 
 
 def test_rise_from_nothing_needs_as_many_items_that_differ() -> None:
-    # All change is one way: exact McNemar needs 6 of them. With 1319 items, 80% power to see 6 is
-    # at a share of 0.006; the normal formula says 7.85 / 1319 = 0.00594.
+    # All change is one way: McNemar needs 5 of them, the exact test 6. With 1319 items, 80% power
+    # to see 6 is at a share of 0.006; the normal formula says 7.85 / 1319 = 0.00594.
     delta = float(detectable_difference(1319, 0.0))
     assert delta == pytest.approx(0.0059, abs=1e-4)
     assert binom.sf(5, 1319, delta) > 0.75

@@ -6,7 +6,13 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.proportions import Interval, exact_limits, wilson, wilson_limits
+from userturn.stats.proportions import (
+    Interval,
+    exact_limits,
+    jeffreys_limits,
+    wilson,
+    wilson_limits,
+)
 from userturn.stats.rng import generator
 
 
@@ -19,6 +25,16 @@ def test_wilson_interval_is_that_of_statsmodels(n_positive: int, n: int, confide
     interval = wilson(n_positive, n, confidence)
     assert interval.estimate == n_positive / n
     assert (interval.lower, interval.upper) == pytest.approx((lower, upper), abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_positive", "n"), [(0, 1), (0, 30), (1, 30), (30, 30), (500, 1319)])
+def test_jeffreys_limits_are_those_of_statsmodels_but_hold_none_and_all(
+    n_positive: int, n: int
+) -> None:
+    expected = list(proportion_confint(n_positive, n, alpha=0.05, method="jeffreys"))
+    expected[0] = 0.0 if n_positive == 0 else expected[0]
+    expected[1] = 1.0 if n_positive == n else expected[1]
+    assert [float(x) for x in jeffreys_limits(n_positive, n)] == pytest.approx(expected, abs=1e-9)
 
 
 def test_wilson_interval_of_a_published_example() -> None:

@@ -37,9 +37,9 @@ def test_p_is_that_of_scipys_permutation_test() -> None:
 
 
 @pytest.mark.parametrize(("fall", "rise"), [(3, 12), (0, 1), (7, 7), (40, 90)])
-def test_flips_of_single_turns_are_mcnemars_exact_test(fall: int, rise: int) -> None:
+def test_flips_of_single_turns_are_mcnemars_test(fall: int, rise: int) -> None:
     values, counts = np.array([-1.0, 0.0, 1.0]), np.array([fall, 20.0, rise])
-    assert sign_flip_p(values, counts) == pytest.approx(float(mcnemar(fall, rise)))
+    assert sign_flip_p(values, counts, 0.5) == pytest.approx(float(mcnemar(fall, rise)))
     assert sign_flip_p(values, counts) == pytest.approx(binomtest(fall, fall + rise).pvalue)
 
 

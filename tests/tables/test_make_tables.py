@@ -151,7 +151,7 @@ def test_contrast_counts_the_items_that_rise_and_fall(
     sides = [[g[c] for g in seen.values() if c in g] for c in ("none", "truncate")]
     before, after = (sum(side) / len(side) for side in sides)
     assert row["difference"] == pytest.approx(after - before)
-    assert row["test"] == "McNemar exact"
+    assert row["test"] == "McNemar mid-p"
 
 
 def test_a_contrast_is_the_difference_of_two_rates_over_all_scored_turns(
@@ -171,7 +171,7 @@ def test_a_contrast_is_the_difference_of_two_rates_over_all_scored_turns(
     assert (row["n_scored_baseline"], row["n_scored"]) == (len(scored[0.0]), len(scored[1.0]))
     # The test is over the items that were scored at both.
     assert (row["n_items"], row["dataset"]) == (len(items[0.0] & items[1.0]), "all")
-    assert row["test"] == "McNemar exact of first samples"
+    assert row["test"] == "McNemar mid-p of first samples"
 
 
 def test_being_right_and_following_up_are_counted_on_the_first_sample(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
-from scipy.stats import rankdata, t
+from scipy.stats import rankdata
 
-from userturn.stats.proportions import CONFIDENCE, Array, Interval
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of
 
 Mask = NDArray[np.bool_]
-NEGLIGIBLE = 1e-12  # a smaller variance is rounding
+NEGLIGIBLE = 1e-12  # nearer to 0 or 1 is rounding
 
 
 def clustered_auc(
@@ -18,12 +17,13 @@ def clustered_auc(
 ) -> Interval:
     """Return the chance that a positive scores higher than a negative; ties count as half.
 
-    The variance is Obuchowski's for clustered data (1997, Biometrics 53:567-578, section 3), which
-    is that of DeLong et al. (1988, Biometrics 44:837-845) where every cluster has one turn. The
-    limits are symmetric on the logit scale (Qin and Hotilovac 2008, Stat Methods Med Res
-    17:207-221), with Student's quantile at one degree of freedom less than clusters of the rarer
-    kind: the normal one holds 91% for 60 items with a tenth of positives. There are none with fewer
-    than two clusters of either kind, nor where the variance is 0, as at an area of 0 or 1.
+    The limits are score limits: all areas A with (A - area)² <= z² V(A), where V is Hanley and
+    McNeil's variance (1982, Radiology 143:29-36) at the mean of both numbers (Newcombe 2006, Stat
+    Med 25:559-573, method 5), so there are some at an area of 0 or 1, too. Both numbers are divided
+    by how much larger the variance of the clusters' placements is than V at the area: it is
+    Obuchowski's (1997, Biometrics 53:567-578, section 3), that of DeLong et al. (1988, Biometrics
+    44:837-845) where every cluster has one turn. There are none with fewer than two clusters of
+    either kind.
 
     Args:
         scores: one per turn, none missing.
@@ -32,20 +32,39 @@ def clustered_auc(
         confidence: confidence of the interval.
     """
     x, is_positive = np.asarray(scores, np.float64), np.asarray(positive, bool)
-    m, n = int(is_positive.sum()), int((~is_positive).sum())
-    if not m or not n:
+    if is_positive.all() or not is_positive.any():
         return Interval(None, None, None)
     placements = _placements(x, is_positive)
     area = float(placements[is_positive].mean())
     names = np.asarray(clusters)
-    variance = _variance(placements - area, is_positive, names)
-    if variance is None or variance < NEGLIGIBLE:
+    fewest = [len(np.unique(names[kind])) for kind in (is_positive, ~is_positive)]
+    if min(fewest) < 2:
         return Interval(area, None, None)
-    fewest = min(len(np.unique(names[kind])) for kind in (is_positive, ~is_positive))
-    quantile = float(t.ppf(0.5 + confidence / 2, fewest - 1))
-    width = quantile * variance**0.5 / (area * (1 - area))
-    middle = float(logit(area))
-    return Interval(area, float(expit(middle - width)), float(expit(middle + width)))
+    sizes = np.array([is_positive.sum(), (~is_positive).sum()], float)
+    if NEGLIGIBLE < area < 1 - NEGLIGIBLE:
+        effect = _variance(placements - area, is_positive, names) / _of_area(area, *sizes)
+        sizes /= max(1.0, effect)
+    else:  # nothing varies, so that turns of a cluster may all say the same
+        sizes = np.array(fewest, float)
+    z = quantile_of(confidence)
+    return Interval(area, *(_farthest(area, end, z, sizes) for end in (0.0, 1.0)))
+
+
+def _of_area(area: float, m: float, n: float) -> float:
+    """Return the variance of an area of m positives and n negatives that come one by one."""
+    others = max(0.0, (m + n) / 2 - 1)
+    extra = others * ((1 - area) / (2 - area) + area / (1 + area))
+    return area * (1 - area) * (1 + extra) / (m * n)
+
+
+def _farthest(area: float, end: float, z: float, sizes: Array) -> float:
+    """Return the area farthest towards an end that is not rejected."""
+    inside = area
+    for _ in range(50):
+        middle = (inside + end) / 2
+        is_near = (middle - area) ** 2 <= z**2 * _of_area(middle, *sizes)
+        inside, end = (middle, end) if is_near else (inside, middle)
+    return inside
 
 
 def _placements(x: Array, is_positive: Mask) -> Array:
@@ -59,14 +78,12 @@ def _placements(x: Array, is_positive: Mask) -> Array:
     return found
 
 
-def _variance(excess: Array, is_positive: Mask, clusters: np.ndarray) -> float | None:
-    """Return the variance of the area; None with fewer than two clusters of either kind."""
+def _variance(excess: Array, is_positive: Mask, clusters: np.ndarray) -> float:
+    """Return the variance of the area, of two clusters of either kind or more."""
     names, number = np.unique(clusters, return_inverse=True)
     sums, counts, parts = [], [], []
     for kind in (is_positive, ~is_positive):
         n_clusters = len(np.unique(number[kind]))
-        if n_clusters < 2:
-            return None
         totals = np.bincount(number[kind], excess[kind], minlength=len(names))
         sums.append(totals)
         counts.append(int(kind.sum()))

@@ -4,12 +4,22 @@ Items with the same counts are exchangeable, so they are given as counted patter
 random: equal counts have equal limits in every table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from userturn.stats.proportions import CONFIDENCE, Array, Interval, wilson, wilson_limits
+from userturn.stats.combinations import combine
+from userturn.stats.proportions import (
+    CONFIDENCE,
+    Array,
+    Interval,
+    jeffreys_limits,
+    wilson,
+    wilson_limits,
+)
+
+Limits = Callable[[float, float, float], tuple[Array, Array]]
 
 
 class Patterns(NamedTuple):
@@ -55,8 +65,13 @@ def design_effect(patterns: Patterns, least: float = 1.0) -> float:
     return max(least, float(spread / (turns * rate * (1 - rate))))
 
 
-def pooled_rate(patterns: Patterns, least: float = 1.0, confidence: float = CONFIDENCE) -> Interval:
-    """Return a rate with Wilson's limits at the effective number of turns.
+def pooled_rate(
+    patterns: Patterns,
+    least: float = 1.0,
+    confidence: float = CONFIDENCE,
+    limits: Limits = wilson_limits,
+) -> Interval:
+    """Return a rate with Wilson's, or other, limits at the effective number of turns.
 
     The score interval at an effective sample size: Dean and Pagano 2015, J Surv Stat Methodol
     3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
@@ -64,24 +79,14 @@ def pooled_rate(patterns: Patterns, least: float = 1.0, confidence: float = CONF
     scored, positive = patterns.total_scored, patterns.total_positive
     worth = scored / design_effect(patterns, least)
     # Share first, or rounding would make a rate of 1 slightly different.
-    lower, upper = wilson_limits(positive / scored * worth, worth, confidence)
+    lower, upper = limits(positive / scored * worth, worth, confidence)
     return Interval(positive / scored, float(lower), float(upper))
 
 
 def _mean_of_datasets(datasets: Sequence[Patterns], confidence: float) -> Interval:
-    """Return the mean of the datasets' rates; half an item of either kind is in each variance."""
-    rates, variances = [], []
-    for patterns in datasets:
-        mean = patterns.total_scored / patterns.n_items.sum()
-        turns = patterns.total_scored + mean
-        rate = (patterns.total_positive + mean / 2) / turns
-        rates.append(rate)
-        variances.append(rate * (1 - rate) * design_effect(patterns) / turns)
-    middle = float(np.mean(rates))
-    worth = middle * (1 - middle) * len(datasets) ** 2 / sum(variances)
-    estimate = float(np.mean([p.total_positive / p.total_scored for p in datasets]))
-    lower, upper = wilson_limits(estimate * worth, worth, confidence)
-    return Interval(estimate, float(lower), float(upper))
+    """Return the mean of the datasets' rates; their Jeffreys limits are put together by MOVER."""
+    rates = [pooled_rate(patterns, 1.0, confidence, jeffreys_limits) for patterns in datasets]
+    return combine(rates, np.full(len(rates), 1 / len(rates)))
 
 
 def _together(datasets: Sequence[Patterns]) -> Patterns:
@@ -94,8 +99,8 @@ def clustered_rate(
     """Return a rate over datasets with its interval, and the name of the interval.
 
     `micro` pools all turns: Wilson's interval if each item was scored once, else at the effective
-    number of turns. `macro` is the mean of the datasets' rates, with Wilson's interval at the
-    number of turns that has its variance, so a dataset at 0 or 1 is not certain.
+    number of turns. `macro` is the mean of the datasets' rates, whose Jeffreys limits are
+    put together by MOVER (`combinations`), so a dataset at 0 or 1 is not certain.
 
     Args:
         datasets: the patterns of each dataset.
@@ -107,7 +112,7 @@ def clustered_rate(
         return Interval(None, None, None), "none"
     once = all(patterns.n_scored.max() <= 1 for patterns in seen)
     if average == "macro" and len(seen) > 1:
-        return _mean_of_datasets(seen, confidence), "Wilson over datasets"
+        return _mean_of_datasets(seen, confidence), "MOVER over datasets"
     all_of_them = _together(seen)
     if once:
         n_positive, n_scored = round(all_of_them.total_positive), round(all_of_them.total_scored)

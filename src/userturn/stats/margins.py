@@ -10,9 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from userturn.stats.clustered import Patterns, pooled_rate
+from userturn.stats.clustered import Limits, Patterns, pooled_rate
 from userturn.stats.combinations import combine
-from userturn.stats.proportions import CONFIDENCE, Array, Interval, exact_limits, wilson_limits
+from userturn.stats.proportions import (
+    CONFIDENCE,
+    Array,
+    Interval,
+    exact_limits,
+    jeffreys_limits,
+    wilson_limits,
+)
 
 
 class Counts(NamedTuple):
@@ -41,12 +48,14 @@ def side_by_side(*conditions: tuple[ArrayLike, ArrayLike]) -> Counts:
     return Counts(np.ones(shape), np.column_stack(turns), positive)
 
 
-def rates(counts: Counts, confidence: float = CONFIDENCE) -> list[Interval]:
+def rates(
+    counts: Counts, confidence: float = CONFIDENCE, limits: Limits = wilson_limits
+) -> list[Interval]:
     """Return the rate of each condition with its limits; null where no turn was scored."""
     least = np.ones(counts.turns.shape[1]) if counts.least is None else counts.least
     columns = zip(counts.turns.T, counts.positive.T, least, strict=True)
     return [
-        pooled_rate(Patterns(counts.n, turns, positive).seen, float(at_least), confidence)
+        pooled_rate(Patterns(counts.n, turns, positive).seen, float(at_least), confidence, limits)
         if turns.any()
         else Interval(None, None, None)
         for turns, positive, at_least in columns
@@ -75,12 +84,13 @@ def correlations(counts: Counts) -> Array:
 def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDENCE) -> Interval:
     """Return a sum of rates, each times its coefficient, with its limits.
 
-    The rates' limits are Wilson's at their effective numbers of turns (`clustered`), put together
+    Jeffreys' limits of the rates at their effective numbers of turns (`clustered`) are put together
     by MOVER with the correlations of the clusters' residuals (Zou and Donner 2008, Stat Med
     27:1693-1702). For a difference of one turn an item it is Newcombe's method 10 (1998, Stat Med
-    17:2635-2650). Null if a rate is.
+    17:2635-2650) with Jeffreys' limits for Wilson's, which are a third too wide near 0. Null if a
+    rate is.
     """
-    parts = rates(counts, confidence)
+    parts = rates(counts, confidence, jeffreys_limits)
     if any(part.estimate is None for part in parts):
         return Interval(None, None, None)
     return combine(parts, coefficients, correlations(counts))
@@ -102,7 +112,7 @@ def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
         counts: two conditions: the turns after other answers, and those after their own.
         sensitivity: the judge's sensitivity, from other turns.
     """
-    floor, rate = parts = rates(counts)
+    floor, rate = parts = rates(counts, limits=jeffreys_limits)
     s = sensitivity.estimate
     if floor.estimate is None or rate.estimate is None or s is None or s <= floor.estimate:
         return Interval(None, None, None)

@@ -14,7 +14,7 @@ def clustered_change(
 ) -> Interval:
     """Return the change of a share of turns that come in clusters, with its limits.
 
-    It is that of `margins`: with one turn a cluster Newcombe's method 10.
+    It is that of `margins`.
 
     Args:
         n_turns: turns of each cluster.
@@ -43,10 +43,8 @@ def detectable_difference(
     """Return the smallest difference that n pairs detect with a given power.
 
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
-    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². The exact test is stricter than the normal one of that
-    formula, so 1/δ pairs are subtracted (the correction of Fleiss, Tytun and Ury 1980, Biometrics
-    36:343-346, for pairs). A net change of δ needs at least that share of items to differ: if δ is
-    not below ψ, ψ = δ is used, a change in one direction, uncorrected. At most 1; nan without
+    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change of δ needs at least that share of items to
+    differ: if δ is not below ψ, ψ = δ is used, a change in one direction. At most 1; nan without
     items.
 
     Args:
@@ -57,7 +55,4 @@ def detectable_difference(
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = _detectable(pairs, psi, z1, z2)
-        found = _detectable(np.maximum(pairs - 1 / plain, 1e-9), psi, z1, z2)
-    return np.where(pairs > 0, np.where(plain > psi, plain, found), np.nan)
+    return np.where(pairs > 0, _detectable(np.maximum(pairs, 1e-9), psi, z1, z2), np.nan)

@@ -3,10 +3,10 @@
 Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items of k samples that
 are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
 the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
-43:207-211) and 1/(kδ) items more (Fleiss, Tytun and Ury 1980, Biometrics 36:343-346), at the level
-of Holm's first step. Two models on reference follow-ups: the same, and for a mean the normal
-quantiles with half the square of the first added (Guenther 1981, Am Stat 35:243-244); both times
-the design effect of shared conversations. Labels: Neyman's allocation to the two sides of a judge.
+43:207-211), at the level of Holm's first step. Two models on reference follow-ups: the same, and
+for a mean the normal quantiles with half the square of the first added (Guenther 1981, Am Stat
+35:243-244); both times the design effect of shared conversations. Labels: Neyman's allocation to
+the two sides of a judge.
 """
 
 from collections.abc import Callable
@@ -114,7 +114,7 @@ def items_for_difference(
     z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
     size = abs(difference)
     root = z1 * psi**0.5 + z2 * max(psi - size**2, 0.0) ** 0.5
-    return int(np.ceil((root / size) ** 2 + 1 / (n_samples * size)))
+    return int(np.ceil((root / size) ** 2))
 
 
 class FollowUps(NamedTuple):

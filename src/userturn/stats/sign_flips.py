@@ -55,7 +55,7 @@ def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
     return found
 
 
-def sign_flip_p(values: Array, n_items: Array) -> float:
+def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
     """Return the exact two-sided p that the items' paired differences are symmetric about 0.
 
     Under the hypothesis each difference is equally likely to have the opposite sign (Fisher 1935,
@@ -67,6 +67,8 @@ def sign_flip_p(values: Array, n_items: Array) -> float:
     Args:
         values: the distinct differences.
         n_items: number of items with each.
+        seen: by how much the chance of the very sum that was seen counts; 1/2 is mid-p (Fagerland,
+            Lydersen and Laake 2013, BMC Med Res Methodol 13:91).
     """
     steps, reach = _whole(values, n_items)
     if reach == 0:
@@ -77,5 +79,5 @@ def sign_flip_p(values: Array, n_items: Array) -> float:
     counts = np.bincount(place, weights=n_items)
     chances = np.fft.irfft(_spectrum(sizes, counts, n_points), n_points)
     first = round(observed)
-    tail = float(chances[first : int(reach) + 1].sum())
+    tail = float(chances[first : int(reach) + 1].sum() - (1 - seen) * chances[first])
     return float(min(1.0, max(2 * tail, SMALLEST))) if first else 1.0

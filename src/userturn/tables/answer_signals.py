@@ -37,6 +37,7 @@ TABLE = Table(
         "reactions",
     ),
     needs="candidates",
+    version=2,
 )
 MEANINGS = {
     "measure": (

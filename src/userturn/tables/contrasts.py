@@ -50,7 +50,7 @@ TABLE = Table(
     ),
     settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=3,
+    version=4,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",

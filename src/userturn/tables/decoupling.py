@@ -88,7 +88,7 @@ TABLE = Table(
     made_of=("verdicts", "grades", "families", "judge_card"),
     settings=("seed", "resamples", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=4,
+    version=5,
 )
 OF_A_MODEL = "a model"
 OVER_MODELS = "models"

@@ -47,7 +47,7 @@ TABLE = Table(
     made_of=("verdicts", "grades", "families", "decoupling", "judge_card"),
     settings=("bases", "controls", "margins", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "quantity": "the quantity that the claim is about",

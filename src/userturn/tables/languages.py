@@ -53,6 +53,7 @@ TABLE = Table(
         "judge_card",
     ),
     needs="turn_languages",
+    version=2,
 )
 MEANINGS = {
     "language": "language of the prompt; null where it cannot be told",

@@ -100,7 +100,7 @@ TABLE = Table(
     made_of=("scores", "user_turns", "verdicts", "annotations", "round_keys"),
     settings=("families", "bases"),
     needs="scores",
-    version=2,
+    version=3,
 )
 REFERENCE = "reference follow-ups"
 COMPARED = "two models on reference follow-ups"

@@ -12,11 +12,12 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import in_default_format, is_default, read_joined
 from userturn.tables.item_counts import VERIFIER, count_items
+from userturn.tables.item_pairs import MCNEMAR
 from userturn.tables.rates import of_models
 
 TABLES = ("rates", "contrasts", "judge_card")
 NOBODY = "nobody labelled such turns"
-ONE_EACH = "McNemar exact"  # the test of items of one turn under either condition
+ONE_EACH = (MCNEMAR, "McNemar exact")  # tests of one turn each, now and of older studies
 
 
 class Assumption(NamedTuple):
@@ -100,7 +101,7 @@ def _of_models(contrasts: pl.DataFrame) -> pl.DataFrame:
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    tested = _of_models(contrasts).filter(pl.col("test") == ONE_EACH)
+    tested = _of_models(contrasts).filter(pl.col("test").is_in(ONE_EACH))
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not found:

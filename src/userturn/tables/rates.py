@@ -54,7 +54,7 @@ TABLE = Table(
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=4,
+    version=5,
 )
 MEANINGS = {
     "scope": "cell; model (over datasets); family and dataset; family",

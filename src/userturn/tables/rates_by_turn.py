@@ -21,7 +21,7 @@ TABLE = Table(
     row="a cell, judge and user turn of a dataset's conversations",
     made_of=("conversation_verdicts",),
     needs="conversation_verdicts",
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "turn": (

@@ -29,7 +29,7 @@ TABLE = Table(
         "self_play_scores",
     ),
     needs="self_play_turns",
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "n_conversations": "conversations that were begun, one for each item",
