@@ -13,7 +13,14 @@ import numpy as np
 
 from benchmarks.coverage_of_choices import choices
 from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
-from benchmarks.coverage_of_models import clusters, correlated, discoveries, over_items, slopes
+from benchmarks.coverage_of_models import (
+    clusters,
+    correlated,
+    discoveries,
+    of_families,
+    over_items,
+    slopes,
+)
 from benchmarks.coverage_of_outcomes import outcomes
 from benchmarks.coverage_of_scores import (
     areas,
@@ -131,7 +138,7 @@ def _several(
 SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     rates, paired, agreements, families, associations, corrected,
     interactions, claims, bounds, rounds, promises, outcomes,
-    slopes, correlated, over_items, clusters, discoveries,
+    slopes, correlated, of_families, over_items, clusters, discoveries,
     identified, areas, cards, floors,
     choices,
 ]  # fmt: skip

@@ -71,6 +71,25 @@ def correlated(rng: Generator, n: int) -> Iterator[Result]:
             yield Result("Spearman of rates, where it has one", where, 0.95, *held(limits))
 
 
+def of_families(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage and false rejections where models of one family are alike in both values."""
+    for sizes in ((8, 2, 1), (4, 4, 3), (3,) * 8):
+        family = np.repeat(np.arange(len(sizes)), sizes)
+        for spread in (1, 2):  # of families, in standard deviations of their models
+            found = []
+            for _ in range(n):
+                x, y = spread * rng.standard_normal((2, len(sizes)))[:, family]
+                own = rng.standard_normal((2, len(family)))
+                names = list(map(str, family))
+                found.append(spearman(x + own[0], y + own[1], 200, rng, families=names))
+            where = f"families of {', '.join(map(str, sizes))}, {spread} sd apart"
+            limits = [(f.lower, 0.0, f.upper) for f in found if f.lower is not None]
+            defined = f"{where} (defined in {len(limits) / n:.0%})"
+            yield Result("Spearman of families", defined, 0.95, *held(limits))
+            false = np.mean([f.p is not None and f.p < 0.05 for f in found])
+            yield Result("its p, false rejections", where, 0.05, float(false))
+
+
 def over_items(rng: Generator, n: int) -> Iterator[Result]:
     """Yield false rejections and coverage of the odds ratio of right answers, few or rare."""
     regimes: tuple[tuple[str, tuple[tuple[int, float], ...], float, float], ...] = (

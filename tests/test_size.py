@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_260, 29_163),
-    "tests": (43_830, 24_997),
+    "src": (54_346, 29_210),
+    "tests": (43_873, 25_023),
     "scripts": (17, 12),
     "rules": (224, 0),
 }

@@ -7,6 +7,7 @@ from scipy.stats import rankdata, spearmanr
 from userturn.stats.association import (
     attenuation,
     average_ranks,
+    independent,
     of_measured,
     reliability,
     spearman,
@@ -64,6 +65,22 @@ def test_what_cannot_be_said_has_a_reason(x: list[float], y: list[float], reason
     found = spearman(np.array(x), np.array(y), 100, rng())
     assert found.reason == reason
     assert found.lower is None
+
+
+def test_models_of_one_family_are_worth_fewer_and_have_no_p_of_hardly_any_pairing() -> None:
+    # Families of 2, 2 and 2 whose ranks are 1 2, 3 4, 5 6 and 2 1, 4 3, 6 5: between families
+    # 2 (2² + 0 + 2²) / 2 = 8, within 3 (.5) / 3 = .5, so both are alike by (8 - .5) / (8 + .5);
+    # six models are worth 6 / (1 + (15/17)² (12 - 6) / 6). Pairings within families are 2³ = 8.
+    x, y = np.arange(1.0, 7), np.array([2.0, 1, 4, 3, 6, 5])
+    families = ["a", "a", "b", "b", "c", "c"]
+    groups = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
+    assert independent(x, y, groups) == pytest.approx(6 / (1 + (15 / 17) ** 2))
+    found = spearman(x, y, 100, rng(), families=families)
+    assert (found.lower, found.p) == (None, None)
+    assert found.reason == (
+        "no p: too few models are of one family; no interval: needs 4 models, has 6, worth 3.4"
+    )
+    assert spearman(x, y, 100, rng(), families=list("abcdef")) == spearman(x, y, 100, rng())
 
 
 def test_reliability_is_what_is_left_of_the_variance_without_sampling() -> None:

@@ -112,7 +112,7 @@ def test_eleven_models_can_hardly_show_that_a_correlation_is_none() -> None:
     rng = np.random.default_rng(0)
     beside = pl.DataFrame(
         {
-            "dataset": "all", "temperature": 0.0, "judge": "j",
+            "dataset": "all", "temperature": 0.0, "judge": "j", "family": list("abcdefghijk"),
             "accuracy_estimate": rng.random(11), "followup_estimate": rng.random(11),
         }
     )  # fmt: skip
@@ -128,6 +128,7 @@ def test_rates_that_differ_by_chance_alone_are_never_called_decoupled() -> None:
     beside = pl.DataFrame(
         {
             "dataset": "all", "temperature": 0.0, "judge": "j",
+            "family": list(map(str, range(2000))),
             "accuracy_estimate": values[0], "followup_estimate": values[1],
         }
     )  # fmt: skip
@@ -142,7 +143,7 @@ def test_rates_that_differ_by_chance_alone_are_never_called_decoupled() -> None:
 def test_models_of_whom_there_are_too_few_have_a_reason() -> None:
     beside = pl.DataFrame(
         {
-            "dataset": ["all"], "temperature": [0.0], "judge": ["j"],
+            "dataset": ["all"], "temperature": [0.0], "judge": ["j"], "family": ["a"],
             "accuracy_estimate": [0.5], "followup_estimate": [0.5],
         }
     )  # fmt: skip

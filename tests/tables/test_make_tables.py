@@ -291,6 +291,9 @@ def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
     assert columns.index("interval") < columns.index("spearman")
     lines = format_correlations(table).splitlines()
     assert any("at its floor" in line for line in lines)
+    found = next(line for line in lines if line.strip().startswith("size and follow-up"))
+    assert f"no interval  {row['estimate']:.2f}  p {row['p']:.2g}; follow-up is at its" in found
+    assert found.endswith(row["reason"])
 
 
 def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataFrame]) -> None:

@@ -122,8 +122,9 @@ def format_correlations(decoupling: pl.DataFrame) -> str:
         limits = "no interval"
         if row["lower"] is not None:
             limits = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]"
-        note = f"  {row['note']}" if row.get("note") else ""
-        lines.append(f"  {what:<58} {row['judge']:<10} {limits}  {row['estimate']:.2f}{note}")
+        p = "" if row["p"] is None else f"  p {row['p']:.2g}"
+        said = "".join(f"; {row[name]}" for name in ("note", "reason") if row.get(name))
+        lines.append(f"  {what:<58} {row['judge']:<10} {limits}  {row['estimate']:.2f}{p}{said}")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 

@@ -2,33 +2,49 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import factorial, prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from userturn.stats.proportions import CONFIDENCE, Array, quantile_of
 
+Groups = list[NDArray[np.intp]]
+FEWEST = 20  # pairings; of fewer none can have a p below 0.05
 EXACT = 11  # pairs: 2ⁿ sets are added up, 0.05 s; each further pair doubles the time
 EXTREME = 100  # draws at least as extreme: then p is known to a tenth of itself
 LONGER = 100  # draws at most, in times of those that every p has
 
 
-def permutation_p(x: Array, y: Array, n_resamples: int, rng: np.random.Generator) -> float:
-    """Return the two-sided p that all pairings of two rankings are equally likely.
+def permutation_p(
+    x: Array, y: Array, n_resamples: int, rng: np.random.Generator, groups: Groups
+) -> float | None:
+    """Return the two-sided p that all pairings of two rankings within groups are equally likely.
+
+    None if there are several groups and fewer pairings than `FEWEST`.
 
     Args:
         x: ranks from 1; equal values share the mean of their ranks.
         y: the other ranks of the same models.
         n_resamples: number of random pairings, where there are too many to count all.
         rng: what they are drawn by.
+        groups: places of the models within which pairings may be exchanged.
     """
-    middle = len(x) * (len(x) + 1) ** 2 / 4  # the mean of Σ xy over all pairings
-    seen = abs(float(x @ y) - middle) - 1e-9
-    if len(x) > EXACT:
-        return _drawn_p(x, y - y.mean(), seen, n_resamples, rng)
-    ways = pairings(tuple(sorted(x.tolist())), tuple(sorted(y.tolist())))
+    if len(groups) > 1 and prod(factorial(len(group)) for group in groups) < FEWEST:
+        return None
+    away = np.concatenate([y[group] - y[group].mean() for group in groups])
+    placed = np.concatenate([x[group] for group in groups])
+    seen = abs(float(placed @ away)) - 1e-9
+    if max(map(len, groups)) > EXACT:
+        return _drawn_p(placed, away, seen, n_resamples, rng, list(map(len, groups)))
+    ways, middle = np.ones(1), 0.0  # Σ xy of the groups are added up
+    for group in groups:
+        of_group = pairings(*(tuple(sorted(ranks[group].tolist())) for ranks in (x, y)))
+        ways = np.convolve(ways, of_group / of_group.sum())
+        middle += float(x[group].sum() * y[group].mean())
     sums = np.arange(len(ways)) / 4
-    return float(ways[np.abs(sums - middle) >= seen].sum() / ways.sum())
+    return float(min(1.0, ways[np.abs(sums - middle) >= seen].sum()))
 
 
 @lru_cache(maxsize=16)
@@ -61,17 +77,23 @@ def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
 
 
 def _drawn_p(
-    x: Array, centred: Array, seen: float, n_resamples: int, rng: np.random.Generator
+    x: Array,
+    centred: Array,
+    seen: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    sizes: list[int],
 ) -> float:
     """Return p from random pairings, drawn until enough of them are extreme.
 
     So a p of 5e-6 can be seen, and stays below 0.05 among 10,000 tests (sequential Monte Carlo:
     Besag and Clifford 1991, Biometrika 78:301-304). The observed pairing counts as one of them.
     """
+    parts = np.split(centred, np.cumsum(sizes)[:-1])
     n_extreme = n_drawn = 0
     for _ in range(LONGER):
-        drawn = rng.permuted(np.tile(centred, (n_resamples, 1)), axis=1) @ x
-        n_extreme += int((np.abs(drawn) >= seen).sum())
+        drawn = [rng.permuted(np.tile(part, (n_resamples, 1)), axis=1) for part in parts]
+        n_extreme += int((np.abs(np.hstack(drawn) @ x) >= seen).sum())
         n_drawn += n_resamples
         if n_extreme >= EXTREME:
             break
@@ -99,13 +121,29 @@ def average_ranks(values: Array) -> Array:
 
 
 def spearman(
-    x: Array, y: Array, n_resamples: int, rng: np.random.Generator, confidence: float = CONFIDENCE
+    x: Array,
+    y: Array,
+    n_resamples: int,
+    rng: np.random.Generator,
+    confidence: float = CONFIDENCE,
+    families: Sequence[str] | None = None,
 ) -> Correlation:
     """Return Spearman's rank correlation, its interval and its permutation p.
 
     The interval is tanh(artanh ρ ± z √((1 + ρ²/2) / (n - 3))), of Bonett and Wright 2000,
-    Psychometrika 65:23-28. It needs four pairs, and ranks that are not all in one order. p is
-    two-sided, over pairings (`rank_permutations`): the t distribution fits few models badly.
+    Psychometrika 65:23-28. It needs four pairs, and ranks that are not all in one order; n is how
+    many independent models there are (`independent`). p is two-sided, over pairings
+    (`permutation_p`): the t distribution fits few models badly. Models of one family are alike, so
+    where a family has several, models are paired anew within families alone (Good 2005,
+    Permutation, Parametric, and Bootstrap Tests of Hypotheses, section 6.2).
+
+    Args:
+        x: a value of each model.
+        y: another.
+        n_resamples: number of random pairings, where there are too many to count all.
+        rng: what they are drawn by.
+        confidence: confidence of the interval.
+        families: the family of each model; None if they are independent.
     """
     n = len(x)
     if n < 3:
@@ -116,13 +154,53 @@ def spearman(
     if norm == 0:
         return Correlation(None, None, None, None, "one of the two is the same for every model")
     rho = float(np.clip(u @ v / norm, -1, 1))
-    p = permutation_p(first, second, n_resamples, rng)
-    if n < 4 or abs(rho) > 1 - 1e-12:
-        reason = f"needs 4 models, has {n}" if n < 4 else "all ranks agree"
-        return Correlation(rho, None, None, p, f"no interval: {reason}")
-    half = quantile_of(confidence) * np.sqrt((1 + rho**2 / 2) / (n - 3))
+    groups = _groups(n, families)
+    p = permutation_p(first, second, n_resamples, rng, groups)
+    worth = independent(first, second, groups)
+    reasons = [] if p is not None else ["no p: too few models are of one family"]
+    if worth < 4 or abs(rho) > 1 - 1e-12:
+        why = "all ranks agree"
+        if worth < 4:
+            why = f"needs 4 models, has {n}" + (f", worth {worth:.1f}" if worth < n else "")
+        reasons.append(f"no interval: {why}")
+        return Correlation(rho, None, None, p, "; ".join(reasons))
+    half = quantile_of(confidence) * np.sqrt((1 + rho**2 / 2) / (worth - 3))
     middle = np.arctanh(rho)
-    return Correlation(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)), p, None)
+    limits = float(np.tanh(middle - half)), float(np.tanh(middle + half))
+    return Correlation(rho, *limits, p, "; ".join(reasons) or None)
+
+
+def _groups(n: int, families: Sequence[str] | None) -> Groups:
+    """Return the places of the models of each family; all together where each has one model."""
+    if families is None or len(set(families)) == n:
+        return [np.arange(n)]
+    _, number = np.unique(np.asarray(families), return_inverse=True)
+    return [np.flatnonzero(number == family) for family in range(number.max() + 1)]
+
+
+def independent(x: Array, y: Array, groups: Groups) -> float:
+    """Return how many independent models the correlation of these ranks is worth.
+
+    n / (1 + a b (Σ m² - n) / n) of families of m models, a and b the intraclass correlations of
+    both ranks in families, by analysis of variance, at least 0 (the effective number of Clifford,
+    Richardson and Hémon 1989, Biometrics 45:123-134, for pairs that are alike within families).
+    """
+    sizes = np.array(list(map(len, groups)), dtype=float)
+    alike = np.prod([_alike([ranks[group] for group in groups]) for ranks in (x, y)])
+    return float(len(x) / (1 + alike * (sizes @ sizes - len(x)) / len(x)))
+
+
+def _alike(families: Sequence[Array]) -> float:
+    """Return the intraclass correlation of families, at least 0; 0 of a single one."""
+    sizes = np.array([len(family) for family in families], dtype=float)
+    n, k = sizes.sum(), len(families)
+    if k < 2:
+        return 0.0
+    means = np.array([family.mean() for family in families])
+    within = sum(float(family.var()) * len(family) for family in families) / (n - k)
+    between = float(sizes @ (means - sizes @ means / n) ** 2) / (k - 1)
+    usual = (n - sizes @ sizes / n) / (k - 1)
+    return float(max(0.0, (between - within) / (between + (usual - 1) * within)))
 
 
 def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
@@ -161,4 +239,5 @@ def of_measured(found: Correlation, factor: float | None) -> Correlation:
         return found
     left = "unknown" if factor is None else f"about {factor:.0%}"
     reason = f"no interval: what sampling leaves of the correlation is {left}"
-    return found._replace(lower=None, upper=None, reason=reason)
+    reasons = [why for why in (found.reason, reason) if why]
+    return found._replace(lower=None, upper=None, reason="; ".join(reasons))

@@ -138,10 +138,13 @@ def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         measured = [limits_over_models(seen, name) for name in ("accuracy", "followup")]
 
-        def correlation(confidence: float, measured: Any = measured) -> Correlation:
-            found = spearman(
-                measured[0][0], measured[1][0], 1, np.random.default_rng(0), confidence
-            )
+        families = seen["family"].to_list()
+
+        def correlation(
+            confidence: float, measured: Any = measured, families: Any = families
+        ) -> Correlation:
+            rng = np.random.default_rng(0)
+            found = spearman(measured[0][0], measured[1][0], 1, rng, confidence, families)
             return of_measured(found, attenuation(measured))
 
         def limits(confidence: float, of: Any = correlation) -> Interval:

@@ -48,7 +48,8 @@ def _correlate(
     seen = group.drop_nulls([x, y])
     measured = [name.removesuffix("_estimate") for name in (x, y) if name != "size"]
     factor = attenuation([limits_over_models(seen, name) for name in measured])
-    found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng)
+    families = seen["of_family"].to_list()
+    found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng, families=families)
     row = {"n_models": seen.height, **of_measured(found, factor)._asdict(), "attenuation": factor}
     return row | {"note": _floor(seen) if "followup" in measured else None}
 
@@ -68,10 +69,12 @@ def correlations(
 
     The row of size with follow-up also has the slope of the rate per doubling of the parameters.
     Correlations over all models leave out those that name a base: they are not independent of it.
+    Models of one family are no more independent of each other (`spearman`).
     """
     keys = ["family", "dataset", "temperature", "judge"]
-    original = beside.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
-    table = pl.concat([original, beside])
+    of_one = beside.with_columns(of_family="family")
+    original = of_one.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
+    table = pl.concat([original, of_one])
     slopes = size_slopes(items, beside)
     rows = []
     for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
