@@ -1,11 +1,15 @@
-"""Check every artifact, its provenance and the chain between them."""
+"""Check every artifact, its provenance and the chain between them, in the command's sandbox."""
 
 import sys
+from pathlib import Path
 
-from userturn.audit.audit_command import run_audit
-from userturn.audit.check_reruns import Samples, fresh_nonce
-from userturn.logs import log_to
+from userturn import logs
+from userturn.cli.main import main
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    sys.exit(run_audit("results", "results/audit", Samples(nonce=fresh_nonce())))
+    logs.log_to(snakemake.log[0])
+    sys.argv[1:] = ["audit", "results"]
+    code = main()
+    with open(logs.terminal, "wb", closefd=False) as terminal:
+        terminal.write(Path(snakemake.log[0]).read_bytes())
+    sys.exit(code)

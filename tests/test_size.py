@@ -11,9 +11,9 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_346, 29_210),
-    "tests": (43_873, 25_023),
-    "scripts": (17, 12),
+    "src": (53_804, 29_078),
+    "tests": (43_899, 25_034),
+    "scripts": (21, 16),
     "rules": (224, 0),
 }
 

@@ -1,38 +1,52 @@
-"""The page of an audit: every check with what it looked at and found."""
+"""The page of an audit: every check with what it found, and what was compared."""
 
 import re
 from dataclasses import replace
 
-from userturn.audit.audit import Audit
+from userturn.audit.audit import COMPARED, OTHER, ROOT, Audit, Status
 from userturn.audit.checks import CHECKS
 from userturn.audit.findings import Finding, Note
 from userturn.audit.write_audit import audit_page
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
-LOOKED_AT = dict.fromkeys(CHECKS, 1200) | {"prompts": None, "grades": 0}
-AUDIT = Audit(
-    [FINDING], [], [Note("pins", "results", "a note")], 9, "d", "r", "jobs ran", LOOKED_AT
-)
+STATUSES = [
+    Status("results/grades/a/d.parquet", COMPARED),
+    Status("results/models/a.json", ROOT),
+    Status("results/tables/costs.csv", OTHER, "no accounts", could_be=True),
+    Status("results/tables/rates.csv", COMPARED),
+]
+NEEDS = {"prompts": "--tokenizer"}
+AUDIT = Audit([FINDING], [Note("pins", "results", "a note")], 9, "d", "r", "", STATUSES, NEEDS)
 PAGE = audit_page(AUDIT)
 
 
-def line(check: str) -> list[str]:
-    """Return the cells of a check's line in the checklist."""
+def rows(n_columns: int) -> list[list[str]]:
+    """Return the rows of the page's tables with so many columns."""
     page = re.sub("</?span[^>]*>", "", PAGE)
-    rows = [re.findall("<td>(.*?)</td>", row) for row in page.split("</tr>")]
-    (cells,) = [row[1:] for row in rows if len(row) == 4 and row[0] == check]
-    return cells
+    every = [re.findall("<td>(.*?)</td>", row) for row in page.split("</tr>")]
+    return [row for row in every if len(row) == n_columns]
 
 
-def test_each_check_has_what_it_looked_at_and_what_it_found() -> None:
-    assert line("tables")[1:] == ["1,200", "1 found"]
-    assert line("probes")[1:] == ["1,200", "nothing found"]
-    assert all(line(check) for check in CHECKS)
+def result(check: str) -> str:
+    """Return what the checklist says of a check."""
+    return next(row[2] for row in rows(3) if row[0] == check)  # notes come below
 
 
-def test_a_check_that_was_not_made_or_had_nothing_to_look_at_is_not_called_passed() -> None:
-    assert line("prompts")[1:] == ["", "not made: needs --tokenizer"]
-    assert line("grades")[1:] == ["0", "nothing to look at"]
+def test_each_check_has_what_it_found() -> None:
+    assert (result("tables"), result("probes")) == ("1 found", "0 found")
+    assert all(result(check) for check in CHECKS)
+
+
+def test_a_check_that_was_not_made_is_not_called_passed() -> None:
+    assert result("prompts") == "not made: needs --tokenizer"
+
+
+def test_each_folder_has_how_many_artifacts_were_compared() -> None:
+    assert rows(4) == [
+        ["grades", "1", "0", "0"],
+        ["models", "0", "1", "0"],
+        ["tables", "1", "0", "1"],
+    ]
 
 
 def test_an_option_of_a_command_is_whole_and_a_dash_is_none() -> None:

@@ -20,6 +20,7 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256
 from userturn.study.grid import Grid
 from userturn.workflow.humans import HumanGrid
+from userturn.workflow.pairs import PairGrid
 
 KEY, ITEMS = (f"results/humans/first/{kind}.parquet" for kind in ("key", "items"))
 CELL = "results/cells/a-1b/d/t0/none"
@@ -79,7 +80,7 @@ def note(results: Path, inputs: list[str]) -> None:
 
 def found(humans: HumanGrid) -> list[str]:
     files = Files(humans.grid.results, {})
-    items = said_of(check_rounds(files, humans, frozenset()))
+    items = said_of(check_rounds(files, humans, PairGrid(humans), frozenset()))
     return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else f'{i}'}" for i in items]
 
 

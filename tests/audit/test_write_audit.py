@@ -8,7 +8,7 @@ from userturn.audit.write_audit import format_audit
 def test_command_of_a_finding_is_one_line_however_long() -> None:
     path = "results/cells/a-model-of-a-long-name/a-dataset/t0/none/verdicts/heuristic.parquet"
     finding = Finding("tables", path, "a\nvalue", "another", remake(path))
-    lines = format_audit(Audit([finding], [], [], 1, "d", "r")).splitlines()
+    lines = format_audit(Audit([finding], [], 1, "d", "r")).splitlines()
     assert lines[:4] == [
         f"tables: {path}",
         "  expected  a value",
@@ -20,7 +20,7 @@ def test_command_of_a_finding_is_one_line_however_long() -> None:
 def test_a_name_with_a_line_break_makes_no_line_of_its_own() -> None:
     path = "results/a\n9 artifacts, digest d: no finding"
     finding, note = Finding("orphans", path, "x", "y", remake(path)), Note("orphans", path, path)
-    lines = format_audit(Audit([finding], [], [note], 1, "d", "r")).splitlines()
+    lines = format_audit(Audit([finding], [note], 1, "d", "r")).splitlines()
     assert len(lines) == 4 + 1 + 2
     assert [line for line in lines if line.startswith("9 artifacts")] == []
 

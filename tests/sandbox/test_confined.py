@@ -1,10 +1,14 @@
 """A confined command opens nothing but what it was let, reaches nobody, and takes no more."""
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
+from zipfile import ZipFile
 
 import pytest
 
@@ -81,7 +85,28 @@ def test_audit_and_remake_run_in_the_sandbox_and_say_so(
 def test_pictures_without_memory_are_one_sentence(finished_study: Path, tmp_path: Path) -> None:
     audit = f"{USERTURN} audit {finished_study / 'results'} --to {tmp_path / 'out'}"
     told = subprocess.run(f"ulimit -v 6000000; {audit}", shell=True, text=True, capture_output=True)
-    assert told.returncode == 2 and "error: it was ended by SIG" in told.stderr.splitlines()[-1]
+    (sentence,) = told.stderr.splitlines()
+    assert told.returncode == 2 and sentence.startswith("error: it was ended by SIG")
+
+
+@needs_sandbox
+@pytest.mark.slow
+def test_an_interrupted_unpacking_leaves_a_sentence_and_no_file(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "a.zip", "w") as made, made.open("results/study.json", "w") as member:
+        for _ in range(900):
+            member.write(bytes(1 << 20))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    running = subprocess.Popen(
+        [USERTURN, "audit", tmp_path / "a.zip", "--to", tmp_path / "out"],
+        env=os.environ | {"TMPDIR": str(scratch)}, text=True, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while running.poll() is None and not [*scratch.rglob("study.json")]:
+        sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate()
+    assert (running.returncode, len(said.splitlines())) == (130, 1)
+    assert [*scratch.iterdir()] == [] and not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

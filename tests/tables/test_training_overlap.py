@@ -62,7 +62,7 @@ def reported(**seen: bool | None) -> pl.DataFrame:
 
 def findings(overlaps: pl.DataFrame, table: pl.DataFrame) -> list[str]:
     found = held_out_findings({"m": ["math"]}, ["math", "talk"], overlaps, table)
-    return found["finding"].to_list()
+    return [sentence for _, sentence in found]
 
 
 HONEST = {"math": True, "talk": False, "all": True}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import copy_project
-from userturn.audit.checklist import NO_JOURNALS
+from userturn.audit.audit import NO_JOURNALS
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main

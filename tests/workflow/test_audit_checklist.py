@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.forgery import first_row, forge, rewrite
-from userturn.audit.audit import Audit
-from userturn.audit.checklist import NO_JOURNALS, OTHER, ROOT
+from userturn.audit.audit import NO_JOURNALS, OTHER, ROOT, Audit
 from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.provenance.job_record import read_record, write_record

@@ -13,6 +13,7 @@ from filelock import FileLock
 from tests.support.old_studies import OLD_STUDIES, unpack
 from tests.support.slow import starting
 from tests.support.snakemake_runs import SNAKEMAKE
+from userturn.remake.remake import MADE_AGAIN
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 
 # Requests that their sweeps said they asked: generations and scores.
@@ -75,7 +76,7 @@ def test_no_request_of_an_old_study_is_pending(old_study: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_audit_of_an_old_study_has_no_finding_and_only_tables_are_made_otherwise_now(
+def test_the_audit_of_an_old_study_has_no_finding_and_only_tables_and_pages_are_made_otherwise_now(
     old_study: Path,
 ) -> None:
     starting("userturn")
@@ -83,8 +84,9 @@ def test_the_audit_of_an_old_study_has_no_finding_and_only_tables_are_made_other
     subprocess.run(audit, cwd=old_study, capture_output=True)
     found = json.loads((old_study / "audit" / "audit.json").read_text(encoding="utf-8"))
     assert found["findings"] == []
-    others = {finding["artifact"] for finding in found["of_another_version"]}
-    assert {path for path in others if not path.startswith("results/tables/")} == set()
+    others = {of["artifact"] for of in found["statuses"] if "another version" in of["why"]}
+    shown = {path for path in others if path.startswith(MADE_AGAIN) or path.endswith(".html")}
+    assert others - shown == set()
 
 
 def test_every_row_of_an_old_study_that_names_a_request_has_its_line_in_a_journal(

@@ -18,7 +18,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT, journal_lines, n_requests
 from tests.workflow.test_rerun import N_FINISHED, change_study
 from tests.workflow.test_rerun_samples import change_row
-from userturn.audit.check_reruns import other_scores, rescore
+from userturn.audit.check_reruns import other_scores
+from userturn.audit.rerun_requests import rescore
 from userturn.config.load import load_config
 from userturn.generation.collect import collect_table
 from userturn.sources.registry import asked

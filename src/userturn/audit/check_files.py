@@ -5,7 +5,7 @@ must be those of the artifacts they came from. File times are never read.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from shlex import quote
 
@@ -30,36 +30,27 @@ DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if it
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
-    """Return all faults of files and records.
-
-    Args:
-        files: the files of a results folder.
-        wanted: the artifacts of the configuration, with their identities.
-    """
-    checks: list[Callable[[Files, Identities], Iterator[Finding | Note]]] = [
-        _unreadable_records,
-        _missing,
-        _altered,
-        _claimed_twice,
-        _orphans,
-        _stale,
-        _not_asked_for,
-        _left_out,
+    """Return all faults of files and records."""
+    needed = _needed(files, wanted)
+    return [
+        *_unreadable_records(files),
+        *_missing(files, wanted, needed),
+        *_altered(files, needed),
+        *_claimed_twice(files),
+        *_orphans(files, wanted),
+        *_stale(files, wanted),
+        *_not_asked_for(files, wanted),
+        *_left_out(files),
+        *check_drawn(files),
+        *check_journals(files),
     ]
-    found = [item for check in checks for item in check(files, wanted)]
-    return [*found, *check_drawn(files), *check_journals(files)]
 
 
-def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
+def _unreadable_records(files: Files) -> Iterator[Finding]:
     for path, record in files.records.items():
         if record is None:
-            yield Finding(
-                "records",
-                path,
-                "a record with the checksum of its content",
-                "another content",
-                _made_again(files.at(path)),
-            )
+            fix, expected = _made_again(files.at(path)), "a record with the checksum of its content"
+            yield Finding("records", path, expected, "another content", fix)
 
 
 def _made_again(record: Path) -> str:
@@ -111,41 +102,32 @@ def _is_planned_otherwise(files: Files, plan: str) -> bool:
     return plan.startswith("results/requests/") and whole_splits(there) != []
 
 
-def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
-    for artifact in sorted(_needed(files, wanted)):
+def _missing(files: Files, wanted: Identities, needed: set[str]) -> Iterator[Finding]:
+    for artifact in sorted(needed):
         if artifact not in files.hashes and not _is_planned_otherwise(files, artifact):
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
             fix = SNAKEMAKE if artifact in wanted else remake(artifact)
             yield Finding("completeness", artifact, expected, "no such file", fix)
         elif artifact not in files.makers:
-            yield Finding(
-                "records", artifact, "the record of the job that made it", "none", remake(artifact)
-            )
+            yield Finding("records", artifact, "the record of the job that made it", "none")
 
 
-def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
-    needed = _needed(files, wanted)
+def _altered(files: Files, needed: set[str]) -> Iterator[Finding]:
     for artifact, noted in files.noted.items():
         found = files.hashes.get(artifact)
         if found is not None and found != noted:
-            yield Finding(
-                "hashes",
-                artifact,
-                f"sha256 {short_hash(noted)}, as it was made",
-                f"sha256 {short_hash(found)}",
-                remake(artifact) if artifact in needed else NOT_NEEDED,
-            )
+            fix, expected = "" if artifact in needed else NOT_NEEDED, f"sha256 {short_hash(noted)}"
+            there = f"sha256 {short_hash(found)}"
+            yield Finding("hashes", artifact, f"{expected}, as it was made", there, fix)
 
 
-def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
+def _claimed_twice(files: Files) -> Iterator[Finding]:
     for artifact, makers in files.makers.items():
         # Shards of one model share the note of a pinned revision, nothing else.
         rules = {record["rule"] for m in makers if (record := files.records[m]) is not None}
         if len(makers) > 1 and not rules <= {*SWEEPS}:
-            yield Finding(
-                "records", artifact, "one job that made it", ", ".join(makers), remake(artifact)
-            )
+            yield Finding("records", artifact, "one job that made it", ", ".join(makers))
 
 
 def _is_no_more(artifact: str) -> bool:
@@ -189,13 +171,8 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
         if not name.startswith("results/"):
             beside.add(name)
             continue
-        yield Finding(
-            "chain",
-            made,
-            f"made from {name} with sha256 {short_hash(own)}",
-            f"made from one with sha256 {short_hash(noted)}",
-            remake(made),
-        )
+        expected = f"made from {name} with sha256 {short_hash(own)}"
+        yield Finding("chain", made, expected, f"made from one with sha256 {short_hash(noted)}")
     for name in sorted(beside):
         text = "not the file that the study was made with; run `snakemake` if this is its project"
         yield Note("chain", name, text)
@@ -231,7 +208,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
         yield Note("completeness", others[0], text)
 
 
-def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
+def _left_out(files: Files) -> Iterator[Note]:
     if files.left_out:
         text = (
             f"{number_of(len(files.left_out), 'file')} left out of this copy; the records have "

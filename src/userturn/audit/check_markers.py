@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding
 from userturn.generation.shards import next_in_hash_order
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.atomic_files import artifact
@@ -21,12 +21,7 @@ NOTES = "/finished/"  # a shard's note of what needs no sweep
 
 
 def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
-    """Yield the markers and notes that say something else than plans and records.
-
-    Args:
-        files: the files of a results folder.
-        wanted: the artifacts of the configuration, with their identities.
-    """
+    """Yield the markers and notes that say something else than plans and records."""
     for path in files.present:
         if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
@@ -35,7 +30,7 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
         except FAULTS as error:
             wrong = f"not a marker ({type(error).__name__})"
         if wrong is not None:
-            yield Finding("markers", path, "what plans and records say", wrong, remake(path))
+            yield Finding("markers", path, "what plans and records say", wrong)
 
 
 def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:

@@ -17,10 +17,6 @@ def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
     """Return the files that a stranger's configuration names and an audit does not open.
 
     A record of a job that names such a file is not read at all, which is found with the records.
-
-    Args:
-        files: the files of a results folder.
-        record: record of the study.
     """
     if is_of_this_folder(files.results):
         return []

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
@@ -75,17 +75,11 @@ def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
     if wrong is not None:
         expected = f"the answer to {wrong}, changed as {of.cell['perturbation']} says"
         found = "another answer or change"
-        yield Finding("probes", of.path, expected, found, remake(of.path))
+        yield Finding("probes", of.path, expected, found)
 
 
 def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
-    """Yield a plan of user turns with a prompt that does not end in the model's user header.
-
-    Args:
-        pair: model and dataset of the audited study.
-        path: path of the table of these turns, from its rule.
-        identity: of the plan.
-    """
+    """Yield a plan of user turns with a prompt that does not end in the model's user header."""
     folder = f"results/requests/{pair.grid.places.of_pair(pair.model, pair.dataset)}/{identity}"
     try:
         header = pair.description["user_header"]
@@ -95,12 +89,12 @@ def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
             for item in others.head(1).collect()["item"]:
                 expected = f"the prompt of {item} to end in the user header {header!r}"
                 plan = f"{folder}/{file.name}"
-                yield Finding("probes", plan, expected, "another end", remake(plan))
+                yield Finding("probes", plan, expected, "another end")
     except BrokenError:
         return  # reported elsewhere
     except FAULTS as error:
         expected = "prompts that end in the user header of the model's description"
-        yield Finding("probes", path, expected, type(error).__name__, remake(path))
+        yield Finding("probes", path, expected, type(error).__name__)
 
 
 def _wrong_probe(pair: Pair, of: Asked) -> str | None:

@@ -16,20 +16,16 @@ from typing import Any, cast
 
 import polars as pl
 
-from userturn.audit.check_likelihood import are_known
 from userturn.audit.check_probes import OWN_ANSWER, own_answers
-from userturn.audit.findings import Finding, Note, remake
+from userturn.audit.check_rows import are_known
+from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
 from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
-from userturn.generation.describe_model import (
-    default_template,
-    prompts_of,
-    tokenizer_identity,
-)
+from userturn.generation.describe_model import default_template, prompts_of, tokenizer_identity
 from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
@@ -48,11 +44,7 @@ from userturn.sources.source import SCORES, Asked
 from userturn.study.aliases import AsDescribed
 from userturn.study.asks import asks_of
 from userturn.study.grid import Grid
-from userturn.study.model_description import (
-    longest_text,
-    read_description,
-    request_identity,
-)
+from userturn.study.model_description import longest_text, read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.study.replies import NAMES, scan_plans
 
@@ -82,12 +74,12 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         if any(noted.get(name) != digest for name, digest in found.items()):
             source = grid.models[model]["source"]
             expected = f"the tokenizer and chat template of {source}"
-            yield Finding("prompts", path, expected, "others", remake(path))
+            yield Finding("prompts", path, expected, "others")
             continue
         prompts = json.loads(json.dumps(prompts_of(template, default)))
         if (name := _described_otherwise(files, path, description, prompts)) is not None:
             expected = f"{name} as tokenizer and chat template give it"
-            yield Finding("prompts", path, expected, "another", remake(path))
+            yield Finding("prompts", path, expected, "another")
         identity = request_identity(grid, model, description)
         limit, asks = longest_text(grid, model, description), asks_of(grid, model)
         planner = Planner(identity, template, limit, grid.config["seed"], asks)
@@ -186,7 +178,7 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
                 made = _scored_as(made, there["asked_as"], planner.identity)
             wrong = difference(made.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
             if wrong is not None:
-                yield Finding("prompts", scored.path, *wrong, remake(scored.path))
+                yield Finding("prompts", scored.path, *wrong)
 
 
 def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
@@ -221,7 +213,7 @@ def _compared(
     if wrong is None:
         wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, planner.template)
     if wrong is not None:
-        yield Finding("prompts", path, *wrong, remake(path))
+        yield Finding("prompts", path, *wrong)
 
 
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:

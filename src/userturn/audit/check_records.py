@@ -12,6 +12,8 @@ from userturn.sources.registry import judge_rules
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.run_job import identity_of, inputs_of
+from userturn.workflow.study import Study
 
 SET_BACK = timedelta(hours=-1)
 # What stands before a wildcard in the paths of user turns, such as the t of t0.7.
@@ -25,13 +27,7 @@ IN_PATHS = {
 def check_records(
     files: Files, wanted: Identities, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
-    """Yield the records of other jobs, and those of other settings or people's files.
-
-    Args:
-        files: the files of a results folder.
-        wanted: the artifacts of the configuration, with their identities.
-        labels: the sha256 of people's files, by round and path, as the study's record has them.
-    """
+    """Yield the records of other jobs, and those of other settings or people's files."""
     for path, record in files.readable:
         made = min(record["outputs"], key=lambda name: (name not in wanted, name))
         rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
@@ -44,7 +40,8 @@ def check_records(
             expected = f"a job that began before {ended}"
             yield Finding("records", path, expected, f"one that began {began}", remake(made))
         for name, digest in labels.get(record["wildcards"].get("round", ""), {}).items():
-            noted = record["inputs"].get(name, digest)
+            is_import = record["rule"].startswith("import_")
+            noted = record["inputs"].get(name, None if is_import else digest)
             if noted != digest:
                 expected = f"{name} with sha256 {short_hash(digest)}, as in results/study.json"
                 yield Finding("records", path, expected, short_hash(noted), remake(made))
@@ -55,9 +52,20 @@ def check_records(
             # A depth of self-play is one job that writes answers and turns, each of an identity.
             if None not in (found, asked) and found not in {asked, *others}:
                 noted = f"{what} {short_hash(found)} in its record"
-                yield Finding(
-                    "identities", made, f"{what} {short_hash(asked)}", noted, remake(made)
-                )
+                yield Finding("identities", made, f"{what} {short_hash(asked)}", noted)
+
+
+def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
+    """Yield what the tables of this version were made from if their records do not name it."""
+    for rule in study.tables.rules:
+        record = files.records.get(f"results/provenance/{rule}.json")
+        if record is None or record["identity"] != identity_of(study, rule):
+            continue
+        needs = {path for paths in inputs_of(study, rule).values() for path in paths}
+        made, unnamed = min(record["outputs"]), needs - {*record["inputs"]}
+        if unnamed and files.other_code(made) is None:
+            noted = "its record does not name it"
+            yield Finding("chain", made, f"made from {min(unnamed)}", noted)
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:

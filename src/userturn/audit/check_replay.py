@@ -6,14 +6,15 @@ names. What another version, library or font makes otherwise accuses nobody: it 
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared, remake
+from userturn.audit.findings import Compared, Finding, Item, NotCompared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
 from userturn.html.chart import names_an_address
 from userturn.provenance.job_record import JobRecord
@@ -33,6 +34,8 @@ CHECKS = {  # by rule, the check that its findings are of
     "swap_answers": "rows",
     "detect_languages": "rows",
     "sample_for_humans": "samples",
+    "import_annotations": "sources",
+    "import_pairs": "sources",
     "build_annotation": "pages",
     "build_pair_page": "pages",
     **dict.fromkeys(TABLE_RULES, "tables"),
@@ -51,33 +54,16 @@ OTHER_FONTS = "this machine draws figures otherwise, by other fonts"
 NO_ACCOUNTS = "it is counted in accounts, which come with the journals"
 
 
-@dataclass(frozen=True)
-class Replay:
-    """The jobs of a study that are run again.
-
-    Attributes:
-        here: the study, and the folder in which files are made.
-        wanted: the artifacts of the study's configuration.
-        broken: artifacts that were already reported as missing or altered.
-    """
+class Replay(NamedTuple):
+    """A study whose jobs are run again, the artifacts that it wants, and those already reported."""
 
     here: Remaking
     wanted: frozenset[str]
     broken: frozenset[str]
 
-    @property
-    def files(self) -> Files:
-        """The study's files."""
-        return self.here.files
-
 
 def replayable(files: Files, of_tables: bool) -> list[str]:
-    """Return the records of jobs that are run again, those of tables and what shows them or others.
-
-    Args:
-        files: the files of a results folder.
-        of_tables: which of both.
-    """
+    """Return the records of jobs that are run again: of tables and what shows them, or others."""
     rules = {rule for rule in CHECKS if (rule in OF_TABLES) == of_tables}
     return [path for path, record in files.readable if record["rule"] in rules]
 
@@ -90,16 +76,7 @@ def check_replay(
     broken: frozenset[str],
     jobs: Iterable[str],
 ) -> list[Item]:
-    """Run jobs again, and return what differs, and what was compared and what not.
-
-    Args:
-        files: the files of a results folder.
-        record: record of the study.
-        study: the study of that record.
-        wanted: the artifacts of the study's configuration.
-        broken: artifacts that were already reported as missing or altered.
-        jobs: the records of the jobs.
-    """
+    """Run jobs again, and return what differs, and what was compared and what not."""
     fetching = [*_fetching(files, broken)]
     unsound = broken | {finding.artifact for finding in fetching}
     found: list[Item] = [*fetching]
@@ -115,7 +92,7 @@ def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
     for path in files.hashes:
         if path.endswith(CHART) and path not in broken and _fetches(files.at(path)):
             found = "a `url` in it; it was not drawn"
-            yield Finding("figures", path, "a figure with its own data", found, remake(path))
+            yield Finding("figures", path, "a figure with its own data", found)
 
 
 def _fetches(chart: Path) -> bool:
@@ -136,26 +113,25 @@ def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
         yield from (NotCompared(path, *reason) for path in outputs)
         return
     try:
-        of.here.make(job["rule"], **job["wildcards"])
+        with redirect_stdout(None):  # a job may print what it did
+            of.here.make(job["rule"], **job["wildcards"])
     except FAULTS as error:
-        why = _other_version(of.files, job, outputs[0])
+        why = _other_version(of.here.files, job, outputs[0])
         if why is not None:
             yield from (NotCompared(path, why) for path in outputs)
             return
-        check, path = (
-            CHECKS[job["rule"]],
-            min(outputs, key=lambda name: (name not in of.wanted, name)),
-        )
-        yield Finding(check, path, "to follow from its inputs", type(error).__name__, remake(path))
+        path = min(outputs, key=lambda name: (name not in of.wanted, name))
+        expected = "to follow from its inputs"
+        yield Finding(CHECKS[job["rule"]], path, expected, type(error).__name__)
         return
     for path in outputs:
-        if of.files.at(path).is_file():
+        if of.here.files.at(path).is_file():
             yield from _compared(of, job, path)
 
 
 def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
     """Return why a job cannot be run again, and whether another copy could, or None."""
-    if job["rule"] == COUNTING and not of.files.has_journals:
+    if job["rule"] == COUNTING and not of.here.files.has_journals:
         return NO_ACCOUNTS, True
     try:
         needs = of.here.needs(job["rule"], **job["wildcards"])
@@ -164,34 +140,34 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
     for path in needs:
         if path.startswith(OF_A_RUN) or path == RUBRIC:
             continue
-        if path in of.files.left_out:
+        if path in of.here.files.left_out:
             return f"{path} was left out of this copy", False
-        if path in of.broken or not of.files.at(path).is_file():
+        if path in of.broken or not of.here.files.at(path).is_file():
             return f"{path} is missing or altered", True
         noted = job["inputs"].get(path)
-        if not path.startswith("results/") and of.files.hashes.get(path) != noted:
+        if not path.startswith("results/") and of.here.files.hashes.get(path) != noted:
             return f"{path} is not here with the content that the study had", True
     return None
 
 
 def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
     """Compare an output with the one that was made again."""
-    made, there, check = of.here.folder / path, of.files.at(path), CHECKS[job["rule"]]
+    made, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
     if not made.is_file():
-        changed = _other_version(of.files, job, path)
+        changed = _other_version(of.here.files, job, path)
         yield NotCompared(path, changed or "its job does not make it in this version")
         return
     try:
         wrong = _wrong(made, there, check)
     except FAULTS as error:
         wrong = "a table" if check == "tables" else "a file of its kind", type(error).__name__
-    why = None if wrong is None else _other_version(of.files, job, path)
+    why = None if wrong is None else _other_version(of.here.files, job, path)
     if why is not None:
         yield NotCompared(path, why)
         return
     yield Compared(path)
     if wrong is not None:
-        yield Finding(check, path, *wrong, remake(path))
+        yield Finding(check, path, *wrong)
 
 
 def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
@@ -212,6 +188,15 @@ def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
     return EXPECTED.get(check, "a file of its inputs"), "another"
 
 
+def made_by_other(files: Files, path: str) -> str | None:
+    """Return that another version of userturn made a file, and this one otherwise, or None."""
+    commit = files.other_code(path)
+    return commit and (
+        f"another version of userturn ({commit}) made it, and this one makes it otherwise; audit "
+        "with that version, or run `snakemake`, which asks no model"
+    )
+
+
 def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
     """Return that another version of userturn or of a package explains a difference, or None.
 
@@ -219,11 +204,8 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
     """
     if CHECKS[job["rule"]] == "rows":
         return None
-    if (commit := files.other_code(path)) is not None:
-        return (
-            f"another version of userturn ({commit}) made it, and this one makes it "
-            "otherwise; audit with that version, or run `snakemake`, which asks no model"
-        )
+    if (why := made_by_other(files, path)) is not None:
+        return why
     then = job["made"].get("versions", {})
     for name in MADE_WITH.get(CHECKS[job["rule"]], ()):
         if name in then and then[name] != (now := _version(name)):

@@ -12,10 +12,11 @@ from shlex import quote
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared, remake
+from userturn.audit.findings import Compared, Finding, Item, NotCompared
 from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
+from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.humans.rounds import (
     KEY_SCHEMA,
     SAMPLE_SCHEMA,
@@ -31,25 +32,26 @@ from userturn.storage.key_columns import CELL_KEYS, STRATUM_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.study.cells import files_of
 from userturn.workflow.humans import HumanGrid
+from userturn.workflow.pairs import PairGrid
 
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 KINDS = ("datasets", "models")
 NOT_COMPARED = "what it was drawn from has changed since, or is not in this copy"
 
 
-def check_rounds(files: Files, humans: HumanGrid, broken: frozenset[str]) -> Iterator[Item]:
-    """Yield the faults in the keys of rounds, and in what annotators saw.
-
-    Args:
-        files: the files of a results folder.
-        humans: the rounds of the study.
-        broken: artifacts that were already reported as missing or altered.
-    """
+def check_rounds(
+    files: Files, humans: HumanGrid, pairs: PairGrid, broken: frozenset[str]
+) -> Iterator[Item]:
+    """Yield the faults in the keys of rounds, and in what annotators saw."""
     for name in humans.rounds:
-        inputs = inputs_of(files, "draw_annotation_round", name)
+        inputs = _inputs_of(files, "draw_annotation_round", name)
         yield from _of_other_cells(files, humans, inputs)
         wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
-        yield from drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)
+        yield from _drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)
+    for name in pairs.rounds:
+        inputs = _inputs_of(files, "draw_pairs", name)
+        of_pairs = (partial(_wrong_pairs, files, pairs, name, kind) for kind in ("key", "items"))
+        yield from _drawn_again(files, f"results/pairs/{name}", inputs, broken, *of_pairs)
 
 
 def check_drawn(files: Files) -> Iterator[Finding]:
@@ -72,7 +74,7 @@ def check_drawn(files: Files) -> Iterator[Finding]:
             )
 
 
-def inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
+def _inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
     """Return the inputs that a round was drawn from with their hashes; none if unknown."""
     record = files.records.get(f"results/provenance/{rule}/{name}.json")
     return dict(record["inputs"]) if record else {}
@@ -86,7 +88,7 @@ def _is_empty(files: Files, path: str) -> bool:
         return False
 
 
-def drawn_again(
+def _drawn_again(
     files: Files,
     folder: str,
     inputs: Mapping[str, str],
@@ -94,16 +96,7 @@ def drawn_again(
     wrong_key: Callable[[Sequence[str]], Wrong | None],
     wrong_items: Callable[[Sequence[str]], Wrong | None],
 ) -> Iterator[Item]:
-    """Yield what differs between a round and the same drawn again, if its inputs are still here.
-
-    Args:
-        files: the files of a results folder.
-        folder: the round's folder.
-        inputs: what it was drawn from, with hashes.
-        broken: artifacts that were already reported as missing or altered.
-        wrong_key: compares the key with that drawn from some inputs.
-        wrong_items: compares what annotators saw.
-    """
+    """Yield what differs between a round and the same drawn again, if its inputs are still here."""
     key, items = (f"{folder}/{kind}.parquet" for kind in ("key", "items"))
     if not broken.isdisjoint((key, items)):
         return
@@ -135,9 +128,7 @@ def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) ->
         with suppress(*FAULTS):  # found altered
             cells = pl.read_parquet(files.at(path), columns=CELL_KEYS).unique().to_dicts()
             if cells not in ([], [own]):
-                yield Finding(
-                    "samples", path, "turns of its cell", "turns of another", remake(path)
-                )
+                yield Finding("samples", path, "turns of its cell", "turns of another")
 
 
 def _is_as_noted(files: Files, path: str, noted: str) -> bool:
@@ -181,3 +172,21 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
     made = shown(of_round, turns, conversations(datasets), special_tokens(models))
     return difference(made, pl.read_parquet(files.at(items)), ["id"])
+
+
+def _wrong_pairs(
+    files: Files, pairs: PairGrid, name: str, kind: str, inputs: Sequence[str]
+) -> Wrong | None:
+    """Compare a key of pairs, or what annotators saw, with the round drawn again.
+
+    How many pairs its settings asked for is taken from the key, since these may have changed since.
+    """
+    folder = f"results/pairs/{name}"
+    n = int(pl.read_parquet_metadata(files.at(f"{folder}/key.parquet"))[PER_CELL])
+    made_of = (
+        [str(files.at(path)) for path in inputs if path.endswith(place) or path.startswith(place)]
+        for place in ("/user_turns.parquet", "results/datasets/", "results/models/", "/key.parquet")
+    )
+    made = round_of_pairs(name, n, pairs.grid.config["seed"], *made_of)
+    again = made.key if kind == "key" else made.items
+    return difference(again, pl.read_parquet(files.at(f"{folder}/{kind}.parquet")), ["id"])

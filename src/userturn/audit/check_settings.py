@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.check_rows import AGAIN
-from userturn.audit.findings import Finding, Note, remake
+from userturn.audit.findings import Finding, Note
 from userturn.config.formats import model_of
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
@@ -22,7 +22,6 @@ from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
-from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -31,15 +30,13 @@ from userturn.tables.rates import of_cells
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
-FINDINGS: Schema = {"model": pl.String, "dataset": pl.String, "finding": pl.String}
-
 
 def held_out_findings(
     trained_on: Mapping[str, Collection[str]],
     datasets: Sequence[str],
     overlap: pl.DataFrame,
     contrasts: pl.DataFrame,
-) -> pl.DataFrame:
+) -> list[tuple[str, str]]:
     """Return the datasets that a study reports as held out although its models have seen them.
 
     Args:
@@ -49,49 +46,42 @@ def held_out_findings(
         contrasts: `tables/contrasts`.
 
     Returns:
-        `model`, `dataset`, `finding`: one sentence.
+        Model and sentence of each.
     """
     found = [
         *_unmarked(trained_on, datasets, contrasts.filter(pl.col("factor") == "model")),
         *_unmarked(trained_on, datasets, overlap.rename({"model": "condition"})),
         *_undeclared(trained_on, datasets, overlap),
     ]
-    return pl.DataFrame(found, schema=FINDINGS, orient="row").unique(maintain_order=True)
+    return list(dict.fromkeys(found))
 
 
 def _unmarked(
     trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], table: pl.DataFrame
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[tuple[str, str]]:
     """Yield the datasets that a table reports as held out although a recipe declares them."""
     reported = table.filter(pl.col("seen").not_().fill_null(True)).select("condition", "dataset")
     for model, dataset in reported.unique(maintain_order=True).iter_rows():
         seen = set(trained_on.get(model, ())) & (set(datasets) if dataset == ALL else {dataset})
         if seen:
-            yield (
-                model,
-                dataset,
-                f"{', '.join(sorted(seen))} is reported as held out, but the recipe of {model} "
-                "declares it under trained_on",
-            )
+            names = f"{', '.join(sorted(seen))} is reported as held out"
+            yield model, f"{names}, but the recipe of {model} declares it under trained_on"
 
 
 def _undeclared(
     trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], overlap: pl.DataFrame
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[tuple[str, str]]:
     """Yield datasets that were never compared with the training data, or occur in it undeclared."""
     compared = {(row["model"], row["dataset"]): row for row in overlap.iter_rows(named=True)}
     for model in sorted(trained_on):
         for dataset in sorted(set(datasets) - set(trained_on[model])):
             row = compared.get((model, dataset))
             if row is None:
-                yield model, dataset, f"{dataset} was not compared with {model}'s training data"
+                yield model, f"{dataset} was not compared with {model}'s training data"
             elif row["n_exact"] or row["n_near"]:
-                yield (
-                    model,
-                    dataset,
-                    f"{row['n_exact']} items of {dataset} occur in the training data of {model}, "
-                    f"{row['n_near']} more nearly, but its recipe does not declare it",
-                )
+                occur = f"{row['n_exact']} items of {dataset} occur in the training data of {model}"
+                more = f"{row['n_near']} more nearly"
+                yield model, f"{occur}, {more}, but its recipe does not declare it"
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
@@ -103,17 +93,17 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         try:
             description = given_object(files.at(path))
         except UserError as error:
-            yield Finding("pins", path, "the description of a model", str(error), remake(path))
+            yield Finding("pins", path, "the description of a model", str(error))
             continue
         pinned = str(description.get("revision"))
         if not is_local(line["source"]) and not COMMIT.fullmatch(pinned):
-            yield Finding("pins", path, "the commit of a hub model", pinned, remake(path))
+            yield Finding("pins", path, "the commit of a hub model", pinned)
         # The folder of a model that was trained here moves with the results.
         if "recipe" not in line:
             yield from _not_as_asked(path, description, line)
         yield from _pin(files, model_of(name), description)
         if not description.get("proofs"):
-            yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
+            yield Finding("proofs", path, "proofs of its prompts", "none")
         if line["trust_remote_code"]:
             yield Note("trust_remote_code", path, f"{name} runs code from its repository")
 
@@ -131,7 +121,7 @@ def _not_as_asked(
     for name, expected in asked.items():
         found = description.get(name)
         if found != expected:
-            yield Finding("pins", path, f"{name} {expected}", str(found), remake(path))
+            yield Finding("pins", path, f"{name} {expected}", str(found))
 
 
 def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
@@ -142,12 +132,12 @@ def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[F
     try:
         pin = given_object(files.at(path))
     except UserError as error:
-        yield Finding("pins", path, "the pin of a model", str(error), remake(path))
+        yield Finding("pins", path, "the pin of a model", str(error))
         return
     there = [pin.get(name) for name in ("source", "asked_for", "revision")]
     if there != [description.get(n) for n in ("source", "revision_asked_for", "revision")]:
         expected = f"the revision that results/models/{model}.json describes"
-        yield Finding("pins", path, expected, str(pin.get("revision")), remake(path))
+        yield Finding("pins", path, expected, str(pin.get("revision")))
 
 
 # What an export leaves out of any study.
@@ -186,7 +176,6 @@ def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
                     path,
                     f"{what} {short_hash(expected)}",
                     f"{what} {short_hash(None if found is None else str(found))}",
-                    remake(path),
                 )
 
 
@@ -212,7 +201,7 @@ def _held_out(files: Files, study: Study) -> Iterator[Finding]:
         found = held_out_findings(declared, datasets, overlap, contrasts)
     except pl.exceptions.PolarsError:
         return  # found altered
-    for model, _, sentence in found.iter_rows():
+    for model, sentence in found:
         fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
         yield Finding("held out", paths[1], "held-out datasets that were never seen", sentence, fix)
 
@@ -222,13 +211,10 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
     for name, identity in study.contents.judges.items():
         found = identity.get("rubric", expected)
         if found != expected:
-            yield Finding(
-                "rubrics",
-                "results/study.json",
-                f"judge {name} to use the annotators' rubric {short_hash(expected)}",
-                f"rubric {short_hash(found)}",
-                f"give judges.{name} the rubric data/rubric.yaml and run snakemake",
-            )
+            wanted = f"judge {name} to use the annotators' rubric {short_hash(expected)}"
+            fix = f"give judges.{name} the rubric data/rubric.yaml and run snakemake"
+            there = f"rubric {short_hash(found)}"
+            yield Finding("rubrics", "results/study.json", wanted, there, fix)
 
 
 def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
@@ -246,13 +232,8 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
         share = row["n_error"] / row["n_turns"] - _share_without_reference(files.at(turns))
         if share <= limit or (turns in files.left_out and _shows_a_reference(grid, row)):
             continue  # only the rows tell how many items have no reference
-        yield Finding(
-            "coverage",
-            turns,
-            f"at most {limit:.0%} of the turns to end in an error",
-            f"{share:.0%}",
-            AGAIN,
-        )
+        expected = f"at most {limit:.0%} of the turns to end in an error"
+        yield Finding("coverage", turns, expected, f"{share:.0%}", AGAIN)
 
 
 def _shows_a_reference(grid: Grid, row: Mapping[str, Any]) -> bool:
@@ -287,10 +268,6 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
     for path in sorted(files.left_out.keys() - quotes):
         may_quote = bool(withholding.datasets) and path.startswith(QUOTING_TABLE)
         if not (path.startswith(OF_NO_USE) or may_quote or withholding.by_path(path)):
-            yield Finding(
-                "left out",
-                path,
-                "to be in the archive: the configuration does not withhold it",
-                "left out",
-                "ask for an archive written by `userturn export`",
-            )
+            expected = "to be in the archive: the configuration does not withhold it"
+            fix = "ask for an archive written by `userturn export`"
+            yield Finding("left out", path, expected, "left out", fix)

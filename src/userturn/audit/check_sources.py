@@ -1,26 +1,23 @@
-"""Do datasets, labels and local models match their source files, if those files are available?
+"""Do datasets and local models match their source files, if those files are available?
 
 A file may be inside the project or archive around the results, or in the hub's cache. Only a file
 with the content in the study's record is read: any other is not the study's.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from userturn.audit.findings import Finding, Item, NotCompared, Note
 from userturn.audit.pair import compared, place_of
 from userturn.config.dataset_files import paths_of
-from userturn.config.entries import pair_rounds
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.errors import UserError
-from userturn.humans.import_labels import annotations_table, of_turns, read_annotations
-from userturn.humans.import_pairs import PAIRS, pair_labels
 from userturn.models.fetch import PACKAGE, is_local, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
@@ -28,24 +25,15 @@ from userturn.provenance.study_files import FAULTS
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
-from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 
 
 def check_sources(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Prepare datasets and import labels again, and compare.
-
-    Args:
-        results: results folder of a study.
-        record: record of the study.
-        broken: artifacts that were already reported as missing or altered.
-    """
+    """Prepare datasets again, and compare them and models with their files."""
     grid = record.grid(results.resolve())
     with chdir(results.parent):
         for name, entry in grid.prepared_datasets.items():
             yield from _dataset(record, grid, name, grid.opened(entry), broken)
-        for name in sorted(record.contents.annotations):
-            yield from _labels(record, grid, name, broken)
         for name in grid.models:
             yield from _model(grid, name, broken)
 
@@ -65,34 +53,16 @@ def _dataset(
     if files is None:
         yield NotCompared(path, "its file with the study's content is not here")
         return
+    there = partial(pl.read_parquet, place_of(grid, path))
     with redirect_stdout(None):  # preparing prints how many rows it read
-        yield from _compare(grid, path, lambda: items_table(settings, files), ["item"])
+        make = partial(items_table, settings, files)
+        yield from compared("sources", path, make, there, ["item"], "its source")
 
 
 def _is_inside(entry: Mapping[str, Any]) -> bool:
     """Return whether a dataset's files are the hub's, or inside the folder around the results."""
     here = Path.cwd().resolve()
     return "hub" in entry or all(Path(p).resolve().is_relative_to(here) for p in paths_of(entry))
-
-
-def _labels(record: StudyRecord, grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
-    is_of_pairs = name in pair_rounds(record.config)
-    folder = f"results/{'pairs' if is_of_pairs else 'humans'}/{name}"
-    path, key = (f"{folder}/{kind}.parquet" for kind in ("annotations", "key"))
-    if not broken.isdisjoint((path, key)):
-        return
-    files = record.contents.annotations[name]
-    if not all(is_at_hand(file, digest) for file, digest in files.items()):
-        yield NotCompared(path, "people's files with the study's content are not here")
-        return
-
-    def imported() -> pl.DataFrame:
-        turns = pl.read_parquet(place_of(grid, key))
-        labels = yaml.safe_load(record.contents.texts[RUBRIC])["labels"]
-        task, table = (PAIRS, pair_labels) if is_of_pairs else (of_turns(labels), annotations_table)
-        return table(read_annotations(list(files), turns, task, name).rows, turns)
-
-    yield from _compare(grid, path, imported, ["annotator", "id"])
 
 
 def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
@@ -168,12 +138,3 @@ def is_at_hand(file: str, digest: str) -> bool:
         return inside and path.is_file() and file_sha256(path) == digest
     except OSError:  # nobody is accused of what the auditor may not read
         return False
-
-
-def _compare(
-    grid: Grid, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
-) -> Iterator[Item]:
-    """Compare an artifact with its recomputation from its source."""
-    return compared(
-        "sources", path, make, lambda: pl.read_parquet(place_of(grid, path)), keys, "its source"
-    )

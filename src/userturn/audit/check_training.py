@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
@@ -16,12 +16,7 @@ LEARNT_FROM = ("training", "base_identity", "data_sha256")  # they name the fold
 
 
 def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
-    """Yield the records of trainings that say something else than what they are made of.
-
-    Args:
-        files: the files of a results folder.
-        grid: grid of the study.
-    """
+    """Yield the records of trainings that say something else than what they are made of."""
     for model in grid.contents.recipes:
         path = f"results/training/{model}/training.json"
         if path not in files.makers or not files.at(path).is_file():
@@ -32,7 +27,7 @@ def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
             wrong = f"not the record of a training ({type(error).__name__})"
         if wrong is not None:
             expected = "what recipe, data, base and last checkpoint say"
-            yield Finding("training", path, expected, wrong, remake(path))
+            yield Finding("training", path, expected, wrong)
 
 
 def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str | None:

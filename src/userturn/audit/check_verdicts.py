@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared, Note, remake
+from userturn.audit.findings import Compared, Finding, Item, NotCompared, Note
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
@@ -49,12 +49,7 @@ def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
 
 
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
-    """Grade some random answers of each table again; grades by a judge are checked by their hash.
-
-    Args:
-        pair: model and dataset of the audited study.
-        rng: draws the answers.
-    """
+    """Grade some random answers of each table again; a judge's grades are checked by hash."""
     for of in asked_of(pair.grid, pair.model):
         if of.dataset == pair.dataset and of.grades:
             yield from _grades_of(pair, of, rng)
@@ -69,7 +64,7 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
     except BrokenError:
         return  # reported elsewhere
     except FAULTS as error:
-        yield Finding("grades", path, "grades of answers", type(error).__name__, remake(path))
+        yield Finding("grades", path, "grades of answers", type(error).__name__)
         return
     wrong = None
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
@@ -91,4 +86,4 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:
-        yield Finding("grades", path, *wrong, remake(path))
+        yield Finding("grades", path, *wrong)

@@ -20,14 +20,18 @@ class Finding:
         artifact: path from the project's folder.
         expected: the expected content.
         found: the actual content.
-        fix: the command that fixes it, or what to do.
+        fix: the command that fixes it, or what to do; without, the one that makes it again.
     """
 
     check: str
     artifact: str
     expected: str
     found: str
-    fix: str
+    fix: str = ""
+
+    def __post_init__(self) -> None:
+        """Name the command that makes the artifact again."""
+        object.__setattr__(self, "fix", self.fix or remake(self.artifact))
 
 
 @dataclass(frozen=True, order=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, remake
+from userturn.audit.findings import Compared, Finding, Item
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
@@ -128,16 +128,7 @@ def compared(
     keys: Sequence[str],
     made_of: str = "its inputs",
 ) -> Iterator[Item]:
-    """Compare an artifact with its recomputation.
-
-    Args:
-        check: the name of the check.
-        path: path of the artifact, from the project's folder.
-        make: recomputes it.
-        read: reads the present one.
-        keys: columns that identify a row.
-        made_of: its inputs, in words.
-    """
+    """Compare an artifact with its recomputation."""
     try:
         wrong = difference(make(), read(), keys)
     except BrokenError:
@@ -148,4 +139,4 @@ def compared(
     if check != "probes":  # which looks at one column
         yield Compared(path)
     if wrong is not None:
-        yield Finding(check, path, *wrong, remake(path))
+        yield Finding(check, path, *wrong)

@@ -38,11 +38,6 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost money;
     `max_cost` applies to these questions.
 
-    Args:
-        results: results folder of a finished study.
-        k: number of turns.
-        rng: draws them.
-
     Raises:
         UserError: the folder has no record.
     """

@@ -1,4 +1,7 @@
-"""Audit a results folder: it needs no more than that. docs/audit.md says what each check finds."""
+"""Audit a results folder: it needs no more than that. docs/audit.md says what each check finds.
+
+`run_audit` is the command: every check, what is asked for besides, and the written result.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -8,31 +11,29 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import Audit
-from userturn.audit.check_aliases import check_aliases
-from userturn.audit.check_claims import check_claims, check_inputs_of_tables
+from userturn.audit.audit import Audit, checklist
+from userturn.audit.check_documents import check_claims, check_readme
 from userturn.audit.check_files import check_files
-from userturn.audit.check_likelihood import check_likelihood
+from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_markers import check_markers
-from userturn.audit.check_pairs import check_pairs
 from userturn.audit.check_paths import check_paths
-from userturn.audit.check_readme import check_readme
-from userturn.audit.check_records import check_records
-from userturn.audit.check_replay import check_replay, replayable
-from userturn.audit.check_reruns import Samples
+from userturn.audit.check_records import check_inputs_of_tables, check_records
+from userturn.audit.check_replay import check_replay, made_by_other, replayable
+from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
-from userturn.audit.check_rows import check_rows
+from userturn.audit.check_rows import check_likelihood, check_rows
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import check_settings
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_training import check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
-from userturn.audit.checklist import checklist
-from userturn.audit.checks import looked_at
+from userturn.audit.checks import needs_of
 from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
-from userturn.export.read_archive import read_left_out
-from userturn.no_network import forbid_network
+from userturn.audit.write_audit import format_audit, with_config_in, write_audit
+from userturn.export.read_archive import opened, read_left_out
+from userturn.logs import say
+from userturn.no_network import forbid_network, without_network
 from userturn.provenance.study_files import (
     FAULTS,
     Files,
@@ -40,10 +41,11 @@ from userturn.provenance.study_files import (
     study_digest,
     times_and_commits,
 )
-from userturn.remake.outcome import MADE_AGAIN
+from userturn.remake.remake import MADE_AGAIN
 from userturn.sources.registry import judged
 from userturn.storage.atomic_files import read_identity
-from userturn.study.record import read_study_record
+from userturn.study.powers import check_may_run
+from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import Identities, asked_for, is_optional
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
@@ -83,15 +85,13 @@ def drawn_from_before(files: Files, study: Study) -> set[str]:
 
 
 NO_SAMPLES = Samples()
+RECORD_OF_STUDY = "results/study.json"
+RECOMPUTED = ("identities", "markers", "verdicts", "grades", "samples")  # not by a replay
 FEW_CELLS = 40  # one process checks so many before others have started
 
 
-def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
+def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = False) -> Audit:
     """Check a results folder.
-
-    Args:
-        results: the results folder.
-        samples: their nonce draws the answers that are graded again.
 
     Raises:
         UserError: it is not a results folder.
@@ -115,42 +115,29 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     findings = sorted(
         {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
     )
-    others = [finding for finding in findings if _is_of_another_version(files, finding)]
-    statuses = checklist(files, wanted, broken, found)
+    excused = {item.artifact: why for item in findings if (why := _excuse(files, item))}
+    statuses = checklist(files, wanted, broken, found, excused)
     return Audit(
-        [item for item in findings if item not in others],
-        others,
+        [item for item in findings if _excuse(files, item) is None],
         sorted({item for item in found if isinstance(item, Note)}),
-        len(files.recorded),
+        len(statuses),
         study_digest(files),
         records_digest(files),
         times_and_commits(files),
-        looked_at(files, statuses),
         statuses,
+        needs_of(files.has_journals, samples.n_regenerated, samples.n_rejudged, with_tokenizers),
     )
 
 
-def _is_of_another_version(files: Files, finding: Finding) -> bool:
-    """Return whether other code may explain a finding about a recomputed or a new file.
+def _excuse(files: Files, finding: Finding) -> str | None:
+    """Return how other code explains a finding about a recomputed or a new file, or None.
 
     Requests and their rows are never excused: no version may change them.
     """
-    if finding.artifact not in files.makers:
-        is_new = finding.check == "completeness"
-        return is_new and files.other_code("results/study.json") is not None
-    if finding.check == "sources" and finding.artifact.endswith("/annotations.parquet"):
-        return files.other_code(finding.artifact) is not None  # labels may gain a column
-    recomputed = (
-        "controls",
-        "figures",
-        "identities",
-        "markers",
-        "verdicts",
-        "grades",
-        "samples",
-        "tables",
-    )
-    return finding.check in recomputed and files.other_code(finding.artifact) is not None
+    path, check = finding.artifact, finding.check
+    if path not in files.makers:
+        return made_by_other(files, RECORD_OF_STUDY) if check == "completeness" else None
+    return made_by_other(files, path) if check in RECOMPUTED else None
 
 
 def _content(
@@ -164,11 +151,7 @@ def _content(
     parts: list[Callable[[], Iterable[Item]]] = [
         partial(_replayed, results, broken, replayable(files, True)),
         *(partial(_replayed, results, broken, jobs[n::n_parts]) for n in range(n_parts)),
-        partial(_of_people, results, broken),
-        partial(check_secrets, results),
-        partial(_sources, results, broken),
-        partial(_other_verdicts, results, broken),
-        partial(_likelihood, results, broken),
+        *(partial(_once, results, broken, number) for number in range(len(ONCE))),
         *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
     if small:
@@ -188,31 +171,30 @@ def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[It
     return check_replay(files, record, study, frozenset(wanted_of(files, study)), broken, jobs)
 
 
-def _of_people(results: Path, broken: frozenset[str]) -> list[Item]:
-    _, study = open_record(results)
-    files = Files(results, read_left_out(results))
-    rounds = [*check_rounds(files, study.humans, broken), *check_pairs(files, study.pairs, broken)]
-    tables = [*check_inputs_of_tables(files, study), *check_claims(files, broken)]
-    return [*rounds, *tables, *check_readme(files)]
-
-
-def _sources(results: Path, broken: frozenset[str]) -> list[Item]:
-    return list(check_sources(results, read_study_record(results), broken))
-
-
-def _other_verdicts(results: Path, broken: frozenset[str]) -> list[Item]:
+def _other_verdicts(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Check the verdicts on turns that no selected model wrote after a selected dataset."""
-    record, with_journals = read_study_record(results), Files(results, {}).has_journals
-    grid, found = record.grid(results), list[Item]()
+    with_journals, grid = Files(results, {}).has_journals, record.grid(results)
     for turns in judged(grid).values():
         if turns.model not in grid.models or turns.dataset not in grid.datasets:
             pair = Pair(grid, record, turns.model, turns.dataset, with_journals, broken)
-            found += check_verdicts(pair, turns)
-    return found
+            yield from check_verdicts(pair, turns)
 
 
-def _likelihood(results: Path, broken: frozenset[str]) -> list[Item]:
-    return list(check_likelihood(results, read_study_record(results), broken))
+def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
+    """Check the rounds of people, what tables were made from, and what describes a study."""
+    _, study = open_record(results)
+    files = Files(results, read_left_out(results))
+    yield from check_rounds(files, study.humans, study.pairs, broken)
+    yield from check_inputs_of_tables(files, study)
+    yield from check_claims(files, broken)
+    yield from check_readme(files)
+
+
+ONCE = (check_likelihood, check_sources, check_secrets, _other_verdicts, _documents)
+
+
+def _once(results: Path, broken: frozenset[str], number: int) -> list[Item]:
+    return list(ONCE[number](results, read_study_record(results), broken))
 
 
 def _rows(
@@ -238,3 +220,52 @@ def _rows(
         if (turns.model, turns.dataset) == (model, dataset):
             found += check_verdicts(pair, turns)
     return found
+
+
+INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
+
+
+def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool = False) -> int:
+    """Audit a results folder or an archive of one; print and write the result.
+
+    Args:
+        path: path of the folder or archive.
+        folder: output folder of audit.json, audit.html and config.yaml.
+        samples: the samples of requests and verdicts to repeat, and their seed.
+        with_tokenizers: whether prompts are rendered and texts decoded again, too.
+
+    Raises:
+        UserError: there is no study, or models or judges of one would be asked that is not the
+            user's own.
+
+    Returns:
+        The exit code: 0; 1 with findings; 3 without one if something was not compared that could
+        be, such as what another version made.
+    """
+    with opened(path) as results:
+        config = read_study_record(results).config
+        if (option := samples.option) is not None:
+            own, trusted = samples.configfiles, samples.trusted
+            check_may_run(path, results, config, option, INSTEAD, own, trusted)
+        found = _audit_whole(results, samples, with_tokenizers)
+    whole = with_config_in(found, folder)
+    say(format_audit(whole))
+    write_audit(whole, config, folder)
+    if whole.findings:
+        return 1
+    return 3 if whole.is_partial else 0
+
+
+def _audit_whole(results: Path, samples: Samples, with_tokenizers: bool) -> Audit:
+    """Check the results of a folder or archive, and repeat the samples."""
+    with without_network():
+        found = audit(results, samples, with_tokenizers)
+    text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
+    more: list[Finding | Note] = [Note("samples", "results", text), *rerun(results, samples)]
+    if with_tokenizers:
+        from userturn.audit.check_prompts import check_prompts  # transformers
+
+        more += check_prompts(results)
+    findings = sorted([*found.findings, *(m for m in more if isinstance(m, Finding))])
+    notes = sorted([*found.notes, *(m for m in more if isinstance(m, Note))])
+    return replace(found, findings=findings, notes=notes)

@@ -11,13 +11,7 @@ Wrong = tuple[str, str]  # expected and found
 
 
 def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
-    """Return how a table differs from its recomputation, or None.
-
-    Args:
-        made: the recomputed table.
-        there: the present table.
-        keys: columns that identify a row.
-    """
+    """Return how a table differs from its recomputation, or None."""
     if made.schema != there.schema:
         return f"columns {', '.join(made.columns)}", f"columns {', '.join(there.columns)}"
     if made.equals(there):

@@ -3,19 +3,25 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, fields, replace
 from html import escape
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 import yaml
 
-from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
-from userturn.audit.checklist import counted, reasons
+from userturn.audit.audit import (
+    COMPARED,
+    OTHER,
+    ROOT,
+    Audit,
+    counted,
+    reasons,
+    verdict_of,
+)
 from userturn.audit.checks import CHECKS
-from userturn.audit.findings import CONFIG, Finding
+from userturn.audit.findings import CONFIG, Finding, Note
 from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.html.page import policy, read_page
@@ -23,20 +29,17 @@ from userturn.plural import number_of
 from userturn.storage.atomic_files import write_text
 from userturn.unseen import show_unseen
 
-FINDING = ("check", "artifact", "expected", "found", "fix")
-NOTE = ("check", "artifact", "text")
-OPTION = re.compile(
-    r"(?<![^\s`])--[a-z][a-z-]*"
-)  # of a command; a browser would break its dashes off
+FINDING = tuple(field.name for field in fields(Finding))
+NOTE = tuple(field.name for field in fields(Note))
+# An option of a command; a browser would break its dashes off.
+OPTION = re.compile(r"(?<![^\s`])--[a-z][a-z-]*")
 
 
-def _table(names: Sequence[str], rows: Sequence[object]) -> str:
+def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_html(getattr(row, name))}</td>" for name in names) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+    body = ["".join(f"<td>{_html(text)}</td>" for text in row) for row in rows]
+    lines = "".join(f"<tr>{cells}</tr>" for cells in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>" if body else ""
 
 
 def _html(text: str) -> str:
@@ -53,59 +56,36 @@ def audit_page(found: Audit) -> str:
         summary=f"{number_of(found.n_artifacts, 'artifact')}, digest {found.digest}; "
         f"of the records, with times, machines and journals: {found.records_digest}; "
         f"{escape(show_unseen(found.made))}",
-        findings=_table(FINDING, found.findings),
-        others=_of_another_version(found),
-        notes=_table(NOTE, found.notes),
+        findings=_table(FINDING, map(astuple, found.findings)),
+        notes=_table(NOTE, map(astuple, found.notes)),
         checks=_checklist(found),
-        artifacts=f"<p>{counted(found.statuses)}.</p>{_not_compared(found)}",
+        artifacts=f"<p>{counted(found.statuses)}.</p>{_by_folder(found)}{_not_compared(found)}",
     )
     return page.replace("{{policy}}", escape(policy(page)))
 
 
-def _of_another_version(found: Audit) -> str:
-    if not found.of_another_version:
-        return ""
-    return f"<p>{escape(OTHER_VERSION)}</p>{_table(FINDING, found.of_another_version)}"
-
-
-class _Reason(NamedTuple):
-    """Artifacts that were not compared for one reason; its attributes are columns."""
-
-    n: str
-    why: str
-    artifacts: str
-
-
 def _not_compared(found: Audit) -> str:
     by_reason = reasons(found.statuses).items()
-    lines = [_Reason(_number(len(paths)), why, ", ".join(paths)) for why, paths in by_reason]
-    return _table(_Reason._fields, lines)
+    rows = [(f"{len(paths):,}", why, ", ".join(paths)) for why, paths in by_reason]
+    return _table(("n", "why", "artifacts"), rows)
 
 
-class _Line(NamedTuple):
-    """A line of the checklist; its attributes are its columns."""
-
-    check: str
-    finds: str
-    files: str
-    result: str
+def _by_folder(found: Audit) -> str:
+    """Return how many artifacts in each folder were compared."""
+    n = Counter((of.artifact.split("/")[1], of.state) for of in found.statuses)
+    states = (COMPARED, ROOT, OTHER)
+    rows = [
+        (name, *(f"{n[name, s]:,}" for s in states)) for name in sorted({name for name, _ in n})
+    ]
+    return _table(("folder", *states), rows)
 
 
 def _checklist(found: Audit) -> str:
-    """Return every check with the number of files of its kind, and what it found."""
-    counts = Counter(item.check for item in (*found.findings, *found.of_another_version))
-    lines = []
-    for name, check in CHECKS.items():
-        n = found.n_looked_at.get(name)
-        nothing = "nothing found" if n else "nothing to look at"
-        result = f"{counts[name]} found" if counts[name] else nothing
-        missing = f"not made: needs {check.needs}"
-        lines.append(_Line(name, check.finds, _number(n), missing if n is None else result))
-    return _table(_Line._fields, lines)
-
-
-def _number(n: int | None) -> str:
-    return "" if n is None else f"{n:,}"
+    """Return every check, and what it found or needs."""
+    n = Counter(item.check for item in found.findings)
+    needs = {name: f"not made: needs {what}" for name, what in found.needs.items()}
+    rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
+    return _table(("check", "finds", "result"), rows)
 
 
 SHOWN = 3  # artifacts that a line names
@@ -115,11 +95,8 @@ def with_config_in(found: Audit, folder: Path) -> Audit:
     """Return an audit whose commands name the configuration file in another folder."""
     there = folder / Path(CONFIG).name
     here = quote(str(there if there == Path(CONFIG) else there.resolve()))
-    findings, others = (
-        [replace(finding, fix=finding.fix.replace(CONFIG, here)) for finding in listed]
-        for listed in (found.findings, found.of_another_version)
-    )
-    return replace(found, findings=findings, of_another_version=others)
+    findings = [replace(one, fix=one.fix.replace(CONFIG, here)) for one in found.findings]
+    return replace(found, findings=findings)
 
 
 def write_audit(found: Audit, config: Config, folder: Path) -> None:
@@ -146,8 +123,6 @@ def write_audit(found: Audit, config: Config, folder: Path) -> None:
 def format_audit(found: Audit) -> str:
     """Return an audit as text: findings with commands to paste, then notes, then the result."""
     lines = [_finding(finding) for finding in found.findings]
-    if found.of_another_version:
-        lines += [*map(_finding, found.of_another_version), OTHER_VERSION]
     lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
     lines += [
         _line(f"not compared: {number_of(len(paths), 'artifact')} ({_some(paths)}): {why}")

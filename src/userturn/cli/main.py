@@ -70,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print("interrupted; the same command begins anew", file=sys.stderr)
+        return 130  # as shells have it
     except Exception as error:
         message = sentence(error, [at for at in vars(chosen).values() if isinstance(at, Path)])
         if message is None:

@@ -44,6 +44,7 @@ FAULTS = (
     ValueError,
     RecursionError,
     yaml.YAMLError,
+    ImportError,  # of a verifier that this version does not have
 )
 
 Hashes = Mapping[str, str]

@@ -70,26 +70,22 @@ class Number(NamedTuple):
 
 
 RATE = ("estimate", "lower", "upper", "n_scored")
+OF_MODELS = {"label": GENUINE, "average": "micro", "perturbation": PLAIN}
+NAMED = ("scope", "label", "average", "perturbation", "model", "temperature", "judge")
 NUMBERS = (
-    Number(
-        "rates",
-        "genuine follow-ups",
-        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
-        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
-        RATE,
-    ),
+    Number("rates", "genuine follow-ups", {"scope": "model", **OF_MODELS}, NAMED, RATE),
     Number(
         "rates",
         "genuine follow-ups by chance",
-        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
-        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
+        {"scope": "model", **OF_MODELS},
+        NAMED,
         ("floor", "floor_lower", "floor_upper", "n_scored_again"),
     ),
     Number(
         "rates",
         "genuine follow-ups, corrected by people's labels",
-        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
-        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
+        {"scope": "model", **OF_MODELS},
+        NAMED,
         ("corrected", "corrected_lower", "corrected_upper", "n_labelled"),
     ),
     Number(
@@ -99,13 +95,7 @@ NUMBERS = (
         ("part", "measure", "model", "dataset"),
         RATE,
     ),
-    Number(
-        "accuracy",
-        "right answers",
-        {},
-        ("model", "dataset"),
-        ("estimate", "lower", "upper", "n_graded"),
-    ),
+    Number("accuracy", "right answers", {}, ("model", "dataset"), (*RATE[:3], "n_graded")),
     Number(
         "judge_card",
         "judge beside known turns",
@@ -187,10 +177,6 @@ def _jobs(files: Files) -> Iterator[str]:
         if made:
             hours = spent.total_seconds() / 3600
             yield f"| {rule} | {len(made)} | {hours:.2f} | {', '.join(devices) or 'CPU'} |"
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 def _source(entry: Any) -> str:

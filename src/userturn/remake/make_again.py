@@ -1,7 +1,7 @@
 """Make tables, figures and the report of a finished study again, in another folder."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,8 @@ from userturn.workflow.study import Study
 
 REPORT = "build_report"  # the rule
 REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"
-CAPTIONS, CAPTIONED = "data/captions/", "paths_to_captions"  # folder, and input of the report
+# Inputs of the report, and of labels, that are whatever files a folder had: records say which.
+CAPTIONS, CAPTIONED, LABELLED = "data/captions/", "paths_to_captions", "paths_to_files"
 COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie beside the journals
 
 
@@ -78,18 +79,20 @@ class Remaking:
         write_text(self.record.contents.texts[RUBRIC], path)
         return path
 
-    @property
-    def captions(self) -> list[str]:
-        """The captions that the study's report shows, as rules name them."""
-        record = self.files.records.get(f"results/provenance/{REPORT}.json") or {"inputs": {}}
-        return sorted(path for path in record["inputs"] if path.startswith(CAPTIONS))
+    def _inputs(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
+        """Return the inputs of a job, by name, as rules name them."""
+        inputs = inputs_of(self.study, rule, wildcards)
+        if CAPTIONED in inputs:
+            record = self.files.records.get(f"results/provenance/{rule}.json") or {"inputs": {}}
+            inputs[CAPTIONED] = sorted(p for p in record["inputs"] if p.startswith(CAPTIONS))
+        if LABELLED in inputs:
+            inputs[LABELLED] = sorted(self.record.contents.annotations.get(wildcards["round"], ()))
+        return inputs
 
     def needs(self, rule: str, **wildcards: str) -> list[str]:
         """Return the files that the outputs of a job are made from, as rules name them."""
-        inputs = inputs_of(self.study, rule, wildcards)
-        if CAPTIONED in inputs:
-            inputs[CAPTIONED] = self.captions
-        return sorted({path for paths in inputs.values() for path in paths} - {RUBRIC})
+        inputs = self._inputs(rule, wildcards).values()
+        return sorted({path for paths in inputs for path in paths} - {RUBRIC})
 
     def make(self, rule: str, ending: str = "", **wildcards: str) -> None:
         """Make the outputs of a job again, all or those of one ending."""
@@ -101,8 +104,7 @@ class Remaking:
             name: [path for path in paths if path.endswith(ending)]
             for name, paths in task.outputs.items()
         }
-        inputs = dict(task.inputs)
-        if CAPTIONED in inputs:
-            inputs[CAPTIONED] = [self._read(path) for path in self.captions]
+        named = self._inputs(rule, wildcards).items()
+        inputs = {name: [self._read(path) for path in paths] for name, paths in named}
         with there_is_room(self.folder):
             call(replace(task, inputs=inputs, outputs=outputs))

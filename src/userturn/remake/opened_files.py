@@ -19,9 +19,6 @@ def opened_of(path: Path) -> list[Path]:
     """Return the files and folders that a study consists of, and the hub's cache of datasets.
 
     Of a folder with the results that is the home folder, or around it, only parts of a study count.
-
-    Args:
-        path: a results folder, or an archive of one.
     """
     found = [path, Path(HF_HUB_CACHE)]
     if not path.is_dir():

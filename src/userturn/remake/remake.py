@@ -4,26 +4,44 @@ Neither a model nor a GPU nor the project is needed: each rule's function runs o
 holds. What depends on rows that an archive leaves out is not made, and is listed.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 from userturn.export.read_archive import opened, read_left_out, reasons_left_out
 from userturn.logs import say
 from userturn.no_network import without_network
+from userturn.plural import number_of
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
-from userturn.remake.outcome import Outcome, compare, format_outcome
+from userturn.storage.hashing import file_sha256
 from userturn.workflow.new_study import check_is_new
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.run_job import outputs_of
 
+MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
+SHOWN = 20  # lines of one kind
+NAMED = 30  # names in a line
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The files of a study that were made again, and those that were not.
+
+    Attributes:
+        equal: paths of files that are equal byte for byte.
+        unequal: paths of the others, each with what may explain it.
+        left_out: paths of the files that were not made, each with the reason.
+    """
+
+    equal: list[str]
+    unequal: dict[str, str]
+    left_out: dict[str, str]
+
 
 def remake(path: Path, folder: Path) -> int:
     """Make tables, figures and the report of a study again, and print how equal they are.
-
-    Args:
-        path: a results folder, or an archive of one.
-        folder: a new folder, in which the files get the same paths as in the project's folder.
 
     Returns:
         The exit code: 0, or 1 if a file that was made differs from the study's own.
@@ -92,3 +110,54 @@ def _made(here: Remaking, rule: str) -> str | None:
             f"what it is made from is damaged ({type(error).__name__}); `userturn audit` says where"
         )
     return None
+
+
+def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:
+    """Compare the files made again with those of the study, or with their recorded hashes."""
+    expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(MADE_AGAIN)}
+    made = {path: file_sha256(folder / path) for path in sorted(_files_in(folder))}
+    equal = [path for path, digest in made.items() if digest == expected.get(path)]
+    unequal = {path: _why(files, path, expected.get(path)) for path in made if path not in equal}
+    not_made = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
+    return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in made})
+
+
+def _files_in(folder: Path) -> Iterator[str]:
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return (path for path in found if path.startswith(MADE_AGAIN))
+
+
+def _why(files: Files, path: str, expected: str | None) -> str:
+    if expected is None:
+        return "the study has no such file"
+    commit = files.other_code(path)
+    return f"made by another version of userturn, commit {commit}" if commit else "no known reason"
+
+
+def format_outcome(outcome: Outcome, results: Path) -> str:
+    """Return an outcome as text."""
+    n_made = len(outcome.equal) + len(outcome.unequal)
+    lines = [
+        f"{number_of(n_made, 'file')} of tables, figures and report made again in '{results}': "
+        f"{len(outcome.equal)} equal byte for byte, {len(outcome.unequal)} unequal, "
+        f"{len(outcome.left_out)} left out"
+    ]
+    lines += _shown(f"unequal: {path}: {why}" for path, why in outcome.unequal.items())
+    lines += _shown(f"left out: {what}" for what in _by_reason(outcome.left_out))
+    return "\n".join(lines)
+
+
+def _shown(lines: Iterable[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    every = list(lines)
+    more = [f"... and {len(every) - SHOWN} more"] if len(every) > SHOWN else []
+    return every[:SHOWN] + more
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield each reason with the files, named without their endings, that it left out."""
+    for reason in dict.fromkeys(reasons.values()):
+        paths = [path for path, why in reasons.items() if why == reason]
+        names = list(dict.fromkeys(path.partition(".")[0] for path in paths))
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        yield f"{number_of(len(paths), 'file')} ({', '.join(names[:NAMED])}{more}): {reason}"

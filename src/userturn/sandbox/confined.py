@@ -70,7 +70,9 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
         command = [*([] if why else around), sys.executable, "-P", "-c", PROGRAM, *arguments]
         variables = {**os.environ, WITHIN: "1", "TMPDIR": scratch}
         try:
-            code = subprocess.run(command, env=variables, timeout=MOST_SECONDS).returncode
+            done = subprocess.run(
+                command, env=variables, timeout=MOST_SECONDS, stderr=subprocess.PIPE
+            )
         except subprocess.TimeoutExpired as error:
             raise UserError(
                 f"it took more than {MOST_SECONDS // 3600} hours and was ended; the study is too "
@@ -79,8 +81,10 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
         finally:
             if is_new and reach.folder.is_dir() and not any(reach.folder.iterdir()):
                 reach.folder.rmdir()
+    code = _checked(done.returncode)  # what a dying engine dumps is not repeated
+    print(done.stderr.decode(errors="replace"), end="", file=sys.stderr)
     print(f"no sandbox ({why}): {GUARDED}" if why else IN_SANDBOX, file=sys.stderr)
-    return _checked(code)
+    return code
 
 
 def _checked(code: int) -> int:

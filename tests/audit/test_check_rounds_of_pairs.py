@@ -11,8 +11,7 @@ from tests.support.findings_of import said_of
 from tests.support.made_up_results import made_up_config, save
 from tests.support.paired_study import people_of, turns_of
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_pairs import check_pairs
-from userturn.audit.check_rounds import NOT_COMPARED
+from userturn.audit.check_rounds import NOT_COMPARED, check_rounds
 from userturn.audit.findings import Finding, NotCompared
 from userturn.humans.pairs import PER_CELL, draw_pairs
 from userturn.provenance.job_record import write_record
@@ -76,8 +75,11 @@ def note(results: Path) -> None:
 
 
 def found(pairs: PairGrid) -> list[str]:
-    checked = said_of(check_pairs(Files(pairs.grid.results, {}), pairs, frozenset()))
-    return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else f'{i}'}" for i in checked]
+    checked = said_of(
+        check_rounds(Files(pairs.grid.results, {}), HumanGrid(pairs.grid), pairs, frozenset())
+    )
+    of_pairs = [item for item in checked if item.artifact.startswith("results/pairs/")]
+    return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else f'{i}'}" for i in of_pairs]
 
 
 def test_a_round_that_follows_from_its_turns_has_no_finding(pairs: PairGrid) -> None:

@@ -1,35 +1,29 @@
-"""Do the records of tables name what they are made from, and has a claims sheet their numbers?"""
+"""Are a study's description of its files, and an archive's claims, those of this version?"""
 
 from collections.abc import Iterator
+from shlex import quote
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding
+from userturn.config.installation import INSTALLATION
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.claims import SHEET, claims_sheet, numbers_of
-from userturn.workflow.run_job import identity_of, inputs_of
-from userturn.workflow.study import Study
 
 
-def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
-    """Yield what the tables of this version were made from if their records do not name it."""
-    for rule in study.tables.rules:
-        record = files.records.get(f"results/provenance/{rule}.json")
-        if record is None or record["identity"] != identity_of(study, rule):
-            continue
-        needs = {path for paths in inputs_of(study, rule).values() for path in paths}
-        made, unnamed = min(record["outputs"]), needs - {*record["inputs"]}
-        if unnamed and files.other_code(made) is None:
-            noted = "its record does not name it"
-            yield Finding("chain", made, f"made from {min(unnamed)}", noted, remake(made))
+def check_readme(files: Files) -> Iterator[Finding]:
+    """Yield the description of all files if it is another than this version's."""
+    path = "results/README.md"
+    ours, there = INSTALLATION / path, files.at(path)
+    if not (ours.is_file() and there.is_file()) or any(map(files.other_code, files.makers)):
+        return
+    if ours.read_bytes() != there.read_bytes():
+        fix = f"cp {quote(str(ours))} {path}"
+        yield Finding("pages", path, "what this version says of its files", "another text", fix)
 
 
 def check_claims(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
     """Compare the numbers of an archive's claims sheet with those of its tables.
 
     Another version may name other rows, so only those are compared that both have.
-
-    Args:
-        files: the files of a results folder.
-        broken: artifacts that were already reported.
     """
     sheet = files.at(SHEET)
     if not sheet.is_file():

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_likelihood import check_likelihood
+from userturn.audit.check_rows import check_likelihood
 from userturn.config.load import load_config
 from userturn.likelihood.collect import scores_of
 from userturn.likelihood.score_records import score_record

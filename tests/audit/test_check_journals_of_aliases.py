@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from userturn.audit.check_aliases import check_aliases
+from userturn.audit.check_journals import check_aliases
 from userturn.provenance.study_files import Files
 from userturn.provenance.surroundings import code_sha256
 from userturn.study.grid import Places
