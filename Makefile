@@ -33,7 +33,7 @@ test: setup ## Run all tests but those on SLURM.
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.
 	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm"
 
-test-long: setup ## Probe many edits of a finished study; takes half an hour.
+test-long: setup ## Probe many edits of a finished study, and hostile archives of one; takes half an hour and more.
 	$(RUN) pytest -n 2 --dist worksteal -m long
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.

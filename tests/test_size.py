@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (53_804, 29_078),
-    "tests": (43_899, 25_034),
+    "tests": (44_658, 25_401),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -1,0 +1,134 @@
+"""Whatever an archive holds, an audit of it ends in findings or a sentence, and harms nobody."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.hostile_archives import ARCHIVES, Host, every_edit, zipped
+
+needs_sandbox = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
+)
+pytestmark = [pytest.mark.slow, needs_sandbox]
+USERTURN = Path(sys.executable).with_name("userturn")
+EDITS = dict(every_edit())
+IN_THE_GATE = [
+    "instruction is the canary by ..",
+    "a judge at an address",
+    "200,000 temperatures",
+    "an unknown verifier",
+    "no data",
+]
+LONGEST = 300  # seconds on a busy machine; a look at this study takes some ten
+
+
+def long(name: str) -> Any:
+    """Return an attack of the long tests."""
+    return pytest.param(name, marks=pytest.mark.long)
+
+
+class Watched:
+    """A machine with a canary in its home folder and a server that nobody should reach."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home = folder, folder / "home"
+        for name in ("home", "work"):
+            (folder / name).mkdir(parents=True)
+        canary = self.home / "canary.txt"
+        canary.write_text("secret of the auditor")
+        os.utime(canary, (0, canary.stat().st_mtime))
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.server.setblocking(False)
+        self.host = Host(canary, f"http://127.0.0.1:{self.server.getsockname()[1]}")
+
+    def is_unread(self) -> bool:
+        """Return whether nobody read the canary; reading it here must show."""
+        unread = self.host.canary.stat().st_atime == 0
+        self.host.canary.read_text()
+        return unread and self.host.canary.stat().st_atime > 0
+
+    def is_unasked(self) -> bool:
+        """Return whether nobody connected."""
+        try:
+            self.server.accept()
+        except BlockingIOError:
+            return True
+        return False
+
+    def audited(self, archive: Path) -> subprocess.CompletedProcess[str]:
+        """Audit an archive in a folder for itself."""
+        return subprocess.run(
+            [USERTURN, "audit", archive, "--to", "out"],
+            cwd=self.folder / "work",
+            env=os.environ | {"HOME": str(self.home), "AWS_SECRET_ACCESS_KEY": "canary"},
+            text=True, capture_output=True, timeout=LONGEST, errors="replace",
+        )  # fmt: skip
+
+    def written(self) -> list[str]:
+        """Return what was written but for the audit, and for caches of libraries."""
+        found = [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*")]
+        own = ("home/canary.txt", "work/out", "home/.", "study", "theirs")
+        return sorted({name for name in found if not name.startswith(own)} - {"home", "work"})
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    machine = Watched(tmp_path)
+    yield machine
+    machine.server.close()
+
+
+def check(watched: Watched, archive: Path) -> subprocess.CompletedProcess[str]:
+    """Audit an archive, and check that it was read to its end or refused, and did nothing."""
+    done = watched.audited(archive)
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr[-3000:]
+    assert watched.is_unasked() and watched.is_unread() and watched.written() == []
+    assert "secret of the auditor" not in done.stdout + done.stderr
+    if done.returncode == 2:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        assert len(errors) == 1 and not (watched.folder / "work/out/audit.json").exists(), done
+    else:
+        assert done.returncode in (0, 1, 3) and ", digest " in done.stdout, done
+    return done
+
+
+def of_edit(name: str, finished_study: Path, watched: Watched) -> Path:
+    """Return an archive of the study with an attack in it."""
+    study, archive = watched.folder / "study", watched.folder / "theirs.zip"
+    for part in ("results", "data"):
+        shutil.copytree(finished_study / part, study / part)
+    EDITS[name](study, watched.host)
+    zipped(study, archive)
+    shutil.rmtree(study)
+    return archive
+
+
+def test_there_are_a_hundred_archives() -> None:
+    assert len(EDITS) + len(ARCHIVES) > 100
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in IN_THE_GATE else pytest.param(name, marks=pytest.mark.long) for name in EDITS],
+)
+def test_attack_by_what_a_study_holds(name: str, finished_study: Path, watched: Watched) -> None:
+    check(watched, of_edit(name, finished_study, watched))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_attack_by_the_archive(name: str, finished_study: Path, watched: Watched) -> None:
+    archive = watched.folder / "theirs.zip"
+    study = watched.folder / "study"
+    for part in ("results", "data"):
+        shutil.copytree(finished_study / part, study / part)
+    ARCHIVES[name](study, archive)
+    shutil.rmtree(study)
+    assert check(watched, archive).returncode == (0 if name == "a long header" else 2)
