@@ -1,6 +1,6 @@
 """Likelihoods, judge cards, chance floors: parts of `coverage.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.stats import norm
@@ -10,7 +10,7 @@ from userturn.stats.agreement import Ratings
 from userturn.stats.auc import clustered_auc
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_means import clustered_mean, mean_p
 from userturn.stats.margins import change, side_by_side
 from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
@@ -42,15 +42,32 @@ def identified(rng: Generator, n: int) -> Iterator[Result]:
         yield from _two_models(rng, n, where, sizes)
 
 
+Law = Callable[[Generator, int], Array]
+LAWS: dict[str, Law] = {  # of mean 0; short follow-ups gain most, so gains are skewed
+    "skewed": lambda rng, n: rng.gamma(0.5, 0.8, n) - 0.4,
+    "Student's t of 3": lambda rng, n: rng.standard_t(3, n),
+    "lognormal of 1": lambda rng, n: np.exp(rng.standard_normal(n)) - np.exp(0.5),
+    "lognormal of 1.5": lambda rng, n: np.exp(1.5 * rng.standard_normal(n)) - np.exp(1.125),
+    "1% of 50 times": lambda rng, n: rng.standard_normal(n) + 50 * (rng.random(n) < 0.01) - 0.5,
+}
+
+
 def _gains(rng: Generator, n: int, where: str, sizes: Array) -> Iterator[Result]:
-    """Yield coverage of a mean gain: short follow-ups gain most, so gains are skewed."""
+    """Yield coverage of a mean gain, and how often two models of equal mean are told apart."""
     of_turn = np.repeat(np.arange(len(sizes)), sizes)
-    limits = []
-    for _ in range(n):
-        shared, own = rng.normal(0, 0.3, len(sizes)), rng.gamma(0.5, 0.8, len(of_turn))
-        found = clustered_mean(shared[of_turn] + own, list(map(str, of_turn)))
-        limits.append((found.lower, 0.4, found.upper))
-    yield Result("mean gain of follow-ups", f"{where}, skewed", 0.95, *held(limits))
+    names = list(map(str, of_turn))
+    for law, draw in LAWS.items():
+        limits, false = [], 0
+        for _ in range(n):
+            shared = rng.normal(0, 0.3, len(sizes))[of_turn]
+            values = shared + draw(rng, len(of_turn))
+            found = clustered_mean(values, names)
+            limits.append((found.lower, 0.0, found.upper))
+            sums = np.bincount(of_turn, values)
+            flips = sign_flip_p(sums / np.abs(sums).max(), np.ones(len(sums)))
+            false += max(flips, mean_p(values, names)) < 0.05
+        yield Result("mean gain of follow-ups", f"{where}, {law}", 0.95, *held(limits))
+        yield Result("p of a mean gain of 0", f"{where}, {law}", 0.05, false / n)
 
 
 def _two_models(rng: Generator, n: int, where: str, sizes: Array) -> Iterator[Result]:

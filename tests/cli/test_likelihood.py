@@ -42,7 +42,7 @@ def test_every_measure_is_printed_and_nothing_is_written(
     said = capsys.readouterr().out
     assert "tiny on the reference follow-ups of follow-ups\n" in said
     lines = [told for told in said.splitlines() if " scored  " in told]
-    assert len(lines) == 10 and all("3/3 scored" in told for told in lines)
+    assert len(lines) == 14 and all("3/3 scored" in told for told in lines)
     assert sum(told.endswith("chance 0.500") for told in lines) == 2
     assert sorted(project.rglob("*")) == before
 

@@ -8,7 +8,7 @@ from userturn.tables.likelihood import contingency
 
 def test_gain_and_identification_of_all_turns_and_by_verdict() -> None:
     shared = dict.fromkeys(TURN) | {"model": "m", "dataset": "d", "temperature": 0.0}
-    shared |= {"perturbation": "none", "sample": 0, "n_tokens": 2, "n_answers": 1}
+    shared |= {"perturbation": "none", "sample": 0, "n_characters": 2, "n_answers": 1}
     rows = [
         {"item": "a", "conversation": "a", "gain_answer": 4.0, "identified_answer": True},
         {"item": "b", "conversation": "b", "gain_answer": -2.0, "identified_answer": False},
@@ -19,7 +19,7 @@ def test_gain_and_identification_of_all_turns_and_by_verdict() -> None:
         {"item": ["a", "b", "c"], "rater": ["j"] * 3, "genuine": [True, False, None]}
     )
     found = contingency(gains, gains.join(verdicts, on="item"))
-    # In nats a token: all (2 - 1 + 0) / 3; the genuine turn 2, the other one -1.
+    # In nats a character: all (2 - 1 + 0) / 3; the genuine turn 2, the other one -1.
     columns = ("rater", "turns", "measure", "n_turns", "chance", "estimate")
     assert found.select(columns).rows() == [
         ("all", "all", "gain_answer", 3, None, 1 / 3),

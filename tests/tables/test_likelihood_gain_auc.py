@@ -11,8 +11,8 @@ GAINS = [4.0, 1.0, 2.0, None]
 
 
 def gains() -> pl.DataFrame:
-    """Four turns of two tokens each, the last without a gain."""
-    shared = dict.fromkeys(TURN) | KEYS | {"n_tokens": 2}
+    """Four turns of two characters each, the last without a gain."""
+    shared = dict.fromkeys(TURN) | KEYS | {"n_characters": 2}
     rows = [
         shared | {"item": str(i), "conversation": str(i), "gain_answer": gain}
         for i, gain in enumerate(GAINS)

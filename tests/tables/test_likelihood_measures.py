@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.likelihood.gains import TURN
-from userturn.tables.likelihood_measures import CHARACTER, TOKEN, measures
+from userturn.tables.likelihood_measures import CHARACTER, TOKEN, WHOLE, measures
 
 
 def turns() -> pl.DataFrame:
@@ -40,10 +40,11 @@ def test_identification_is_a_share_of_scored_turns_beside_chance(
     assert row["lower"] < 1
 
 
-def test_gains_are_means_over_turns_in_nats_a_token_and_a_character(
+def test_gains_are_means_over_turns_in_nats_a_character_a_token_and_a_turn(
     table: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
-    # (4 / 2 + 2 / 2) / 2 = 1.5 a token, (4 / 8 + 2 / 8) / 2 = 0.375 a character.
+    # (4 / 2 + 2 / 2) / 2 = 1.5 a token, (4 / 8 + 2 / 8) / 2 = 0.375 a character, (4 + 2) / 2 = 3.
+    assert table["gain_answer", WHOLE]["estimate"] == 3
     assert table["gain_answer", TOKEN]["estimate"] == 1.5
     assert table["gain_answer", CHARACTER]["estimate"] == 0.375
 

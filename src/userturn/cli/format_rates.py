@@ -9,6 +9,7 @@ from userturn.controls.control_turn import PLANTED, PLANTED_HARD
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.likelihood import REFERENCE
+from userturn.tables.likelihood_measures import CHARACTER
 
 
 def limits(row: Mapping[str, Any], estimate: str, lower: str, upper: str) -> str:
@@ -132,10 +133,10 @@ def format_likelihood(likelihood: pl.DataFrame) -> str:
     """Return how likely models find reference follow-ups, as lines of text with intervals."""
     lines = [
         "reference follow-ups: share likelier after their own conversation than after others;\n"
-        "gains in nats a token; 95% interval"
+        "gains in nats a character; 95% interval"
     ]
     shown = likelihood.filter(
-        pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", "nats a token"])
+        pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", CHARACTER])
     )
     for row in shown.drop_nulls("estimate").to_dicts():
         what = f"{row['model']} {row['dataset']} {row['measure']}"

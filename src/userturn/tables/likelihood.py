@@ -17,7 +17,7 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
 from userturn.tables.likelihood_contrasts import likelihood_contrasts, pairs_of
-from userturn.tables.likelihood_measures import IDENTIFIED, TOKEN, identification, measures
+from userturn.tables.likelihood_measures import CHARACTER, IDENTIFIED, identification, measures
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
 
@@ -29,13 +29,13 @@ NOT_BOTH = "not both genuine and other turns among the scored ones"
 def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Return the area under the curve of the gain, for each rater, model and temperature.
 
-    Turns of all datasets and perturbations are together; the gain is in nats a token.
+    Turns of all datasets and perturbations are together; the gain is in nats a character.
 
     Args:
         gains: one row per turn (`likelihood.gains.turn_gains`).
         labels: one row per turn and rater: key columns, `rater` and `genuine`, null if unscored.
     """
-    value = pl.col("gain_answer") / pl.col("n_tokens")
+    value = pl.col("gain_answer") / pl.col("n_characters")
     valued = gains.with_columns(value=value).drop_nulls("value")
     seen = valued.join(labels.drop_nulls("genuine"), on=TURN_KEYS).sort(*PLACE, *TURN_KEYS)
     rows = [_row(group) for group in seen.partition_by(PLACE, maintain_order=True)]
@@ -80,7 +80,7 @@ def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    seen = turns.with_columns(value=pl.col(GAIN) / pl.col("n_tokens")).drop_nulls("value")
+    seen = turns.with_columns(value=pl.col(GAIN) / pl.col("n_characters")).drop_nulls("value")
     row = {
         **turns.select(*CELL_KEYS, "rater", "turns").row(0, named=True),
         "n_turns": turns.height,
@@ -90,7 +90,7 @@ def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     found = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
     gain = clustered_mean(seen["value"], seen["conversation"].to_list())
     yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **found}
-    yield row | {"measure": GAIN, "unit": TOKEN, **gain._asdict()}
+    yield row | {"measure": GAIN, "unit": CHARACTER, **gain._asdict()}
 
 
 TABLE = Table(
@@ -112,7 +112,7 @@ MEANINGS = {
         "identified: likelier after its own context than after every distractor; gain: log-"
         "likelihood after its own context less that after the distractors, or under the "
         "assistant's header (role); surprisal: minus the log-likelihood after its own context; "
-        "area: chance that a genuine turn has a larger gain, a token, than another turn"
+        "area: chance that a genuine turn has a larger gain, a character, than another turn"
     ),
     "rater": "judge, or people, by whose verdicts own turns are told apart; `all` is any verdict",
     "turns": "own turns of which verdict: genuine, not_genuine, all",
@@ -186,6 +186,12 @@ LAYOUT = (
             column("chance", "number", "chance"),
             OF_TURNS,
         ),
+        about=(
+            "The share identified comes first: no scale of the log-likelihood and no tail moves "
+            "it. Gains are means over turns, each over its own length, so that a short follow-up "
+            "counts as a long one; in nats a turn they are whole. Where a few follow-ups have "
+            "most of the gain, limits of a mean may miss it (docs/methods.md)."
+        ),
     ),
     Layout(
         "Reference follow-ups: models, sizes and families compared",
@@ -201,8 +207,8 @@ LAYOUT = (
             "one of its family, families, and post-trained models and their bases. A family's "
             "value is the mean over its models. Gains are in nats a character, which different "
             "tokenizers share. Intervals are 95% and keep turns of one conversation together; p "
-            "is by flipping the signs of whole conversations, and adjusted by Holm over the tests "
-            "of one factor, dataset and measure."
+            "is by flipping the signs of whole conversations (of gains no smaller than the "
+            "mean's), adjusted by Holm over the tests of one factor, dataset and measure."
         ),
     ),
     Layout(
@@ -217,7 +223,7 @@ LAYOUT = (
             OF_TURNS,
         ),
         about=(
-            "Gain in nats a token and identification of the models' own user turns over the "
+            "Gain in nats a character and identification of the models' own user turns over the "
             "model's answers to other items. A model's own sample is likelier after its own "
             "context by construction, so the rows of control perturbations and of turns that a "
             "judge calls not genuine are the null to compare with. Gains at different "
@@ -236,7 +242,7 @@ LAYOUT = (
             *texts("reason"),
         ),
         about=(
-            "How well the gain of a model's own turn over its other answers, in nats a token, "
+            "How well the gain of a model's own turn over its other answers, in nats a character, "
             "tells the turns that a judge, or the majority of people, calls genuine: the area "
             "under the ROC curve (one half is chance), with 95% intervals that keep turns of one "
             "item together. Turns of all datasets and perturbations are together."

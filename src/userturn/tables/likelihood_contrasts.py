@@ -10,7 +10,7 @@ import polars as pl
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import beside_default, in_default
 from userturn.stats.arrays import Floats
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_means import clustered_mean, mean_p
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
@@ -77,9 +77,10 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     """Return the difference of each pair on the follow-ups that all its models scored.
 
     A family's value of a turn is the mean over its models. Limits are those of a mean with
-    cluster-robust variance (`stats.clustered_means`), of shares those of Newcombe's method 10 over
-    conversations (`stats.paired`); p is exact, by flipping the signs of whole
-    conversations; Holm adjusts the p-values of one factor, dataset and measure.
+    cluster-robust variance (`stats.clustered_means`), of shares those of a change over
+    conversations (`stats.paired`); p is exact, by flipping the signs of whole conversations, and of
+    gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
+    reject a mean of 0 that is skewed; Holm adjusts the p-values of one factor, dataset and measure.
 
     Args:
         gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
@@ -131,14 +132,17 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "mean_condition": both["value"].mean(),
         "estimate": both["change"].mean(),
         **_limits(both, sums, pair, UNITS[measure]),
-        "p": _p(sums["change"].to_numpy(), UNITS[measure]),
+        "p": _p(both, sums["change"].to_numpy(), UNITS[measure]),
     }
 
 
-def _p(changes: Floats, unit: str) -> float:
-    """Return the exact p; the test rounds to steps made for shares, so gains are scaled to 1."""
-    largest = 0.0 if unit == "share" else float(np.abs(changes).max())
-    return sign_flip_p(changes / largest if largest else changes, np.ones(len(changes)))
+def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
+    """Return p; flips are rounded to steps made for shares, so gains are scaled to 1."""
+    if unit == "share":
+        return sign_flip_p(changes, np.ones(len(changes)))
+    largest = float(np.abs(changes).max()) or 1.0
+    exact = sign_flip_p(changes / largest, np.ones(len(changes)))
+    return max(exact, mean_p(both["change"], both["conversation"].to_list()))
 
 
 def _limits(both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str) -> dict[str, Any]:

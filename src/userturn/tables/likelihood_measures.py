@@ -8,8 +8,8 @@ import polars as pl
 from userturn.stats.clustered_means import clustered_mean
 from userturn.tables.turn_clusters import rate_over
 
-TOKEN, CHARACTER = "nats a token", "nats a character"
-LENGTHS = {TOKEN: "n_tokens", CHARACTER: "n_characters"}
+CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
+LENGTHS = {CHARACTER: pl.col("n_characters"), TOKEN: pl.col("n_tokens"), WHOLE: pl.lit(1)}
 IDENTIFIED = {"identified_answer": "n_answers", "identified_conversation": "n_conversations"}
 GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
 
@@ -17,14 +17,15 @@ GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
 def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows of one model and dataset, one for each measure and unit.
 
-    Every turn counts the same, whatever its length. Intervals are clustered by conversation.
+    Every turn counts the same: its gain over its own length, or its whole gain, which over the mean
+    length is the gain of all characters together. Intervals are clustered by conversation.
     `reason` is the most frequent reason why turns have no value.
     """
     for name, n_others in IDENTIFIED.items():
         yield _row(turns, name, "share") | identification(turns, name, n_others)
     for name in GAINS:
         for unit, length in LENGTHS.items():
-            values = turns.with_columns(value=pl.col(name) / pl.col(length)).drop_nulls("value")
+            values = turns.with_columns(value=pl.col(name) / length).drop_nulls("value")
             found = clustered_mean(values["value"], values["conversation"].to_list())
             yield _row(turns, name, unit) | found._asdict()
 

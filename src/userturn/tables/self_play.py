@@ -41,8 +41,8 @@ MEANINGS = {
     "n_shared": "conversations that were scored at both",
     "gain": (
         "how much likelier the model finds a turn after its own conversation than after answers of "
-        "other conversations, in nats a token; a mean over the scored turns, null if likelihood is "
-        "off"
+        "other conversations, in nats a character; a mean over the scored turns, null if "
+        "likelihood is off"
     ),
     "reason": "why most of the ended conversations ended",
 }
@@ -102,12 +102,12 @@ def table(material: Material) -> pl.DataFrame:
 
 def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
     """Return the gain a token of each scored turn, with its `depth`; no rows without scores."""
-    per_token = pl.col("gain_answer") / pl.col("n_tokens")
+    a_character = pl.col("gain_answer") / pl.col("n_characters")
     depth = pl.col("perturbation").str.strip_prefix(NAMED).cast(pl.Int64)
     columns = ["model", "dataset", "temperature", "conversation"]
     tables = [
         turn_gains(pl.read_parquet(path))
-        .select(*columns, value=per_token, depth=depth)
+        .select(*columns, value=a_character, depth=depth)
         .drop_nulls("value")
         for path in paths_to_scores
     ]
@@ -232,7 +232,7 @@ LAYOUT = Layout(
         column("speaks as the assistant", "share", *SPEECH),
         column("repeats the prompt", "share", *PROMPT),
         column("repeats its turns", "share", *TURNS),
-        column("gain, nats a token", "number", *GAIN),
+        column("gain, nats a character", "number", *GAIN),
         *texts("reason"),
     ),
 )
