@@ -13,7 +13,9 @@ from benchmarks.simulated import Array, Generator, Result, items, patterns
 from tests.support.paired_counts import mcnemar
 from userturn.cli.smallest_effect import DIFFERING, smallest_change
 from userturn.stats.allocation import allocated
+from userturn.stats.association import spearman
 from userturn.stats.clustered import clustered_rate
+from userturn.stats.clustered_means import mean_p
 from userturn.stats.multiple_tests import holm
 from userturn.stats.prediction_powered import Labelled, corrected_rate
 from userturn.stats.sample_size import (
@@ -25,6 +27,7 @@ from userturn.stats.sample_size import (
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
+    models_for_decoupled,
 )
 from userturn.stats.sign_flips import sign_flip_p
 
@@ -47,6 +50,7 @@ FOLLOWED = (  # difference of gains or shares, what is assumed, tests
     (0.05, FollowUps(0.5, 2.0, spread=0.16), 1),
     (0.05, FollowUps(0.8, 1.5, spread=0.16), 10),
     (0.1, FollowUps(0.0, 2.0, spread=0.16), 1),
+    (0.2, FollowUps(0.0, 2.0, spread=0.16), 1),
     (0.05, FollowUps(0.5, 2.0, rate=0.85), 1),
     (-0.1, FollowUps(0.3, 1.5, rate=0.6), 10),
 )
@@ -64,6 +68,29 @@ def attained_half_width(
         found, _ = clustered_rate([patterns(n_samples, positive)], "micro")
         widths.append(((found.upper or 0.0) - (found.lower or 0.0)) / 2)
     return float(np.mean(widths))
+
+
+def attained_assurance(
+    rng: Generator, n: int, turns: Turns, wished: float, n_samples: int
+) -> float:
+    """Return the share of studies as narrow as asked, of the size that is named for .8 of them."""
+    size = items_for_half_width(turns, wished, n_samples, 0.8)
+    narrow = 0
+    for _ in range(n):
+        positive = rng.binomial(n_samples, items(rng, size or 0, turns.rate, turns.alike))
+        found, _ = clustered_rate([patterns(n_samples, positive)], "micro")
+        narrow += ((found.upper or 0.0) - (found.lower or 0.0)) / 2 <= wished
+    return narrow / n
+
+
+def attained_decoupled(rng: Generator, n: int, margin: float) -> float:
+    """Return how often as many models as are named show that nothing goes together."""
+    size, shown = models_for_decoupled(margin) or 0, 0
+    for _ in range(n):
+        x, y = rng.standard_normal((2, size))
+        found = spearman(x, y, 1, rng, 0.9)
+        shown += -margin < (found.lower or -1.0) and (found.upper or 1.0) < margin
+    return shown / n
 
 
 def conditions(rng: Generator, n: int, change: Change) -> tuple[Array, Array]:
@@ -149,13 +176,16 @@ def attained_on_follow_ups(
     first, second, conversation = _values(rng, 150_000, difference, drawn)
     changes = second - first
     effect = np.bincount(conversation, weights=changes - difference).var() / 3 / changes.var()
-    known = drawn._replace(related=np.corrcoef(first, second)[0, 1], design_effect=effect)
+    related = np.corrcoef(first, second)[0, 1]
+    known = drawn._replace(related=related, design_effect=effect, per_conversation=3.0)
     needed = follow_ups_for_gain if drawn.spread else follow_ups_for_share
     size, wins = needed(known, difference, n_tests), 0
     for _ in range(n):
         first, second, conversation = _values(rng, size, difference, drawn)
         sums = np.bincount(conversation, weights=second - first)
         p = sign_flip_p(sums / np.abs(sums).max(), np.ones(len(sums)))
+        if drawn.spread:
+            p = max(p, mean_p(second - first, list(map(str, conversation))))
         wins += holm(np.array([p, *rng.random(n_tests - 1)]))[0] < 0.05
     return wins / n
 
@@ -192,6 +222,11 @@ def promises(rng: Generator, n: int) -> Iterator[Result]:
         where = f"rate {turns.rate}, {k} samples, correlation {turns.alike}"
         found = attained_half_width(rng, n, turns, wished, k)
         yield Result("promised half-width", where, wished, found)
+        found = attained_assurance(rng, n, turns, wished, k)
+        yield Result("promised assurance", where, 0.8, found)
+    for margin in (0.3, 0.5):
+        found = attained_decoupled(rng, n, margin)
+        yield Result("promised power", f"decoupled over models, within {margin}", 0.8, found)
     for change, k, n_tests in POWERFUL:
         where = f"rate {change[0]}, change {change[1]}, {k} samples, one of {n_tests} tests"
         yield Result("promised power", where, 0.8, attained_power(rng, n, change, k, n_tests))

@@ -62,8 +62,10 @@ def test_studies_of_the_sizes_that_power_names_attain_what_it_promised(
     promised = [r for r in results if r.statistic.startswith("promised")]
     widths = [r.attained / (r.nominal or 1) for r in promised if "half-width" in r.statistic]
     powers = [r.attained for r in promised if "power" in r.statistic]
-    assert (len(widths), len(powers)) == (7, 14)
+    assured = [r.attained for r in promised if "assurance" in r.statistic]
+    assert (len(widths), len(powers)) == (7, 17)
     assert min(widths) > 0.93 and max(widths) < 1.05
+    assert len(assured) == 4 and min(assured) > 0.72
     assert min(powers) > 0.72  # the standard error of a power of .8 is .03
 
 

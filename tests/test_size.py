@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_863, 29_112),
-    "tests": (44_708, 25_437),
+    "src": (53_994, 29_176),
+    "tests": (44_763, 25_460),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -70,6 +70,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_assurance_asks_for_more_items_and_a_decoupled_claim_for_models(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    often = said(capsys, "--rate", ".2", "--half-width", ".05", "--assurance", ".8")
+    assert "± 5 points in 80% of studies\n  1 sample each: 263 items" in often
+    assert "± 0.5 with a power of 80%, at 0.05\n  32 models" in said(capsys, "--decoupled", ".5")
+    assert "1.5 is no margin" in refused(capsys, "--decoupled", "1.5")
+    wrong = refused(capsys, "--rate", ".2", "--half-width", ".05", "--assurance", "2")
+    assert "assurance: found 2, expected a share of studies from 0.5 to 1" in wrong
+
+
 def test_items_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--rate", ".2", "--alike", ".3", "--related", ".1", "--tests", "22"]
     text = said(capsys, "--half-width", ".05", "--difference", ".1", *options)
@@ -103,7 +114,10 @@ def test_what_is_not_known_is_taken_at_its_most_cautious(
     ("arguments", "message"),
     [
         ((), "rate: not given; give --rate, or --pilot with a study"),
-        (("--rate", ".2"), "nothing to compute; expected --half-width, --difference or both"),
+        (
+            ("--rate", ".2"),
+            "nothing to compute; expected --half-width, --difference, both, or --decoupled",
+        ),
         (("--rate", ".2", "--difference", ".9"), "no change to another rate"),
         (("--rate", "20", "--half-width", ".1"), "rate: 20 is no share"),
         (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study is planned for 1;"),

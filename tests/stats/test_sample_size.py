@@ -7,17 +7,27 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import samplesize_confint_proportion
 
-from benchmarks.power import attained_half_width, attained_label_half_width, attained_power
+from benchmarks.power import (
+    attained_assurance,
+    attained_decoupled,
+    attained_half_width,
+    attained_label_half_width,
+    attained_on_follow_ups,
+    attained_power,
+)
 from userturn.stats.paired import detectable_difference
 from userturn.stats.sample_size import (
+    FollowUps,
     Judge,
     Turns,
+    assured_half_width,
     corrected_half_width,
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
     level_of,
     mean_square_change,
+    models_for_decoupled,
 )
 
 
@@ -95,3 +105,31 @@ def test_a_better_judge_needs_fewer_labels_and_too_few_turns_no_number_of_them()
 def test_a_rate_of_zero_needs_no_more_labels_than_there_are_turns() -> None:
     """All 40 turns labelled: Wilson's interval of 0 of 40, z² / (40 + z²) = 0.0876 wide."""
     assert corrected_half_width(Turns(0, 1, 0), Judge(0, 1), 40, 40) == pytest.approx(0.0438, 1e-3)
+
+
+@pytest.mark.parametrize(("rate", "alike", "k"), [(0.2, 0.3, 1), (0.2, 0.3, 5), (0.05, 0.6, 3)])
+def test_intervals_are_as_narrow_as_asked_in_as_many_studies_as_assured(
+    rate: float, alike: float, k: int
+) -> None:
+    # 600 studies: the standard error of a share of .8 is .016.
+    turns = Turns(rate, alike, 0)
+    found = attained_assurance(np.random.default_rng(0), 600, turns, 0.03, k)
+    assert found == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_a_rate_that_cannot_vary_is_assured_at_its_only_half_width(rate: float) -> None:
+    # Wilson's interval of 0 of 40: z² / (40 + z²) = 0.0876 wide.
+    found = assured_half_width(Turns(rate, 1, 0), 40, 5, 0.8)
+    assert found == pytest.approx(0.0438, rel=1e-3)
+
+
+def test_as_many_models_as_are_named_show_that_a_correlation_is_none() -> None:
+    assert models_for_decoupled(0.5) == 32
+    assert attained_decoupled(np.random.default_rng(0), 600, 0.5) == pytest.approx(0.8, abs=0.05)
+
+
+def test_few_conversations_are_told_apart_as_promised() -> None:
+    drawn = FollowUps(0.0, 2.0, spread=0.16)
+    found = attained_on_follow_ups(np.random.default_rng(0), 300, 0.2, drawn, 1)
+    assert found == pytest.approx(0.82, abs=0.07)

@@ -21,15 +21,27 @@ MEANT = {
     "spread": "standard deviation of gains, nats a character",
     "related": "correlation of two models' values of a follow-up",
     "design_effect": "what shared conversations multiply the variance by",
+    "per_conversation": "follow-ups of a conversation, at least the line above",
     "tests": "tests in the largest set that Holm adjusts",
 }
 DEFAULTS = {
     "related": (0.0, "the most cautious value"),
     "design_effect": (1.0, "every follow-up of its own conversation"),
+    "per_conversation": (1.0, "no more than their effect"),
     "tests": (1.0, "one test alone"),
 }
-OF_TURNS = ("half_width", "judge", "alike", "sensitivity", "specificity", "turns", "samples")
-OF_FOLLOW_UPS = ("spread", "design_effect")
+OF_TURNS = (
+    "half_width",
+    "judge",
+    "alike",
+    "sensitivity",
+    "specificity",
+    "turns",
+    "samples",
+    "assurance",
+    "decoupled",
+)
+OF_FOLLOW_UPS = ("spread", "design_effect", "per_conversation")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -97,6 +109,7 @@ def _check(assumed: Mapping[str, Assumption], arguments: argparse.Namespace) -> 
         "spread": (1e-9, 1e9),
         "related": (0.0, 1.0),
         "design_effect": (1.0, 1e9),
+        "per_conversation": (1.0, 1e9),
         "tests": (1.0, 1e9),
     }
     for name, (value, _) in assumed.items():

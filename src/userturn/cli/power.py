@@ -16,6 +16,7 @@ from userturn.stats.sample_size import (
     items_for_half_width,
     labels_for_half_width,
     level_of,
+    models_for_decoupled,
 )
 from userturn.tables.pilot import Assumption, pilot
 
@@ -45,6 +46,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--judge", help="a judge of the pilot; by default its primary judge")
     for name, meaning in MEANT.items():
         command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
+    command.add_argument(
+        "--assurance", type=float, metavar="SHARE", help="of studies that are as narrow as asked"
+    )
+    command.add_argument(
+        "--decoupled", type=float, metavar="MARGIN", help="models that show no rank correlation"
+    )
     command.add_argument("--power", type=float, default=POWER, help="of the test")
     command.add_argument("--samples", type=int, nargs="+", help=f"default: {SAMPLES}")
     follow_up_power.add_arguments(command)
@@ -57,16 +64,20 @@ def run(arguments: argparse.Namespace) -> str:
     follow_up_power.refuse(
         arguments, follow_up_power.OF_FOLLOW_UPS, "is of reference follow-ups; add --measure"
     )
+    if arguments.decoupled is not None:
+        return _of_models(arguments)
     given = {name: getattr(arguments, name) for name in MEANT}
     samples = arguments.samples or SAMPLES
     assumed = assumptions(given, arguments.pilot, arguments.judge)
     _check(arguments, assumed)
     wanted = arguments.half_width, arguments.difference
     if wanted == (None, None):
-        raise UserError("nothing to compute; expected --half-width, --difference or both")
+        raise UserError(
+            "nothing to compute; expected --half-width, --difference, both, or --decoupled"
+        )
     parts = [listed(assumed, MEANT)]
     if arguments.half_width is not None:
-        parts += [_of_rates(assumed, arguments.half_width, samples)]
+        parts += [_of_rates(assumed, arguments.half_width, samples, arguments.assurance)]
         parts += [_of_labels(assumed, arguments.half_width)]
     if arguments.difference is not None:
         parts += [_of_changes(assumed, arguments.difference, samples, arguments.power)]
@@ -114,6 +125,10 @@ def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
             f"difference: {change:g} from a rate of {rate:g} is no change to another rate; "
             "expected a share, not 0, that leaves the rate between 0 and 1"
         )
+    if arguments.assurance is not None and not 0.5 <= arguments.assurance < 1:
+        raise UserError(
+            f"assurance: found {arguments.assurance:g}, expected a share of studies from 0.5 to 1"
+        )
     if not 0.5 <= power < 1:
         raise UserError(f"power: no study is planned for {power:g}; expected a share from 0.5 to 1")
 
@@ -122,11 +137,34 @@ def _turns(assumed: Mapping[str, Assumption]) -> Turns:
     return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
 
 
-def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: Sequence[int]) -> str:
+def _of_models(arguments: argparse.Namespace) -> str:
+    """Return how many models the claim needs that accuracy and follow-ups are decoupled."""
+    margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
+    if not 0 < margin < 1:
+        raise UserError(f"decoupled: {margin:g} is no margin; expected a number between 0 and 1")
+    if not 0.5 <= arguments.power < 1:
+        raise UserError(
+            f"power: no study is planned for {arguments.power:g}; expected a share from 0.5 to 1"
+        )
+    n = models_for_decoupled(margin, n_tests, arguments.power)
+    found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
+    return (
+        f"a rank correlation over models that is truly 0 shown to be within ± {margin:g} with a "
+        f"power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}\n  {found}"
+    )
+
+
+def _of_rates(
+    assumed: Mapping[str, Assumption],
+    wished: float,
+    samples: Sequence[int],
+    assurance: float | None,
+) -> str:
     turns = _turns(assumed)
-    lines = [f"a rate with a 95% interval of ± {100 * wished:g} points on average"]
+    often = "on average" if assurance is None else f"in {assurance:.0%} of studies"
+    lines = [f"a rate with a 95% interval of ± {100 * wished:g} points {often}"]
     for k in samples:
-        n = items_for_half_width(turns, wished, k)
+        n = items_for_half_width(turns, wished, k, assurance)
         lines.append(f"  {_samples(k)}: {_items(n)}")
     return "\n".join(lines)
 
@@ -143,7 +181,7 @@ def _samples(k: int) -> str:
 
 def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> str:
     """Return how many labels a corrected rate needs, or what is missing to say so."""
-    head = f"the same rate corrected with people's labels, ± {100 * wished:g} points"
+    head = f"the same rate corrected with people's labels, ± {100 * wished:g} points on average"
     names = ("sensitivity", "specificity", "turns")
     missing = [f"--{name}" for name in names if assumed[name].value is None]
     if missing:

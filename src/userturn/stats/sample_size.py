@@ -4,8 +4,8 @@ Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items
 are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
 the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
 43:207-211), at the level of Holm's first step. Two models on reference follow-ups: the same, and
-for a mean the normal quantiles with half the square of the first added (Guenther 1981, Am Stat
-35:243-244); both times the design effect of shared conversations. Labels: Neyman's allocation to
+half the square of the first quantile added in conversations (Guenther 1981, Am Stat 35:243-244);
+for a mean Student's test of the conversations. Labels: Neyman's allocation to
 the two sides of a judge.
 """
 
@@ -18,6 +18,8 @@ from userturn.stats.allocation import allocated
 from userturn.stats.paired import POWER
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
+STUDIES = 4000  # that are drawn for an assurance: its standard error is then below .01
+CERTAIN = 1e-6  # correlations this near to 0 or 1 count as such
 MOST = 10**9  # items or labels: a larger number counts as unattainable
 
 
@@ -71,9 +73,44 @@ def half_width(turns: Turns, n_items: int, n_samples: int) -> float:
     return _half_width(turns.rate, worth)
 
 
-def items_for_half_width(turns: Turns, wished: float, n_samples: int) -> int | None:
-    """Return the number of items that give a rate an interval of ± `wished` on average."""
-    return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
+def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: float) -> float:
+    """Return the half-width that this share of studies does not exceed.
+
+    Studies of items whose chances are beta are drawn, always the same ones, and given the interval
+    of `clustered`: both the rate that is seen and how alike samples look vary between studies.
+    """
+    from scipy.stats import betabinom  # seconds
+
+    k, scale = n_samples, (1 - turns.alike) / max(turns.alike, CERTAIN)
+    scale = min(max(scale, CERTAIN), 1 / CERTAIN)
+    positive = np.arange(k + 1.0)
+    if 0 < turns.rate < 1:
+        chances = betabinom.pmf(positive, k, turns.rate * scale, (1 - turns.rate) * scale)
+    else:
+        chances = (positive == k * turns.rate).astype(float)
+    drawn = np.random.default_rng(0).multinomial(n_items, chances / chances.sum(), STUDIES)
+    seen = drawn @ positive
+    # As `clustered.design_effect`, of many studies at once.
+    middle = (seen / k + 0.5) / (n_items + 1)
+    spread = drawn @ positive**2 - 2 * middle * k * seen + n_items * (middle * k) ** 2
+    spread += k**2 * ((1 - middle) ** 2 + middle**2) / 2
+    effect = np.maximum(1.0, spread / ((n_items + 1) * k * middle * (1 - middle)))
+    worth = n_items * k / effect
+    lower, upper = wilson_limits(seen / (n_items * k) * worth, worth)
+    return float(np.quantile((upper - lower) / 2, assurance))
+
+
+def items_for_half_width(
+    turns: Turns, wished: float, n_samples: int, assurance: float | None = None
+) -> int | None:
+    """Return the number of items that give a rate an interval of ± `wished`.
+
+    On average, or in as large a share of studies as `assurance` says (Kupper and Hafner 1989, Am
+    Stat 43:101-105): half of the studies are wider than the average.
+    """
+    if assurance is None:
+        return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
+    return smallest(lambda n: assured_half_width(turns, n, n_samples, assurance) <= wished)
 
 
 def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float:
@@ -125,12 +162,19 @@ class FollowUps(NamedTuple):
         design_effect: what shared conversations multiply the variance of a difference by.
         rate: share of follow-ups that the baseline identifies; of no use for a gain.
         spread: standard deviation of a model's gains over follow-ups; of no use for a share.
+        per_conversation: follow-ups of a conversation; never fewer than the design effect.
     """
 
     related: float
     design_effect: float
     rate: float = 0.5
     spread: float = 0.0
+    per_conversation: float = 1.0
+
+    @property
+    def of_one(self) -> float:
+        """Return the number of follow-ups of a conversation, as far as it is known."""
+        return max(self.per_conversation, self.design_effect)
 
 
 def follow_ups_for_share(
@@ -139,7 +183,8 @@ def follow_ups_for_share(
     """Return the number of follow-ups that tell two models' shares apart with a given power."""
     turns = Turns(assumed.rate, 1.0, assumed.related)
     n = items_for_difference(turns, difference, 1, n_tests, power)
-    return int(np.ceil(n * assumed.design_effect))
+    few = quantile_of(1 - level_of(n_tests)) ** 2 / 2  # conversations: as Guenther's for means
+    return int(np.ceil(n * assumed.design_effect + few * assumed.of_one))
 
 
 def follow_ups_for_gain(
@@ -147,12 +192,46 @@ def follow_ups_for_gain(
 ) -> int:
     """Return the number of follow-ups that tell two models' mean gains apart.
 
-    The difference is in the unit of the spread.
+    The difference is in the unit of the spread. Conversations are what is tested: their number is
+    that of Student's test, of the noncentral t distribution, and never so few that flips of their
+    signs cannot be significant. A normal sample's own skewness, of standard deviation √(6 / n),
+    costs the test what Hall's transformation moves it by (`clustered_means`), half of the times.
     """
-    z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
-    variance = 2 * assumed.spread**2 * (1 - assumed.related)
-    n = variance * ((z1 + z2) / difference) ** 2 + z1**2 / 2
-    return int(np.ceil(n * assumed.design_effect))
+    from scipy.stats import nct, t  # seconds
+
+    level = level_of(n_tests)
+    variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
+    effect = abs(difference) * (assumed.of_one / variance) ** 0.5 if variance else np.inf
+
+    def detects(n: int) -> bool:
+        if n < 2 or 2.0 ** (1 - n) > level:
+            return False
+        limit, shift = float(t.ppf(1 - level / 2, n - 1)), min(effect * n**0.5, 30.0)
+        shift -= (6 / np.pi / 2) ** 0.5 / n * (min(shift, limit + 3) ** 2 / 3 + 1 / 6)
+        return float(nct.sf(limit, n - 1, shift)) >= power
+
+    found = smallest(detects)
+    return MOST + 1 if found is None else int(np.ceil(found * assumed.of_one))
+
+
+def models_for_decoupled(margin: float, n_tests: int = 1, power: float = POWER) -> int | None:
+    """Return the number of models that show a rank correlation of 0 to lie within ± `margin`.
+
+    Each of a family of its own: the interval of confidence 1 - 2 x .05 / `n_tests`, of Bonett and
+    Wright (`association`), lies within the margins, while the correlation seen varies by
+    1 / √(n - 1) (Kendall 1938, Biometrika 30:81-93).
+    """
+    z = quantile_of(1 - 2 * level_of(n_tests))
+    within = quantile_of(power)
+
+    def shows(n: int) -> bool:
+        seen = within / (n - 1) ** 0.5 if n > 4 else 1.0
+        if seen >= 1:
+            return False
+        half = z * ((1 + seen**2 / 2) / (n - 3)) ** 0.5
+        return bool(np.arctanh(seen) + half < np.arctanh(margin))
+
+    return smallest(shows)
 
 
 class _Side(NamedTuple):

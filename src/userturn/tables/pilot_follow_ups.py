@@ -91,7 +91,8 @@ def _alike(both: pl.DataFrame) -> FollowUps:
     related = max(0.0, covariance / spread**2) if spread else 0.0
     rate = min(float(first.mean()), float(second.mean()), key=lambda share: abs(share - 0.5))
     effect = _design_effect(changes, both["conversation"].to_list())
-    return FollowUps(related, effect, rate, spread)
+    per_conversation = both.height / both["conversation"].n_unique()
+    return FollowUps(related, effect, rate, spread, per_conversation)
 
 
 def _design_effect(values: Floats, conversations: list[str]) -> float:
