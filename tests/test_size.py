@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_994, 29_176),
-    "tests": (44_763, 25_460),
+    "src": (54_075, 29_225),
+    "tests": (44_948, 25_580),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

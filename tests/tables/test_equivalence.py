@@ -14,7 +14,7 @@ from userturn.tables.claims import (
     near_zero,
     no_change,
 )
-from userturn.tables.equivalence import LAYOUT, adjusted
+from userturn.tables.equivalence import LAYOUT, NOT_SHOWN, adjusted, of_shown_judges
 from userturn.tables.layout import printed
 
 WHERE = {"family": "f", "dataset": "d", "judge": "j"}
@@ -179,3 +179,11 @@ def test_every_row_is_printed() -> None:
         [*near_zero(cell(share(30, 1)), 0.05), *accuracy_kept(pl.DataFrame(), [], 0.1)]
     )
     assert printed(LAYOUT, table).height == table.height == 2
+
+
+def test_a_claim_by_a_judge_that_is_not_validated_neither_holds_nor_fails() -> None:
+    rows = [{"judge": judge, "holds": holds} for judge in "jv" for holds in ("yes", "no", None)]
+    told = of_shown_judges(pl.DataFrame(rows, schema_overrides={"holds": pl.String}).with_columns(
+        reason=pl.lit(None, pl.String)), ["v"])  # fmt: skip
+    assert told["holds"].to_list() == ["unknown", "unknown", None, "yes", "no", None]
+    assert told["reason"].to_list() == [NOT_SHOWN] * 2 + [None] * 4

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from userturn.stats.proportions import wilson
+from userturn.stats.proportions import labels_to_reach, wilson
 from userturn.tables.judge_card import SCHEMA
 from userturn.tables.judge_validity import (
     judged_kin,
-    labels_to_reach,
     not_validated,
     shortfalls,
     unknown_rates,

@@ -171,7 +171,7 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
     folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
     made = shown(of_round, turns, conversations(datasets), special_tokens(models))
-    return difference(made, pl.read_parquet(files.at(items)), ["id"])
+    return difference(made.sort("id"), pl.read_parquet(files.at(items)).sort("id"), ["id"])
 
 
 def _wrong_pairs(

@@ -37,6 +37,9 @@ from userturn.sources.source import (
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.model_setup import model_setup, with_prompts
+from userturn.tables.format_columns import read_joined
+from userturn.tables.judge_card import SCHEMA as CARD
+from userturn.tables.judge_validity import shortfalls
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
@@ -66,8 +69,23 @@ def plan(configfiles: list[str], results: str) -> str:
     parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid, sizes)]
     parts += [_judges(grid, sizes), run_size(Study(grid))]
     parts.append(smallest_effect(grid, sum(sizes[name].n_items for name in grid.datasets)))
+    parts.append(labels_wanted(grid))
     judges = [said for name in grid.judges if (said := _refused_judge(grid, name))]
     return "\n\n".join([*parts, *judges, *(_first_prompt(grid, name) for name in grid.models)])
+
+
+def labels_wanted(grid: Grid) -> str:
+    """Return which labels by people each judge lacks before its rates are findings."""
+    path = grid.results / "tables" / "judge_card.parquet"
+    card = read_joined(path) if path.is_file() else pl.DataFrame(schema=CARD)
+    lines = []
+    for judge in grid.judges:
+        missing = shortfalls(card, judge, grid.config["judge_card"])
+        told = "; ".join(one.why for one in missing) or "none, its rates are findings"
+        lines.append(f"  {judge}: {told}")
+    rounds = ", ".join(grid.config["humans"]["rounds"]) or "none is named in humans.rounds"
+    first = f"the page of a round asks for these first (rounds: {rounds})"
+    return "\n".join([f"people's labels that judges lack; {first}", *lines])
 
 
 def _grid(grid: Grid) -> str:

@@ -12,7 +12,7 @@ from userturn.workflow.rounds import RoundGrid
 
 
 class Drawn(NamedTuple):
-    """A round that was drawn now: its key, what annotators see, and metadata of the key."""
+    """A round that was drawn now: its key, what annotators see, and metadata of both."""
 
     key: pl.DataFrame
     items: pl.DataFrame
@@ -42,10 +42,10 @@ def draw_once(
         key, items, noted = draw()
         identity = fingerprint([round_name, key["id"].to_list()])
         if key.is_empty():  # nothing of it is labelled: it is drawn when there are turns for it
-            write_table(items, path_to_items, identity)
+            write_table(items, path_to_items, identity, **noted)
             write_table(key, path_to_key, identity, **noted)
             return
-        write_table(items, folder / "items.parquet", identity)
+        write_table(items, folder / "items.parquet", identity, **noted)
         write_table(key, folder / "key.parquet", identity, **noted)
     for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
         with written_whole(path) as temporary:

@@ -16,13 +16,16 @@ from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.blinding import neutral, special_tokens
 from userturn.humans.draw_once import Drawn, draw_once
 from userturn.humans.sample import drawn, keyed_hashes
+from userturn.judges.verdict import GENUINE
 from userturn.logs import say
 from userturn.plural import number_of
+from userturn.stats.proportions import labels_to_reach
 from userturn.storage.hashing import fingerprint
 from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.workflow.humans import HumanGrid
 
+ASKED_FIRST = "asked_first"  # metadata of what annotators see: how many turns are needed most
 OPAQUE_ID_LENGTH = 16  # hexadecimal digits of an opaque id
 KEY_SCHEMA: Schema = {
     "round": pl.String,
@@ -143,6 +146,31 @@ def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.Dat
     )
 
 
+def asked_first(
+    key: pl.DataFrame, earlier: pl.DataFrame, least: Mapping[str, float]
+) -> tuple[pl.DataFrame, int]:
+    """Return a round's key in the order in which people are asked, and how many come first.
+
+    First come as many turns of either side as could show the judge to be right on it, less those of
+    earlier rounds: what it calls genuine for its sensitivity, the rest for its specificity. Among
+    these, and among the others, opaque ids decide, so that no place tells a label.
+
+    Args:
+        key: key of the round.
+        earlier: keys of all earlier rounds.
+        least: `judge_card` of the config, the lower limits that a judge has to reach.
+    """
+    is_genuine = pl.col("stratum") == GENUINE
+    drawn_before = earlier.filter(is_genuine).height
+    before = {True: drawn_before, False: earlier.height - drawn_before}
+    sides = {True: least["min_sensitivity"], False: least["min_specificity"]}
+    wanted = [(labels_to_reach(sides[one], 0, 0) or 0) - before[one] for one in (True, False)]
+    place = pl.int_range(pl.len()).over(is_genuine)
+    is_first = place < pl.when(is_genuine).then(wanted[0]).otherwise(wanted[1])
+    told = key.sort("id").with_columns(is_first=is_first).sort(~pl.col("is_first"), "id")
+    return told.drop("is_first"), int(told["is_first"].sum())
+
+
 def shown(
     key: pl.DataFrame,
     turns: pl.DataFrame,
@@ -224,8 +252,10 @@ def _drawn_now(
         f"{number_of(len(humans.cells), 'cell')}, left out {number_of(humans.n_hidden, 'cell')} of "
         "private datasets"
     )
-    seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
-    return Drawn(key, seen, {"allocation": allocation_name(humans.n_turns, labels.height)})
+    asked, n_first = asked_first(key, earlier, humans.grid.config["judge_card"])
+    seen = shown(asked, turns, items, special_tokens(paths_to_descriptions))
+    allocation = allocation_name(humans.n_turns, labels.height)
+    return Drawn(key, seen, {"allocation": allocation, ASKED_FIRST: str(n_first)})
 
 
 def draw_annotation_round(

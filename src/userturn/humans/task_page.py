@@ -15,6 +15,7 @@ import polars as pl
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.label_files import UNSURE
 from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
+from userturn.humans.rounds import ASKED_FIRST
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
@@ -29,6 +30,10 @@ GUIDE = (
     "on purpose, and the order is shuffled.",
     f"{MARKS_SHOWN} Text that looks cut off was cut at a length limit.",
 )
+NEEDED = (
+    "The first {n} turns are needed most: without their labels nothing is known of the judge whose "
+    "verdicts are checked. Who cannot label all of them stops after these."
+)
 # Of Label Studio's `Text`, which alone would join spaces: as the page shows a text.
 LINE_STYLE = (
     "[class*=richtext__line] "
@@ -38,7 +43,11 @@ SCRIPTS = ["work", "turn", "files", "practice", "page"]  # each uses those befor
 
 
 def page(
-    round_name: str, items: pl.DataFrame, rubric: Rubric, practice: Sequence[PracticeTurn] = ()
+    round_name: str,
+    items: pl.DataFrame,
+    rubric: Rubric,
+    practice: Sequence[PracticeTurn] = (),
+    n_first: int = 0,
 ) -> str:
     """Return the annotation page of a round as HTML.
 
@@ -47,12 +56,14 @@ def page(
         items: `id`, `conversation` and `turn`, in the order in which they are shown.
         rubric: the rubric, word for word what judges read.
         practice: turns to learn the labels by, which are not of the round.
+        n_first: how many of the first turns are needed most.
     """
+    guide = (*GUIDE, NEEDED.format(n=n_first)) if 0 < n_first < items.height else GUIDE
     labels = [
         {"name": name, "criterion": label["criterion"], "described": described(label)}
         for name, label in rubric.labels.items()
     ]
-    words = TaskWords("turn", "Label of turn", GUIDE, labels, rubric.rules, note_on_ours(rubric))
+    words = TaskWords("turn", "Label of turn", guide, labels, rubric.rules, note_on_ours(rubric))
     return annotation_page(round_name, items, words, practice)
 
 
@@ -176,10 +187,11 @@ def build_annotation(
 ) -> None:
     """Write a round's page, and its tasks and interface for Label Studio."""
     items, rubric = pl.read_parquet(path_to_items), read_rubric(path_to_rubric)
+    n_first = int(pl.read_parquet_metadata(path_to_items).get(ASKED_FIRST, 0))
     practice = practice_turns(path_to_labelled, list(rubric.labels))
     tasks = json.dumps(label_studio_tasks(round_name, items), ensure_ascii=False, indent=1)
     texts = {
-        path_to_page: page(round_name, items, rubric, practice),
+        path_to_page: page(round_name, items, rubric, practice, n_first),
         path_to_tasks: f"{tasks}\n",
         path_to_config: label_studio_config(rubric),
     }

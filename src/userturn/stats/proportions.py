@@ -1,5 +1,6 @@
 """One proportion and its interval, each formula with its source."""
 
+from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -69,6 +70,20 @@ def wilson(n_positive: int, n: int, confidence: float = CONFIDENCE) -> Interval:
         return Interval(None, None, None)
     lower, upper = wilson_limits(n_positive, n, confidence)
     return Interval(n_positive / n, float(lower), float(upper))
+
+
+def labels_to_reach(least: float, n_right: float, n: float) -> int | None:
+    """Return the least number of further labels, all right, with Wilson's lower limit at `least`.
+
+    The lower limit reaches l where p - l >= z √(l (1 - l) / n) (Wilson 1927, eq. 4). With n_wrong
+    labels wrong, √n is the larger root of (1 - l) x² - z √(l (1 - l)) x - n_wrong. None if `least`
+    is 1, which no number of labels reaches.
+    """
+    if least >= 1:
+        return None
+    b = quantile_of(CONFIDENCE) * sqrt(least * (1 - least))
+    root = (b + sqrt(b**2 + 4 * (1 - least) * (n - n_right))) / (2 * (1 - least))
+    return max(1, ceil(round(root**2 - n, 9)))
 
 
 def exact_limits(interval: Interval, confidence: float) -> Interval:

@@ -25,6 +25,8 @@ from userturn.tables.claims import (
 from userturn.tables.contrasts import graded_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
 from userturn.tables.format_columns import in_default_format, is_default
+from userturn.tables.item_counts import VERIFIER
+from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
     INTERVAL,
@@ -55,8 +57,10 @@ MEANINGS = {
     "lower": "lower limit of the 90% interval",
     "upper": "upper limit of the 90% interval",
     "p": "p-value of the two one-sided tests against the margins",
+    "holds": "yes, no or undecided; unknown where the judge is not validated",
     "p_adjusted": "p-value adjusted by Holm over the quantity and judge",
 }
+NOT_SHOWN = "the judge is not validated, so its rates are not known to be the true ones"
 SCHEMA: Schema = {
     **dict.fromkeys(("claim", "quantity", "family", "model", "condition", "baseline"), pl.String),
     "temperature": pl.Float64,
@@ -92,7 +96,17 @@ def table(material: Material) -> pl.DataFrame:
         *decoupled_over_models(beside, margins["correlation"]),
         *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
     ]
-    return adjusted(rows)
+    grades = [VERIFIER, *shown_judges(material.table("judge_card"), grid)]
+    return of_shown_judges(adjusted(rows), grades)
+
+
+def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
+    """Return claims of which those by other judges than these are not known to hold or not."""
+    unknown = pl.col("holds").is_not_null() & ~pl.col("judge").is_in(judges)
+    return claims.with_columns(
+        holds=pl.when(unknown).then(pl.lit("unknown")).otherwise("holds"),
+        reason=pl.when(unknown).then(pl.lit(NOT_SHOWN)).otherwise("reason"),
+    )
 
 
 def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ numbers. It names how many labels are missing.
 """
 
 from collections.abc import Mapping, Sequence
-from math import ceil, sqrt
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from userturn.config.families import families, family
 from userturn.controls.control_turn import HUMAN
 from userturn.humans.labels import PEOPLE
 from userturn.plural import number_of
-from userturn.stats.proportions import CONFIDENCE, quantile_of
+from userturn.stats.proportions import CONFIDENCE, labels_to_reach, quantile_of
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
@@ -113,20 +113,6 @@ def _still_missing(row: Mapping[str, float], least: float) -> int | None:
     return n if n is None else ceil(round(n * n_scored / worth, 6))
 
 
-def labels_to_reach(least: float, n_right: float, n: float) -> int | None:
-    """Return the least number of further labels, all right, with Wilson's lower limit at `least`.
-
-    The lower limit reaches l where p - l >= z √(l (1 - l) / n) (Wilson 1927, eq. 4). With n_wrong
-    labels wrong, √n is the larger root of (1 - l) x² - z √(l (1 - l)) x - n_wrong. None if `least`
-    is 1, which no number of labels reaches.
-    """
-    if least >= 1:
-        return None
-    b = quantile_of(CONFIDENCE) * sqrt(least * (1 - least))
-    root = (b + sqrt(b**2 + 4 * (1 - least) * (n - n_right))) / (2 * (1 - least))
-    return max(1, ceil(round(root**2 - n, 9)))
-
-
 def judged_kin(grid: Grid, judge: str) -> list[str]:
     """Return the study's models of a judge's own family, including the judge itself.
 
@@ -135,6 +121,12 @@ def judged_kin(grid: Grid, judge: str) -> list[str]:
     own = str(grid.judges[judge].get("model", "")).rpartition("/")[2].lower()
     members = families(grid.models)
     return [member.model for member in members if own and member.family == family(own)]
+
+
+def shown_judges(card: pl.DataFrame, grid: Grid) -> list[str]:
+    """Return the judges of a study whose raw rates are findings, by the table `judge_card`."""
+    thresholds = grid.config.get("judge_card", {})
+    return [judge for judge in grid.judges if not shortfalls(card, judge, thresholds)]
 
 
 def unknown_rates(
