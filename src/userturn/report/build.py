@@ -174,7 +174,7 @@ def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
-        "about": {**grid.config.get("study", {}), "items": n_items(tables)},
+        "about": [*map(grid.config.get("study", {}).get, ("name", "date")), n_items(tables)],
         "headlines": headlines(grid, models, tables),
         "rates": rates_of_cells(grid, tables),
     }

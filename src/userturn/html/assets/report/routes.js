@@ -67,7 +67,7 @@ async function route() {
     shown.view?.leave?.();
     const first = shown.key === null;
     const view = isReport ? null : viewOf(parts);
-    document.title = view ? `${view.title} · userturn` : [study.about.name, "userturn report"].filter(Boolean).join(" · ");
+    document.title = view ? `${view.title} · userturn` : [study.about[0], "userturn report"].filter(Boolean).join(" · ");
     at("view").replaceChildren(...(view ? [view.node] : []));
     if (isReport) showReport(parts[0]);
     else {

@@ -124,7 +124,7 @@ function showWarning() {
 
 // Which study this is: its name and date as its config gives them, and what it is of.
 function showAbout() {
-  const { name, date, items } = study.about;
+  const [name, date, items] = study.about;
   const several = (what, names) => `${plural(names.length, what)} (${names.join(", ")})`;
   const told = [name, date && `begun ${date}`, several("model", study.models), several("dataset", study.datasets), items === null ? null : plural(items, "item"), several("judge", study.judges)];
   at("about").textContent = told.filter(Boolean).join(" · ");
