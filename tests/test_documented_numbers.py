@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from benchmarks import labellings
 from tests.support.snakemake_runs import ROOT
@@ -13,6 +14,7 @@ from userturn.controls.labelled_turns import labelled_items, labelled_turns, rea
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import beside_labels, judge_card
+from userturn.tables.judge_validity import unknown_rates
 
 
 @pytest.fixture(autouse=True)
@@ -61,3 +63,9 @@ def test_agreement_in_the_readme_is_what_the_benchmark_prints(pair: tuple[str, s
         assert found is not None
         assert f"{float(found[1]):.1%}" == raw
         assert found[2].replace("0.", ".") == kappa
+
+
+def test_the_readme_says_of_the_demo_s_rates_what_the_demo_says() -> None:
+    thresholds = yaml.safe_load((ROOT / "config.yaml").read_text())["judge_card"]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert str(unknown_rates(None, thresholds, ["heuristic"])) in readme

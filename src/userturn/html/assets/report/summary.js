@@ -105,7 +105,7 @@ function showModels() {
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? unbroken(`${interval(found[1], found[2])} of ${whole(found[3])}`) : ""));
-    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", { class: "interval" }, rate ? interval(rate.lower, rate.upper) : ""), floorText(row, rate));
+    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", { class: "interval" }, rate ? interval(rate.lower, rate.upper) : ""), rate?.n_answers_cut ? make("small", null, unbroken(`after ${whole(rate.n_answers_cut)} of ${whole(rate.n_answers)} cut answers`)) : null, floorText(row, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
     return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model, dataset: row.dataset }) }, row.name)), told(low), several ? told(high) : null,
