@@ -33,7 +33,7 @@ def test_every_number_stands_in_the_row_and_file_that_the_sheet_names(
         assert table.height == 1
         shares = [table[0, name] for name in ("estimate", "floor") if name in table.columns]
         assert f"{100 * shares[0]:.1f}" == value
-    assert "the judge heuristic is not validated" in sheet
+    assert "the judge alone: heuristic is not validated" in sheet
 
 
 def test_every_file_of_the_sheet_is_in_the_archive(finished_study: Path, tmp_path: Path) -> None:

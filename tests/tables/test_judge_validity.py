@@ -71,10 +71,11 @@ def test_as_many_labels_as_are_named_show_a_side_and_one_less_does_not() -> None
 
 def test_a_judge_that_nobody_measured_is_unknown_in_one_sentence() -> None:
     assert unknown_rates(None, LIMITS, ["j"]) == (
-        "Not a finding, the true rates are unknown: the judge j is not validated (sensitivity not "
-        "shown, at least 9 labels of turns that people call genuine, or human follow-ups needed; "
-        "specificity not shown, at least 35 labels of turns that people do not call genuine "
-        "needed). A rate is a finding where people's labels correct it, however poor the judge."
+        "Not a finding, the true rates are unknown from the judge alone: j is not validated "
+        "(sensitivity not shown, at least 9 labels of turns that people call genuine, or human "
+        "follow-ups needed; specificity not shown, at least 35 labels of turns that people do not "
+        "call genuine needed). A rate is a finding where people's labels correct it, however poor "
+        "the judge."
     )
 
 

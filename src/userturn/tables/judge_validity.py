@@ -149,7 +149,7 @@ def unknown_rates(
     if not said:
         return None
     judged = ", and ".join(said)
-    return f"Not a finding, the true rates are unknown: the judge {judged}. {CORRECTED}"
+    return f"Not a finding, the true rates are unknown from the judge alone: {judged}. {CORRECTED}"
 
 
 # The columns of a judge's card that are read here.

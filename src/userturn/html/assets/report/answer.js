@@ -38,13 +38,15 @@ function valueOf(rows, [name, lower, upper] = ["estimate", "lower", "upper"]) {
   return low === high ? `${low} each` : `${low} to ${high}`;
 }
 
-// What a reader holds the rates against: name, values by what they are, sentence.
-function correctedBearing(temperature) {
+// What people's labels make of the rates, which stands before what a judge says.
+function correctedSentence(temperature) {
   const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model) && isUsual(row.model));
-  if (!rows.length) return null;
-  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled)`;
-  return ["People", [["corrected by people", valueOf(rows)]], `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`];
+  if (!rows.length) return "";
+  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${row.model}'s turns (${whole(row.n_labelled)} labelled)`;
+  return `Corrected by people's labels, ${range(rows, text, (row) => row.estimate)} are genuine follow-ups at temperature ${temperature}. `;
 }
+
+// What a reader holds the rates against: name, values by what they are, sentence.
 
 const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote" };
 
@@ -114,8 +116,8 @@ function showSentence() {
     return;
   }
   const [temperature, rates] = ratesSentence(measured);
-  at("sentence").replaceChildren(...unbroken(rates + leftOut(rated, measured)));
-  const told = [correctedBearing(temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  at("sentence").replaceChildren(...unbroken(correctedSentence(temperature) + rates + leftOut(rated, measured)));
+  const told = [cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }
