@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (54_075, 29_225),
-    "tests": (44_958, 25_588),
+    "tests": (44_960, 25_588),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -75,6 +75,8 @@ RUN_ELSEWHERE = {
     "userturn compare A B --html both.html": "test_a_study_is_compared_with_itself",
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
     "userturn power --rate .2 --difference .05 --tests 22": "tests/cli/test_power.py",
+    "userturn power --rate .2 --half-width .05 --assurance .8": "tests/cli/test_power.py",
+    "userturn power --decoupled .3": "tests/cli/test_power.py",
     "userturn power --measure": "with numbers, below",
     "userturn power --measure gain_answer --spread .1564 --design-effect 2 --related .5 "
     "--difference .02": "tests/cli/test_follow_up_power.py runs its like",
