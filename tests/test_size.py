@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_075, 29_225),
-    "tests": (44_960, 25_588),
+    "src": (54_082, 29_226),
+    "tests": (44_962, 25_590),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

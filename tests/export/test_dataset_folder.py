@@ -28,6 +28,7 @@ def test_load_dataset_reads_every_part_by_its_name(
         "rates": rates.height,
     }
     assert read["rates"]["estimate"][:] == rates["estimate"].to_list()
+    assert "**Not a finding, the true rates are unknown" in (folder / "README.md").read_text()
     first = read["user_turns"][0]
     assert [said["role"] for said in first["messages"]] == ["user"]
     assert load_dataset(str(folder), cache_dir=cache)["train"].num_rows == 20  # the default
@@ -35,7 +36,7 @@ def test_load_dataset_reads_every_part_by_its_name(
 
 def test_private_rows_are_in_no_file_and_rates_are(study: Path, tmp_path: Path) -> None:
     mark(study, private=True)
-    said = write_dataset_folder(study / "results", tmp_path / "rows")
+    said = write_dataset_folder(study / "results", tmp_path / "rows", None)
     assert "user turns and verdicts of 0 of 1 dataset" in said
     files = {p.relative_to(tmp_path / "rows").as_posix() for p in (tmp_path / "rows").rglob("*.*")}
     assert files == {"rates/rates.parquet", "README.md"}

@@ -906,6 +906,7 @@ def test_grid_shows_the_share_of_each_cell(tab: Any, grid: Grid, uri: str) -> No
     told = f"{100 * (60 - scored) / 60:.1f}%, {60 - scored} of 60"
     label = "a-1b, open, temperature 0, truncate: "
     assert tab.get_attribute(f"a.cell[aria-label^='{label}']", "aria-label") == label + told
+    assert "true rates are unknown" in tab.locator("#view .warning").inner_text()
 
 
 def test_a_heading_sorts_its_table_by_number(tab: Any, uri: str) -> None:

@@ -9,6 +9,7 @@ from userturn.export.dataset_folder import write_dataset_folder
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.write_archive import export
 from userturn.remake.claims import SHEET, claims_sheet
+from userturn.tables.judge_validity import warned
 
 HELP = "pack a finished study into one archive"
 
@@ -39,4 +40,4 @@ def _folders(arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.inspect is not None:
         yield write_inspect_logs(arguments.results, arguments.inspect)
     if arguments.datasets is not None:
-        yield write_dataset_folder(arguments.results, arguments.datasets)
+        yield write_dataset_folder(arguments.results, arguments.datasets, warned(arguments.results))

@@ -29,7 +29,7 @@ CARD = """---
 Language models answered and then wrote the *user* turn after their own answer; judges said whether
 it is a genuine follow-up. Made with userturn; the study's archive has every step.
 
-{parts}
+{warning}{parts}
 
 A turn is named by `model`, `dataset`, `temperature`, `perturbation`, `item` and `sample` in all of
 them. Judges: {judges}. Models: {models}.
@@ -41,8 +41,13 @@ Licence: texts of a dataset and of a model are under the licence of that dataset
 """
 
 
-def write_dataset_folder(results: Path, folder: Path) -> str:
+def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> str:
     """Write the rows that may be exported as Parquet files, with a data card, and say what.
+
+    Args:
+        results: folder of a finished study.
+        folder: a new folder.
+        warning: what the card says of rates that are no findings.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -58,7 +63,7 @@ def write_dataset_folder(results: Path, folder: Path) -> str:
             _write(where / "verdicts" / f"{name}.parquet", _verdicts(grid, of_dataset))
         rates = pl.read_parquet(results / "tables" / "rates.parquet")
         _write(where / "rates" / "rates.parquet", iter([rates]))
-        write_text(data_card(grid, names), where / "README.md")
+        write_text(data_card(grid, names, warning), where / "README.md")
 
     left_out = write_checked(folder, results, grid.config, write)
     why = "".join(f"; left out {path}: {reason}" for path, reason in left_out.items())
@@ -89,7 +94,7 @@ def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
             writer.write_table(part.to_arrow().cast(first.schema))
 
 
-def data_card(grid: Grid, datasets: list[str]) -> str:
+def data_card(grid: Grid, datasets: list[str], warning: str | None) -> str:
     """Return the folder's README, whose head says which files belong together."""
     configs = [
         {"config_name": part, "data_files": f"{part}/*.parquet", "default": part == "user_turns"}
@@ -98,6 +103,7 @@ def data_card(grid: Grid, datasets: list[str]) -> str:
     head = {"license": "other", "tags": ["userturn"], "configs": configs}
     return CARD.format(
         head=yaml.safe_dump(head, sort_keys=False),
+        warning=f"**{warning}**\n\n" if warning else "",
         parts="\n".join(f"- `{part}`: {what}." for part, what in PARTS.items()),
         judges=", ".join(grid.judges),
         models=", ".join(grid.models),

@@ -94,16 +94,19 @@ function gridView() {
   ];
   const map = make("div", { class: "map" });
   const told = make("p", { class: "told", "aria-hidden": "true" });
+  const warning = make("p", { class: "warning" });
   const form = make("form", { class: "controls", "aria-label": "What the grid shows", change: () => go(["grid"], formValues(form)), submit: (event) => event.preventDefault() }, controls);
   const start = "Each square is a cell: percent of its turns. Arrow keys move, Enter opens.";
   return {
     title: "Every cell of the study",
-    node: make("section", null, make("h1", { tabindex: "-1" }, "Every cell of the study"), form, told, map, privateNote()),
+    node: make("section", null, make("h1", { tabindex: "-1" }, "Every cell of the study"), form, warning, told, map, privateNote()),
     update(query) {
       setForm(form, query);
       const judge = Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge));
       const wanted = (name, known, fallback) => (known.includes(query.get(name)) ? query.get(name) : fallback);
       told.textContent = start;
+      warning.textContent = study.headlines[study.judges[judge]][study.perturbations[0]].warning ?? "";
+      warning.hidden = !warning.textContent;
       map.replaceChildren(...heatMap({
         models: some(study.models, query.get("model")), datasets: some(study.datasets, query.get("dataset")), temperatures: some(study.temperatures, query.get("t")),
         perturbation: wanted("p", study.perturbations, study.perturbations[0]), by: wanted("by", MEASURES.map(([name]) => name), "genuine"), judge,
