@@ -31,7 +31,7 @@ test: setup ## Run all tests but those on SLURM.
 	$(RUN) pytest -n 2 --dist worksteal --durations=60
 
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.
-	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm"
+	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm and not long"
 
 test-long: setup ## Probe many edits of a finished study, and hostile archives of one; takes half an hour and more.
 	$(RUN) pytest -n 2 --dist worksteal -m long
