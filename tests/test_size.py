@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_082, 29_226),
+    "src": (54_080, 29_225),
     "tests": (44_962, 25_590),
     "scripts": (21, 16),
     "rules": (224, 0),

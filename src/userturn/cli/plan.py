@@ -37,9 +37,7 @@ from userturn.sources.source import (
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.model_setup import model_setup, with_prompts
-from userturn.tables.format_columns import read_joined
-from userturn.tables.judge_card import SCHEMA as CARD
-from userturn.tables.judge_validity import shortfalls
+from userturn.tables.judge_validity import card_of, shortfalls
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
@@ -76,8 +74,7 @@ def plan(configfiles: list[str], results: str) -> str:
 
 def labels_wanted(grid: Grid) -> str:
     """Return which labels by people each judge lacks before its rates are findings."""
-    path = grid.results / "tables" / "judge_card.parquet"
-    card = read_joined(path) if path.is_file() else pl.DataFrame(schema=CARD)
+    card = card_of(grid.results)
     lines = []
     for judge in grid.judges:
         missing = shortfalls(card, judge, grid.config["judge_card"])

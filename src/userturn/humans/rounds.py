@@ -161,12 +161,12 @@ def asked_first(
         least: `judge_card` of the config, the lower limits that a judge has to reach.
     """
     is_genuine = pl.col("stratum") == GENUINE
-    drawn_before = earlier.filter(is_genuine).height
-    before = {True: drawn_before, False: earlier.height - drawn_before}
-    sides = {True: least["min_sensitivity"], False: least["min_specificity"]}
-    wanted = [(labels_to_reach(sides[one], 0, 0) or 0) - before[one] for one in (True, False)]
+    sides = (is_genuine, least["min_sensitivity"]), (~is_genuine, least["min_specificity"])
+    genuine, other = (
+        (labels_to_reach(limit, 0, 0) or 0) - earlier.filter(side).height for side, limit in sides
+    )
     place = pl.int_range(pl.len()).over(is_genuine)
-    is_first = place < pl.when(is_genuine).then(wanted[0]).otherwise(wanted[1])
+    is_first = place < pl.when(is_genuine).then(genuine).otherwise(other)
     told = key.sort("id").with_columns(is_first=is_first).sort(~pl.col("is_first"), "id")
     return told.drop("is_first"), int(told["is_first"].sum())
 

@@ -114,12 +114,8 @@ def corrected_of_models(
         return []
     own = pl.col("perturbation") == perturbation, pl.col("corrected").is_not_null()
     limits = {name: "corrected" + end for name, end in zip(LIMITS, ENDINGS, strict=True)}
-    return (
-        of_models(rates)
-        .filter(own)
-        .select("model", "temperature", "n_labelled", **limits)
-        .to_dicts()
-    )
+    shown = of_models(rates).filter(own)
+    return shown.select("model", "temperature", "n_labelled", **limits).to_dicts()
 
 
 def identified_of_models(tables: Tables) -> list[dict[str, Any]]:

@@ -187,13 +187,18 @@ def warning(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
     return " ".join([first, *kin] if first else kin) or None
 
 
+def card_of(results: Path) -> pl.DataFrame:
+    """Return the table `judge_card` of a results folder; without rows where there is none."""
+    path = results / "tables" / "judge_card.parquet"
+    return pl.read_parquet(path) if path.is_file() else pl.DataFrame(schema=READ)
+
+
 def warned(results: Path) -> str | None:
     """Return the warning to show before the rates of a results folder; None if there is none.
 
     Without a record, as of an unfinished study, no judge is known to be validated.
     """
-    path = results / "tables" / "judge_card.parquet"
-    card = pl.read_parquet(path) if path.is_file() else None
+    card = card_of(results)
     if not (results / "study.json").is_file():
         judges = {path.stem for path in results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")}
         return unknown_rates(card, {}, sorted(judges))
