@@ -13,8 +13,9 @@ from userturn.config.load import load_config
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
-from userturn.tables.judge_card import beside_labels, judge_card
+from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import unknown_rates
+from userturn.tables.known_turns import beside_labels
 
 
 @pytest.fixture(autouse=True)

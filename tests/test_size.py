@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_080, 29_225),
-    "tests": (44_962, 25_590),
+    "src": (53_970, 29_197),
+    "tests": (44_937, 25_582),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -16,7 +16,7 @@ from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
 from userturn.study.inputs import RecordedContents
 from userturn.study.record import StudyRecord
-from userturn.tables.judge_card import SCHEMA
+from userturn.tables.judges import SCHEMA
 from userturn.tables.make_tables import Material
 from userturn.tables.pilot import pilot
 
@@ -44,7 +44,7 @@ def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
     }
     for name, table in made.items():
         table.write_parquet(folder / "tables" / f"{name}.parquet")
-    pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "judge_card.parquet")
+    pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "judges.parquet")
     contents = RecordedContents(**{field.name: {} for field in fields(RecordedContents)})
     config = made_up_config(list(models), [], judges=["another", "heuristic"])  # the primary one
     record = StudyRecord(config, contents).content
@@ -66,7 +66,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = {"judge": "heuristic", "source": "people", "by": "all", "group": "all"}
     said = {"sensitivity": 0.8, "specificity": 0.9}
     rows = [place | {"measure": name, "estimate": value} for name, value in said.items()]
-    pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "judge_card.parquet")
+    pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "judges.parquet")
     return folder
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.cli.format_rates import format_judges, format_likelihood, format_pooled
+from userturn.cli.format_rates import format_costs, format_likelihood, format_pooled
 from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
 from userturn.judges.verdict import GENUINE
-from userturn.tables.judges import SCHEMA as JUDGES
+from userturn.tables.costs import SCHEMA as COSTS
 from userturn.tables.likelihood import REFERENCE, SCHEMA
 from userturn.tables.rates import SCHEMA as RATES
 
@@ -67,10 +67,9 @@ def test_a_rate_that_people_corrected_stands_before_that_of_the_judge() -> None:
     ]
 
 
-def test_a_study_without_floors_or_injections_has_no_heading_of_them() -> None:
+def test_a_study_without_floors_or_costs_has_no_heading_of_them() -> None:
     assert "floor" not in format_pooled(pl.DataFrame(schema=RATES))
-    told = format_judges(pl.DataFrame(schema=JUDGES))
-    assert told == "no judge has a verdict on a planted injection"
+    assert format_costs(pl.DataFrame(schema=COSTS)) == ""
 
 
 def test_rows_over_all_stay_beside_a_chosen_model() -> None:

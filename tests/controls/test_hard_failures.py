@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from userturn.controls.control_turn import DIFFICULTIES, HARD, LABELS, NOT_GENUINE
+from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE, PLANTED_HARD, SOURCES
 from userturn.controls.hard_failures import (
     Texts,
     as_question,
@@ -41,7 +41,7 @@ def made(answer: str = ANSWER, other: str | None = None, prompt: str = PROMPT) -
 
 def test_every_hard_failure_is_made_and_says_what_it_is() -> None:
     assert set(made(other="Because of Rayleigh.")) == set(HARD)
-    assert {DIFFICULTIES[name] for name in HARD} == {"hard"}
+    assert {SOURCES[name] for name in HARD} == {PLANTED_HARD}
     labels = set(parse_rubric((ROOT / "data/rubric.yaml").read_text()).labels)
     assert set(LABELS.values()) <= labels | {NOT_GENUINE}
 

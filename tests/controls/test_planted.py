@@ -9,7 +9,7 @@ import yaml
 
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
-from userturn.controls.control_turn import HARD, LABELS
+from userturn.controls.control_turn import HARD, LABELS, PLANTED_HARD, SOURCES
 from userturn.controls.hard_failures import parse_texts
 from userturn.controls.human_turns import human_turns
 from userturn.controls.planted import planted_turns
@@ -19,8 +19,10 @@ from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.sources.controls import INPUTS, judged
 from userturn.study.grid import Grid
-from userturn.tables.controls import measure_judges
-from userturn.tables.make_tables import make_tables
+from userturn.tables.agreement import AGREEMENT
+from userturn.tables.judges import judges, kinds_of_controls
+from userturn.tables.known_turns import TURN, beside_kinds, control_verdicts
+from userturn.tables.make_tables import Material
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -55,6 +57,7 @@ OTHERS = {"a": "Because of Rayleigh.", "b": "Nobody knows."}
 TEXTS = parse_texts((ROOT / "data/controls/hard_failures.yaml").read_text())
 N_EASY, N_HARD, N_INJECTIONS = 6, 9, 7
 N_PLANTED = N_EASY + N_HARD + N_INJECTIONS
+NOBODY = pl.DataFrame(schema=AGREEMENT)  # no two raters
 REPLIED = {
     "item": "h",
     "messages": [user("Why is the sky blue?")],
@@ -141,73 +144,67 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
             path_to_user_turns=str(tmp_path / "turns"),
             path_to_verdicts=paths[-1],
         )
-    tabulate_controls(paths, tmp_path)
-    table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
-    assert table["control"].to_list() == list(LABELS)
-    assert table["n_turns"].to_list() == [1] + [2] * N_PLANTED
-    told = table.filter(pl.col("difficulty").is_null() | (pl.col("difficulty") != "hard"))
-    assert told["n_right"].to_list() == [1] + [2] * (N_EASY + N_INJECTIONS)
-    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + N_PLANTED)
+    known = control_verdicts(Material(Grid(CONFIG), {"control_verdicts": paths, "human_items": []}))
+    table = kinds_of_controls(judges(beside_kinds(known), NOBODY, 1))
+    assert dict(table.select("group", "source").iter_rows()) == SOURCES
+    n_turns = dict(table.select("group", "n_turns").iter_rows())
+    assert n_turns == dict.fromkeys(LABELS, 2) | {"human": 1}
+    told = table.filter(pl.col("source") != PLANTED_HARD)
+    assert told["estimate"].to_list() == [1] * (1 + N_EASY + N_INJECTIONS)
 
 
-def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
-    genuine = [None if label is None else label == "genuine_followup" for label in labels]
-    return pl.DataFrame(
+def measured(control: str, *labels: str | None, dataset: str = "d") -> pl.DataFrame:
+    """Return the table of a judge that gave turns of one control these labels."""
+    verdicts = pl.DataFrame(
         {
             "perturbation": control,
             "dataset": dataset,
             "conversation": [f"{dataset} {i}" for i in range(len(labels))],
             "judge": "j",
             "label": pl.Series(labels, dtype=pl.String),
-            "genuine": pl.Series(genuine, dtype=pl.Boolean),
+            "language": pl.Series([None] * len(labels), dtype=pl.String),
         }
     )
+    return judges(beside_kinds(verdicts), NOBODY, 1)
 
 
 def test_a_failure_is_caught_by_any_label_but_genuine_and_unscored_turns_do_not_count() -> None:
-    table = measure_judges(
-        verdicts("thanks", "d", "generic", "unrelated", "genuine_followup", "generic", None)
-    ).filter(pl.col("dataset") == "all")
-    row = table.row(by_predicate=pl.col("n_turns") > 0, named=True)
-    assert (row["dataset"], row["n_turns"], row["n_scored"], row["n_right"]) == ("all", 5, 4, 3)
-    assert (row["n_same_label"], row["coverage"]) == (2, 0.8)
+    table = measured("thanks", "generic", "unrelated", "genuine_followup", "generic", None)
+    (row,) = kinds_of_controls(table).filter(pl.col("n_turns") > 0).to_dicts()
+    assert (row["group"], row["n_turns"], row["n_scored"], row["estimate"]) == (
+        "thanks",
+        5,
+        4,
+        0.75,
+    )
     # Wilson at 3 of 4: (0.75 + 0.4802 -+ 1.96 sqrt(0.1875/4 + 0.0600)) / 1.9604 = 0.301, 0.954
     assert (round(row["lower"], 3), round(row["upper"], 3)) == (0.301, 0.954)
+    label = table.filter(pl.col("by") == "kind", pl.col("measure") == "right label")
+    assert label["estimate"].to_list() == [0.5]
 
 
 def test_what_fits_more_than_one_label_has_a_side_only() -> None:
-    table = measure_judges(verdicts("noise_50", "d", "degenerate", "genuine_followup"))
-    row = table.filter(pl.col("control") == "noise_50").row(0, named=True)
-    assert (row["label"], row["difficulty"]) == ("not genuine", "hard")
-    assert (row["n_right"], row["n_same_label"]) == (1, None)
+    table = measured("noise_50", "degenerate", "genuine_followup")
+    found = table.filter(pl.col("group") == "noise_50")
+    assert set(found["source"]) == {PLANTED_HARD}
+    assert dict(found.select("measure", "estimate").iter_rows()) == {
+        "specificity": 0.5,
+        "right side": 0.5,
+    }
 
 
 def test_a_control_without_a_turn_has_a_row_with_the_reason() -> None:
-    table = measure_judges(verdicts("thanks", "d", "generic"))
+    table = measured("thanks", "generic")
     assert table.filter(pl.col("n_turns") == 0).height == len(LABELS) - 1
-    row = table.filter(pl.col("control") == "other_model").row(0, named=True)
+    row = table.filter(pl.col("group") == "other_model").row(0, named=True)
     assert (row["judge"], row["n_turns"], row["estimate"]) == ("j", 0, None)
     assert row["reason"] == "no second model with another answer to these items"
-    human = measure_judges(verdicts("human", "d", "generic")).filter(pl.col("n_turns") == 0)
+    human = measured("human", "generic").filter(pl.col("n_turns") == 0)
     assert set(human["reason"]) == {"no failure was planted"}
 
 
-def test_a_row_over_all_datasets_stands_before_each() -> None:
-    table = measure_judges(
-        pl.concat([verdicts("human", "b", "generic"), verdicts("human", "a", "genuine_followup")])
-    ).filter(pl.col("n_turns") > 0)
-    assert table.select("dataset", "estimate").rows() == [("all", 0.5), ("a", 1.0), ("b", 0.0)]
-
-
-def test_a_study_without_controls_has_an_empty_table(tmp_path: Path) -> None:
-    tabulate_controls([], tmp_path)
-    assert pl.read_parquet(tmp_path / "c.parquet").height == 0
-
-
-def tabulate_controls(paths: list[str], folder: Path) -> None:
-    made = {"controls": [str(folder / "c.parquet"), str(folder / "c.csv")]}
-    inputs = {"control_verdicts": paths, "human_items": []}
-    make_tables(Grid(CONFIG), "identity", inputs, made)
+def test_a_study_without_controls_has_an_empty_table() -> None:
+    assert judges(pl.DataFrame(schema=TURN), NOBODY, 1).is_empty()
 
 
 def control_grid(

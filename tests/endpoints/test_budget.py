@@ -17,8 +17,6 @@ from userturn.endpoints.usage import Spent, at_most, money
 from userturn.errors import UserError
 from userturn.storage.journal import read_journal
 from userturn.tables.costs import costs
-from userturn.tables.judges import describe_judge
-from userturn.tables.pooling import CELL
 
 # A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.
 COST = (388 * 1 + 512 * 0.5 + 40 * 10) / 1e6
@@ -149,31 +147,10 @@ def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None
 def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
     with judge_server(lambda _: completion(GENUINE)) as server:
         verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?", "How?"))
-    (row,) = costs(tmp_path / "journal/costs", {"j": PRICE}).to_dicts()
+    whole, row = costs(tmp_path / "journal/costs", {"j": PRICE}).to_dicts()
     assert (row["judge"], row["cell"]) == ("j", "cells/m/d/t0/none")
+    assert whole == row | {"cell": "all"}
+    assert row["cost_per_1000"] == pytest.approx(1000 * COST)
     assert (row["n_requests"], row["n_verdicts"], row["cost"]) == (2, 2, pytest.approx(2 * COST))
     # A judge that has left the config is charged at the price that it had.
-    assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == [row["cost"]]
-
-
-def test_judge_is_described_by_rate_price_and_time() -> None:
-    counts = {"n_turns": [5, 5, 9], "n_scored": [4, 5, 9], "n_unscored": [1, 0, 0]}
-    of_cells = {"judge": ["j", "j", "k"], "scope": CELL, "label": "genuine_followup"}
-    rates = pl.DataFrame(of_cells | counts)
-    injected = pl.DataFrame(
-        {
-            "judge": "j",
-            "conversation": ["a", "b", "c", "d", "d"],
-            "genuine": [True, False, False, False, None],
-        }
-    )
-    spent = pl.DataFrame(
-        {"judge": ["j", "j"], "n_verdicts": [4, 6], "cost": [0.02, 0.03], "seconds": [1.0, 4.0]}
-    )
-    row = describe_judge("j", rates, injected, spent)
-    assert (row["n_turns"], row["n_scored"], row["n_unscored"]) == (10, 9, 1)
-    assert (row["n_injected"], row["n_obeyed"], row["injection_rate"]) == (4, 1, 0.25)
-    # 10 verdicts cost 0.05 and took 5 seconds.
-    assert (row["cost_per_1000"], row["seconds_per_1000"]) == (pytest.approx(5), 500)
-    alone = describe_judge("k", rates, injected, spent)
-    assert (alone["n_turns"], alone["cost"], alone["injection_rate"]) == (9, None, None)
+    assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == 2 * [row["cost"]]

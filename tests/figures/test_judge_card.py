@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.figures.judge_card import judge_card
-from userturn.tables.judge_card import SCHEMA
+from userturn.tables.judges import SCHEMA
 
 NOBODY = pl.DataFrame({"model": [], "family": []})
 

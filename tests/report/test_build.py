@@ -24,8 +24,9 @@ from userturn.report.headline import (
 from userturn.report.how_made import how_made
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
-from userturn.tables import controls, judges
+from userturn.tables import costs, judges
 from userturn.tables.corrected_rates import CORRECTED
+from userturn.tables.judges import SCHEMA as JUDGES
 from userturn.tables.layout import page_form
 from userturn.tables.likelihood import OWN, REFERENCE
 
@@ -240,12 +241,15 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
         label=pl.lit("generic"), genuine=pl.lit(False), notes=pl.lit("a note"),
     )  # fmt: skip
     save(said.select(*ANNOTATIONS_SCHEMA), tmp_path / "annotations.parquet")
-    kappa = {"comparison": "judge-human", "first": "heuristic", "second": "Ann Other"}
-    save(pl.DataFrame({**kappa, "family": "all", "estimate": 0.5}), tmp_path / "agreement.parquet")
+    kappa = {"part": "judge-human", "first": "heuristic", "second": "Ann Other"}
+    save(
+        pl.DataFrame([kappa | {"by": "all", "estimate": 0.5}], schema=JUDGES),
+        tmp_path / "judges.parquet",
+    )
     page = build(
         grid,
         paths_to_annotations=[str(tmp_path / "annotations.parquet")],
-        paths_to_tables=[str(tmp_path / "agreement.parquet")],
+        paths_to_tables=[str(tmp_path / "judges.parquet")],
     )
     study = known(page)
     number = [cell[0] for cell in study["cells"]].index(["a-1b", "open", "0", "none"])
@@ -360,15 +364,15 @@ def test_headline_without_tables_is_empty() -> None:
 def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -> None:
     table = pl.DataFrame(
         {
-            "control": ["x", "y", "z"],
-            "dataset": ["all", "all", "d"],
+            "group": ["x", "y", "z"],
+            "by": ["kind", "kind", "language"],
             "judge": ["a", "b", "b"],
             "estimate": [0.1, 0.2, 0.3],
             "lower": [0.0, 0.1, 0.2],
             "upper": [0.2, 0.3, 0.4],
         }
     )
-    shown = page_form(controls.LAYOUT, table, "b")
+    shown = page_form(judges.LAYOUT[1], table, "b")
     assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged correctly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
     assert len(shown["rows"]) == 2
@@ -376,4 +380,4 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
 
 def test_numbers_that_json_lacks_are_shown_as_none() -> None:
     table = pl.DataFrame({"judge": ["j"], "cost": [float("inf")], "cost_per_1000": [float("nan")]})
-    assert page_form(judges.LAYOUT, table, "j")["rows"] == [[("j",), (None,), (None,)]]
+    assert page_form(costs.LAYOUT, table, "j")["rows"] == [[("j",), (None,), (None,)]]

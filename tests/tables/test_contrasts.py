@@ -17,7 +17,7 @@ from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_
 from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
 from userturn.tables.chance_floor import chance_floors
-from userturn.tables.judge_card import SCHEMA as CARD
+from userturn.tables.judges import SCHEMA as CARD
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import above_floors, of_models
 from userturn.workflow.registry import tables_of
@@ -70,10 +70,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Material
         swapped.append(path.replace(".parquet", ".swapped"))
         again.write_parquet(swapped[-1])
     inputs = {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]}
-    card = folder / "judge_card.parquet"
+    card = folder / "judges.parquet"
     pl.DataFrame(schema=CARD).write_parquet(card)
     inputs |= {"unswapped_verdicts": verdicts, "swapped_verdicts": swapped}
-    inputs |= {"judge_card": [str(card)], "annotations": [], "round_keys": []}
+    inputs |= {"judges": [str(card)], "annotations": [], "round_keys": []}
     return verdicts, Material(grid(MODELS), inputs)
 
 

@@ -83,8 +83,8 @@ def test_another_format_changes_no_number_of_the_default_one(tmp_path: Path) -> 
         if FORMAT in table.columns
     }
     changed = {name for name, table in (both | kept).items() if not table.equals(without[name])}
-    # Judges' agreement and cost are over all turns; one has rows of pairs, and new pairs alone.
-    assert changed == {"agreement", "confusion", "judges", "likelihood"}
+    # Judges agree over all turns; one has rows of pairs, and new pairs alone.
+    assert changed == {"confusion", "judges", "likelihood"}
     pairs, of_default = (t["likelihood"].filter(part=COMPARED) for t in (both, without))
     assert set(pairs["factor"]) == {"size", "format"}
     assert pairs.filter(factor="size").select(of_default.columns).equals(of_default)

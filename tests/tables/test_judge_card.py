@@ -8,14 +8,12 @@ import polars as pl
 import pytest
 
 from userturn.tables.judge_card import (
+    CARD,
     NOT_SCORED,
-    SCHEMA,
-    TURN,
-    beside_labels,
     judge_card,
-    lengths,
     measures,
 )
+from userturn.tables.known_turns import TURN
 
 GENUINE = "genuine_followup"
 
@@ -135,9 +133,6 @@ def test_a_drawn_turn_counts_for_those_that_it_represents() -> None:
     assert card["sensitivity"]["estimate"] == pytest.approx(15 / 45)
     assert card["specificity"]["estimate"] == pytest.approx(940 / 955)
     assert card["right side"]["estimate"] == pytest.approx(955 / 1000)
-    # By chance .03 * .045 + .97 * .955.
-    chance = 0.03 * 0.045 + 0.97 * 0.955
-    assert card["kappa"]["estimate"] == pytest.approx((0.955 - chance) / (1 - chance))
     for row in card.values():
         assert row["lower"] < row["estimate"] < row["upper"]
     assert (card["sensitivity"]["n_turns"], card["sensitivity"]["n_scored"]) == (8, 8)
@@ -218,34 +213,7 @@ def test_the_card_by_people_holds_the_truth(
 
 def test_the_card_does_not_depend_on_the_order_of_turns() -> None:
     assert judge_card(TEN, 1).equals(judge_card(TEN.reverse(), 1))
-    assert dict(judge_card(TEN, 1).schema) == dict(SCHEMA)
-
-
-def test_labelled_turns_are_joined_by_their_item() -> None:
-    verdicts = pl.DataFrame({"judge": ["j", "j"], "item": ["b", "a"], "label": ["generic", None]})
-    items = pl.DataFrame(
-        {"item": ["a", "b"], "conversation": ["x", "y"], "language": ["en", "de"]}
-        | {"label": [GENUINE, "generic"]}
-    )
-    said = pl.DataFrame({"item": ["a", "b"], "text": ["Why?", "x" * 121]})
-    found = beside_labels(verdicts, items, said)
-    assert found.select("cluster", "truth", "label", "length").rows() == [
-        ("y", "generic", "generic", "over 120 characters"),
-        ("x", GENUINE, None, "up to 30 characters"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("n", "shown"),
-    [
-        (30, "up to 30 characters"),
-        (31, "31 to 120 characters"),
-        (120, "31 to 120 characters"),
-        (121, "over 120 characters"),
-    ],
-)
-def test_lengths_are_bins_of_characters(n: int, shown: str) -> None:
-    assert pl.DataFrame({"t": ["x" * n]}).select(lengths(pl.col("t"))).item() == shown
+    assert dict(judge_card(TEN, 1).schema) == dict(CARD)
 
 
 def test_a_rare_kind_of_planted_failures_counts_as_much_as_a_common_one() -> None:

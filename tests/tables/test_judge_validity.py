@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from userturn.stats.proportions import labels_to_reach, wilson
-from userturn.tables.judge_card import SCHEMA
 from userturn.tables.judge_validity import (
     judged_kin,
     not_validated,
@@ -17,6 +16,7 @@ from userturn.tables.judge_validity import (
     unknown_rates,
     warning,
 )
+from userturn.tables.judges import SCHEMA
 
 LIMITS = {"min_sensitivity": 0.7, "min_specificity": 0.9}
 ENDPOINT = {"kind": "endpoint"}

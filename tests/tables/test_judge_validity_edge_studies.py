@@ -48,7 +48,7 @@ class Edge:
         paths = {name: [str(folder / f"{name}.parquet")] for name in files}
         paths |= {name: [] for name in NOT_GIVEN} | {"rubric": [str(ROOT / "data/rubric.yaml")]}
         material = Material(self.grid, paths)
-        self.tables = {name: material.table(name) for name in ("rates", "judge_card")}
+        self.tables = {name: material.table(name) for name in ("rates", "judges")}
         for name, table in self.tables.items():
             save(table, self.grid.results / "tables" / f"{name}.parquet")
 
@@ -60,7 +60,7 @@ class Edge:
     @property
     def warning(self) -> str | None:
         """The sentence of the report, the figures and the printed tables."""
-        return warning(self.tables["judge_card"], self.grid)
+        return warning(self.tables["judges"], self.grid)
 
     def corrected(self) -> list[dict[str, Any]]:
         """The corrected rates that the report's headline shows."""

@@ -10,8 +10,8 @@ from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.key_columns import CELL_COLUMNS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
+from userturn.tables.judge_card import CARD as CARD_SCHEMA
 from userturn.tables.judge_card import NOT_SCORED
-from userturn.tables.judge_card import SCHEMA as CARD_SCHEMA
 from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.label_domain import NOT_DRAWN, Domain
 from userturn.tables.language_contrasts import (

@@ -12,9 +12,9 @@ from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.tables.controls import control_verdicts, measure_judges
 from userturn.tables.item_counts import count_items
-from userturn.tables.judges import describe_judge
+from userturn.tables.judge_card import judge_card
+from userturn.tables.known_turns import beside_kinds, control_verdicts, turns_of
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import of_cells, of_models, outcomes_of, rates
 from userturn.tables.turn_clusters import rate_over
@@ -54,9 +54,9 @@ def test_human_replies_of_one_tree_are_one_conversation(tmp_path: Path) -> None:
     paths = {"control_verdicts": ["v.parquet"], "human_items": ["d.parquet"]}
     there = {name: [str(tmp_path / path) for path in found] for name, found in paths.items()}
     grid: Any = SimpleNamespace(config={"seed": 1, "statistics": {"resamples": 100}})
-    table = measure_judges(control_verdicts(Material(grid, there)))
-    counted = table.filter(pl.col("dataset") == "all", pl.col("n_turns") > 0)
-    both = counted.select("control", "n_turns", "n_conversations")
+    table = judge_card(beside_kinds(control_verdicts(Material(grid, there))), 1)
+    counted = table.filter(pl.col("by") == "kind", pl.col("measure") == "right side")
+    both = counted.select("group", "n_turns", "n_conversations")
     assert both.rows() == [("human", 3, 2), ("thanks", 1, 1)]
 
 
@@ -65,15 +65,12 @@ def messages(text: str) -> list[dict[str, str]]:
 
 
 def test_seven_injections_into_one_item_are_no_seven_draws() -> None:
-    rates = turns(judge=["j"], scope="cell", label=GENUINE, n_turns=[1], n_scored=[1])
-    spent = pl.DataFrame(schema={"judge": pl.String, "n_verdicts": pl.Int64, "cost": pl.Float64,
-                                 "seconds": pl.Float64})  # fmt: skip
-    alike = turns(
-        judge="j", conversation=[*"aaaaaaa", *"bbbbbbb"], genuine=[True] * 7 + [False] * 7
-    )
-    row = describe_judge("j", rates, alike, spent)
+    alike = turns(judge="j", c=[*"aaaaaaa", *"bbbbbbb"], label=[GENUINE] * 7 + ["generic"] * 7)
+    known = {"cluster": pl.col("c"), "truth": pl.lit("generic"), "kind": pl.lit("injected_reply")}
+    card = judge_card(turns_of(alike, source=pl.lit("injected"), **known), 1)
+    (row,) = card.filter(pl.col("by") == "all", pl.col("measure") == "specificity").to_dicts()
     # As above: an effect of 7 turns an item, so two draws.
-    assert (row["n_injected"], row["n_obeyed"]) == (14, 7)
+    assert (row["n_scored"], row["estimate"]) == (14, 0.5)
     assert (row["lower"], row["upper"]) == pytest.approx(wilson(1, 2)[1:])
 
 

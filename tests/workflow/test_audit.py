@@ -336,10 +336,10 @@ def test_an_item_that_was_taken_out_of_its_dataset_is_missed_by_what_answers_it(
 
 
 def test_a_report_that_is_older_than_what_it_shows_is_found(results: Path) -> None:
-    rewrite(results / "tables/judges.parquet", first_row(n_turns=99))
-    forge(results, "tables/judges.parquet")  # as if it were made again, and alone
+    rewrite(results / "tables/equivalence.parquet", first_row(n=99))
+    forge(results, "tables/equivalence.parquet")  # as if it were made again, and alone
     (finding,) = (finding for finding in found(results) if finding.check == "chain")
-    assert finding.artifact == "results/report/index.html" and "judges" in finding.expected
+    assert finding.artifact == "results/report/index.html" and "equivalence" in finding.expected
 
 
 @pytest.mark.parametrize(

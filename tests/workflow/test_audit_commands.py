@@ -40,8 +40,8 @@ def edit_answers(results: Path) -> None:
 
 
 def older_report(results: Path) -> None:
-    rewrite(results / "tables/judges.parquet", first_row(n_turns=99))
-    forge(results, "tables/judges.parquet")
+    rewrite(results / "tables/equivalence.parquet", first_row(n=99))
+    forge(results, "tables/equivalence.parquet")
 
 
 def edited(path: Path) -> None:

@@ -9,6 +9,7 @@ from tests.support.snakemake_runs import planned, run
 from tests.workflow.test_bad_input import fails_with
 from tests.workflow.test_rerun import change_study
 from userturn.humans.labels import NO_LABELS
+from userturn.tables.judges import KNOWN
 from userturn.tables.rates import of_cells
 
 pytestmark = pytest.mark.slow
@@ -36,8 +37,9 @@ def test_study_without_annotations_is_complete_and_says_how_to_start(finished_st
     assert "results/humans/first/task.html" in said
     assert (finished_study / FIRST / "task.html").is_file()
     assert (finished_study / "results" / "figures" / "confusion.svg").is_file()
-    for name in ("agreement", "confusion"):
-        assert table(finished_study, name)["reason"].null_count() == 0
+    assert table(finished_study, "confusion")["reason"].null_count() == 0
+    agreed = table(finished_study, "judges").filter(pl.col("part") != KNOWN)
+    assert agreed.height == 3 and agreed["reason"].null_count() == 0
     assert set(of_cells(table(finished_study, "rates"))["corrected_reason"]) == {NO_LABELS}
     assert table(finished_study, "disagreements").is_empty()
 
@@ -63,13 +65,13 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
     shown = ["none", "truncate", "reference_answer"]
     change_study(study, humans=humans | more, run__perturbations=shown)
     pages = [f"results/humans/{name}/task.html" for name in humans["rounds"]]
-    tables = ("agreement", "rates", "human_likeness")
+    tables = ("judges", "rates", "human_likeness")
     run(study, *pages, *(f"results/tables/{t}.parquet" for t in tables), PAIRS)
     assert {name: (study / FIRST / name).read_bytes() for name in FROZEN} == before
     key = pl.read_parquet(study / "results/humans/second/key.parquet")
     assert set(key["temperature"]) == {0.7}
-    agreed = table(study, "agreement").filter(pl.col("comparison") == "human-human")
-    assert set(agreed.filter(pl.col("coefficient") == "raw")["estimate"]) == {1}
+    agreed = table(study, "judges").filter(pl.col("part") == "human-human")
+    assert set(agreed.filter(pl.col("measure") == "raw")["estimate"]) == {1}
     rates = of_cells(table(study, "rates"))
     # Word problems have no answer of their own, to which a person replied: so no pair.
     (likeness,) = table(study, "human_likeness").rows(named=True)

@@ -20,6 +20,7 @@ from userturn.config.load import load_config
 from userturn.judges.kinds import kind_of
 from userturn.study.grid import Grid
 from userturn.tables.costs import costs
+from userturn.tables.rates import of_cells
 from userturn.workflow.study_size import dataset_sizes, load_of_judge
 
 pytestmark = pytest.mark.slow
@@ -73,15 +74,17 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     assert holding(study, KEY) == [] and KEY not in output
     # 4 cells of 5 turns, and every request is in the ledger.
     costs = pl.read_parquet(study / "results/tables/costs.parquet")
-    assert costs["cell"].len() == 4 and costs["n_requests"].sum() == len(server.asked)
-    judges = pl.read_parquet(study / "results/tables/judges.csv".replace("csv", "parquet"))
-    assert judges["judge"].to_list() == ["canary", "heuristic"]
+    whole = costs.filter(pl.col("cell") == "all")
+    assert costs["cell"].len() == 5 and whole["n_requests"].to_list() == [len(server.asked)]
+    rates = of_cells(pl.read_parquet(study / "results/tables/rates.parquet"))
+    scored = dict(rates.group_by("judge").agg(pl.sum("n_scored")).iter_rows())
+    assert set(scored) == {"canary", "heuristic"}
     verdicts = [
         pl.read_parquet(p) for p in study.glob("results/cells/**/verdicts/heuristic.parquet")
     ]
     assert sum(table.height for table in verdicts) == 20
     # Of the random text of a tiny model some turns are not English.
-    assert judges["n_scored"].to_list()[1] == sum(table["label"].count() for table in verdicts) > 10
+    assert scored["heuristic"] == sum(table["label"].count() for table in verdicts) > 10
     n_asked = len(server.asked)
     assert not planned(study)
     assert audit(study / "results").findings == []

@@ -81,15 +81,15 @@ def test_results_of_the_clone_are_those_of_a_folder_of_its_own(
     assert "Nothing to be done" in snakemake(folder, "--dry-run")
     aliases = folder / "results" / "journal" / "aliases.json"
     aliases.unlink()  # written before the first job of a run
-    (folder / "results" / "tables" / "controls.csv").unlink()
-    snakemake(folder, "--until", "tabulate_controls")
+    (folder / "results" / "tables" / "judges.csv").unlink()
+    snakemake(folder, "--until", "measure_judges")
     assert aliases.is_file()
     assert [log for log in (folder / "logs").glob("*.log") if not log.stat().st_size] == []
-    record = read_record(folder / "results" / "provenance" / "tabulate_controls.json")
+    record = read_record(folder / "results" / "provenance" / "measure_judges.json")
     command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     assert record is not None and record["made"]["commit"] == (commit or None)
-    assert (folder / "results" / "tables" / "controls.csv").is_file()
+    assert (folder / "results" / "tables" / "judges.csv").is_file()
 
 
 def snakemake(folder: Path, *arguments: str) -> str:

@@ -65,8 +65,8 @@ def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
     one, other = demo(), demo()
     controls = other.of_sources.control_verdicts[0]
     other.identities[controls] = "another"
-    # Controls enter their own table, the cards of judges, costs, and what shows a judge's card.
-    direct = {"tabulate_controls", "measure_judges", "tabulate_costs"}
+    # Controls enter the table of judges, and what is made of it.
+    direct = {"measure_judges", "tabulate"}
     assert direct <= changed(one, other)
     assert changed(one, other).isdisjoint({"tabulate_accuracy", "tabulate_likelihood"})
 
@@ -78,8 +78,8 @@ def test_a_version_changes_the_table_and_what_is_made_of_it(
     tables = {rule: before.tables.identity_of(rule) for rule in TABLE_RULES}
     monkeypatch.setitem(TABLES, "rates", TABLES["rates"]._replace(version=9))
     after = demo()
-    # The costs are counted after the rates, which are compared with the paper's, and drawn.
+    # Rates are compared with the paper's, and drawn.
     other = {rule for rule in TABLE_RULES if after.tables.identity_of(rule) != tables[rule]}
-    assert other == {"tabulate", "tabulate_costs", "compare_with_paper"}
+    assert other == {"tabulate", "compare_with_paper"}
     drawn = {rule for rule in FIGURE_RULES if after.figures.identity_of(rule) != figures[rule]}
     assert drawn == {"draw_figures", "draw_likelihood"}

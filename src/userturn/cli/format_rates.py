@@ -5,9 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from userturn.controls.control_turn import PLANTED, PLANTED_HARD
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import OVER_MODELS
+from userturn.tables.judge_card import OVER_KINDS
+from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
 
@@ -84,33 +85,25 @@ def format_accuracy(accuracy: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def format_controls(controls: pl.DataFrame) -> str:
+def format_controls(judges: pl.DataFrame) -> str:
     """Return how each judge labels turns of a known kind, as lines of text with intervals."""
     lines = ["judged correctly, share of turns of a known kind with 95% interval"]
-    for row in controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0).to_dicts():
-        hard = ", hard" if row.get("difficulty") == "hard" else ""
-        kind = f"{row['control']} ({row['label']}{hard})"
-        share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
-        scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        lines.append(f"  {kind:<50} {row['judge']:<10} {share}  {scored}")
-    for row in controls.filter(pl.col("n_turns") == 0).to_dicts():
-        lines.append(f"  {row['control']:<58} {row['judge']:<10} none: {row['reason']}")
+    for row in kinds_of_controls(judges).iter_rows(named=True):
+        told = f"none: {row['reason']}"
+        if row["n_scored"]:
+            share = limits(row, "estimate", "lower", "upper")
+            told = f"{share}  {row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {row['group'] + ' (' + row['source'] + ')':<50} {row['judge']:<10} {told}")
     return "\n".join(lines)
 
 
-def format_judges(judges: pl.DataFrame) -> str:
-    """Return the injection rate and cost of each judge as lines of text."""
-    lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
-    injected = judges.filter(pl.col("n_injected") > 0)
-    if injected.is_empty():
-        return "no judge has a verdict on a planted injection"
-    for row in injected.to_dicts():
-        share = limits(row, "injection_rate", "lower", "upper")
-        seconds = row["seconds_per_1000"]
-        cost = "no price" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
-        spent = "free" if seconds is None else f"{cost}, {seconds:.0f} s per 1,000 verdicts"
-        lines.append(f"  {row['judge']:<50} {share}  {spent}")
-    return "\n".join(lines)
+def format_costs(costs: pl.DataFrame) -> str:
+    """Return what each judge cost as lines of text."""
+    lines = ["what judges cost, of 1,000 verdicts"]
+    for row in costs.filter(pl.col("cell") == ALL, pl.col("n_verdicts") > 0).to_dicts():
+        cost = "no price" if row["cost"] is None else f"{row['cost_per_1000']:.2f}"
+        lines.append(f"  {row['judge']:<50} {cost}, {row['seconds_per_1000']:.0f} s")
+    return "\n".join(lines) if lines[1:] else ""
 
 
 def format_correlations(decoupling: pl.DataFrame) -> str:
@@ -147,23 +140,23 @@ def format_likelihood(likelihood: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def format_cards(cards: pl.DataFrame) -> str:
+def format_cards(judges: pl.DataFrame) -> str:
     """Return each judge's card over all turns of each source, as lines of text with intervals."""
     lines = ["how far each judge can be believed, on turns of a known kind, with 95% interval"]
-    for row in cards.filter(pl.col("by") == ALL).drop_nulls("estimate").to_dicts():
+    for row in cards(judges).drop_nulls("estimate").to_dicts():
         what = f"{row['measure']} on {row['source']} turns"
         limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
-        scored = f"{row['n_scored']}/{row['n_turns']} scored{_worst_kind(cards, row)}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored{_worst_kind(judges, row)}"
         lines.append(f"  {what:<38} {row['judge']:<11} {row['estimate']:6.2f} {limits}  {scored}")
     return "\n".join(lines)
 
 
-def _worst_kind(cards: pl.DataFrame, row: Mapping[str, Any]) -> str:
+def _worst_kind(judges: pl.DataFrame, row: Mapping[str, Any]) -> str:
     """Return which kind of planted failures a judge knows least, where a mean is over kinds."""
-    if row["source"] not in (PLANTED, PLANTED_HARD):
+    if row["source"] not in OVER_KINDS:
         return ""
     same = (pl.col(name) == row[name] for name in ("judge", "source", "measure"))
-    kinds = cards.filter(*same, pl.col("by") == "kind").drop_nulls("estimate").sort("estimate")
+    kinds = judges.filter(*same, pl.col("by") == "kind").drop_nulls("estimate").sort("estimate")
     worst = next(kinds.iter_rows(named=True), None)
     told = "" if worst is None else f", worst {worst['group']} {worst['estimate']:.2f}"
     return f", mean over kinds{told}"

@@ -25,8 +25,9 @@ from userturn.sources.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED, LABELLED_TURNS
 from userturn.study.judge import judge_of
-from userturn.tables.judge_card import beside_labels, judge_card
+from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import warning
+from userturn.tables.known_turns import beside_labels
 
 HELP = "measure a judge on labelled turns before it judges a study"
 

@@ -15,7 +15,7 @@ from userturn.cli.format_rates import (
     format_cells,
     format_controls,
     format_correlations,
-    format_judges,
+    format_costs,
     format_likelihood,
     format_pooled,
 )
@@ -27,7 +27,7 @@ from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
 SHOWN = (
-    *("accuracy", "controls", "decoupling", "judge_card", "judges"),
+    *("accuracy", "costs", "decoupling", "judges"),
     *("likelihood", "rates"),
 )
 
@@ -85,9 +85,9 @@ def show_rates(
         None if cells_shown is None else format_cells(cells_shown),
         shown("accuracy", format_accuracy),
         shown("likelihood", format_likelihood),
-        shown("controls", format_controls) if with_cells else None,
-        shown("judge_card", format_cards),
-        shown("judges", format_judges),
+        shown("judges", format_controls) if with_cells else None,
+        shown("judges", format_cards),
+        shown("costs", format_costs),
         shown("decoupling", format_correlations),
         None if with_cells else "every cell and control: `userturn rates --cells`",
         f"tables: {results / 'tables'}/   figures: {results / 'figures'}/",
@@ -117,7 +117,9 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
         name: read_joined(path) if path.is_file() else pl.DataFrame()
         for name, path in paths.items()
     }
-    if not {"scope", "floor", "corrected"} <= set(tables["rates"].columns):
+    judges = tables["judges"]
+    of_before = judges.columns and "source" not in judges.columns
+    if of_before or not {"scope", "floor", "corrected"} <= set(tables["rates"].columns):
         raise UserError(
             f"the tables in '{folder}' are of an earlier version; expected those of this one: run "
             "`snakemake`, which makes them anew without a request"

@@ -9,7 +9,9 @@ from userturn.judges.verdict import GENUINE
 HUMAN = "human"  # as a model, and as a control
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
-PLANTED, PLANTED_HARD = "planted", "planted_hard"  # sources of turns in a judge's card
+# Sources of planted failures: verbatim copies and fixed texts, what is made of the answer's own
+# words, prompt injections.
+PLANTED, PLANTED_HARD, INJECTED = "planted", "planted_hard", "injected"
 NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
 
 HARD = {  # failures made of the answer's own words
@@ -33,14 +35,15 @@ LABELS = {  # what each control is, by the labels of the rubric
     **HARD,
     **dict.fromkeys(INJECTIONS, "generic"),
 }
-# How hard a failure is to tell: "easy" are verbatim copies and fixed texts.
-DIFFICULTIES = {
-    HUMAN: None,
-    **{
-        name: "hard" if name in HARD else "injection" if name in INJECTIONS else "easy"
-        for name in LABELS
-        if name != HUMAN
-    },
+SOURCES = {  # of turns of a known kind, by the control
+    name: HUMAN
+    if name == HUMAN
+    else PLANTED_HARD
+    if name in HARD
+    else INJECTED
+    if name in INJECTIONS
+    else PLANTED
+    for name in LABELS
 }
 
 

@@ -45,4 +45,4 @@ def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str
     ]
     chart = getattr(import_module(f"userturn.figures.{name}"), name)(*shown, judge)
     is_judged = any("judge" in tables[used].columns for used in FIGURES[name].tables)
-    return warned(chart, warning(tables["judge_card"], grid, judge) if is_judged else None)
+    return warned(chart, warning(tables["judges"], grid, judge) if is_judged else None)

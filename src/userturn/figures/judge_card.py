@@ -9,14 +9,14 @@ from userturn.controls.control_turn import HUMAN
 from userturn.figures.hover import hover, out_of, with_limits
 from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
-from userturn.study.cells import ALL
 from userturn.study.inputs import LABELLED
+from userturn.tables.judges import cards
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
     rule="draw_figures",
     place=60,
-    tables=("judge_card",),
+    tables=("judges",),
 )
 TITLE = "How far the judge can be believed"
 SHOWN = {
@@ -24,18 +24,22 @@ SHOWN = {
     LABELLED: "labelled turns",
     PEOPLE: "people's labels",
     "planted_hard": "hard planted failures, mean over kinds",
-    "planted": "copies and injections, mean over kinds",
+    "planted": "copies and fixed texts, mean over kinds",
+    "injected": "injections, mean over kinds",
 }
 MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
 
 
-def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+def judge_card(judges: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw each measure of a judge's card with its interval, one mark per source of turns."""
-    over_all = pl.col("by") == ALL
-    table = card.filter(over_all, pl.col("estimate").is_not_null()).with_columns(
-        pl.col("source").replace(SHOWN),
-        value=with_limits(),
-        scored=out_of("n_scored", "n_turns", "turns"),
+    table = (
+        cards(judges)
+        .drop_nulls("estimate")
+        .with_columns(
+            pl.col("source").replace(SHOWN),
+            value=with_limits(),
+            scored=out_of("n_scored", "n_turns", "turns"),
+        )
     )
     if table.is_empty():
         return note(TITLE, "no turn of a known kind has a verdict")

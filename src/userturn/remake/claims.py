@@ -15,6 +15,7 @@ from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.judge_validity import warned
+from userturn.tables.judges import KNOWN
 from userturn.tables.layout import layouts
 from userturn.tables.likelihood import REFERENCE
 from userturn.workflow.recorded_study import open_record
@@ -97,10 +98,10 @@ NUMBERS = (
     ),
     Number("accuracy", "right answers", {}, ("model", "dataset"), (*RATE[:3], "n_graded")),
     Number(
-        "judge_card",
+        "judges",
         "judge beside known turns",
-        {"by": ALL},
-        ("by", "judge", "source", "measure"),
+        {"by": ALL, "part": KNOWN},
+        ("by", "part", "judge", "source", "measure"),
         RATE,
     ),
 )

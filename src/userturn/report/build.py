@@ -148,14 +148,14 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
     """Return the tables with annotators numbered as in the explorer instead of named."""
     raters = pl.col("first", "second").replace(people_without_names(annotations))
     return {
-        name: table.with_columns(raters) if name == "agreement" else table
+        name: table.with_columns(raters) if name == "judges" else table
         for name, table in tables.items()
     }
 
 
 def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
     """Return the warning that the judge's rates are no findings, or None."""
-    return warning(tables.get("judge_card"), grid, judge)
+    return warning(tables.get("judges"), grid, judge)
 
 
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.decoupling import OF_A_MODEL
+from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells, of_models
@@ -65,19 +66,16 @@ def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     """Return the evidence on a judge: its card, and the planted failure that it misses most.
 
     Returns:
-        `card`: a row of the table of judge cards for each source and measure over all its turns;
-        `weakest`, a row of the table of controls, None where there is none.
+        `card`: a row for each source and measure over all its turns;
+        `weakest`: the row of that kind of planted failures, None where there is none.
     """
-    card = _of_judge(tables, "judge_card", judge)
-    if card.height:
-        card = card.filter(pl.col("by") == ALL, pl.col("estimate").is_not_null())
-    controls = _of_judge(tables, "controls", judge)
-    if controls.height:
-        failing = (
-            (pl.col("dataset") == ALL) & (pl.col("n_scored") > 0) & (pl.col("control") != HUMAN)
-        )
-        controls = controls.filter(failing).sort("estimate", "control")
-    return {"card": card.to_dicts(), "weakest": next(iter(controls.to_dicts()), None)}
+    measured = _of_judge(tables, "judges", judge)
+    if measured.is_empty():
+        return {"card": [], "weakest": None}
+    failing = pl.col("n_scored") > 0, pl.col("source") != HUMAN
+    kinds = kinds_of_controls(measured).filter(*failing).sort("estimate", "group")
+    weakest = next(kinds.iter_rows(named=True), None)
+    return {"card": cards(measured).drop_nulls("estimate").to_dicts(), "weakest": weakest}
 
 
 def floors_of_models(

@@ -1,7 +1,7 @@
 """The tables of results/tables, one file each.
 
 accuracy.py: share of correct answers by model and dataset.
-agreement.py: agreement between judges and people.
+agreement.py: agreement of judges and people.
 anchor_evidence.py: finds the study's number for each published result.
 anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
 anchors.py: the paper's published results beside the study's.
@@ -11,10 +11,9 @@ claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.
 contrasts.py: a condition against its baseline, and families against each other.
-controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
-costs.py: requests, tokens and money of each judge and cell.
+costs.py: requests, tokens, money and time of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
 disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
@@ -27,7 +26,8 @@ item_counts.py: verdicts counted by item, from which the other tables start.
 judge_card.py: how accurate each judge is on turns whose kind is known.
 judge_languages.py: what is known of a judge in a language, by its rules and its card.
 judge_validity.py: whether a judge is validated, so that its rates count as findings.
-judges.py: injection rate, cost and speed of each judge.
+judges.py: how far each judge can be believed, by turns of a known kind and by people.
+known_turns.py: turns whose kind is known, with each judge's label.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
 language_contrasts.py: the same problems in several languages.
 layout.py: how a table is shown, in the report, Markdown and LaTeX.

@@ -1,4 +1,4 @@
-"""Table `agreement`: people with people, judges with people, judges with judges."""
+"""Agreement of raters: people with people, judges with people, judges with judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,47 +19,14 @@ from userturn.stats.cluster_bootstrap import Estimate, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.layout import (
-    INTERVAL,
-    Layout,
-    column,
-    texts,
-)
-from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
 
-TABLE = Table(
-    rule="compare_with_people",
-    place=260,
-    row="a coefficient of agreement between two raters",
-    made_of=("user_turns", "verdicts", "annotations", "round_keys", "rubric"),
-    settings=("families", "seed"),
-)
-MEANINGS = {
-    "n_turns": "turns that both raters labelled",
-    "estimate": "value of the coefficient",
-}
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
-SCHEMA: Schema = {
-    "comparison": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "scale": pl.String,
-    "family": pl.String,
-    "weights": pl.String,
-    "coefficient": pl.String,
-    "n_turns": pl.Int64,
-    "n_items": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+AGREEMENT: Schema = {
+    **dict.fromkeys(("part", "first", "second", "scale", "group", "weights", "measure"), pl.String),
+    **dict.fromkeys(("n_turns", "n_conversations"), pl.Int64),
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "reason": pl.String,
 }
-
-
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
-    return agreement(*material.labelled, list(material.rubric.labels), material.seed)
 
 
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
@@ -109,7 +76,7 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
 def _row(
     where: Sequence[str], name: str, counts: tuple[int, int], found: Estimate
 ) -> dict[str, Any]:
-    return dict(zip(SCHEMA, [*where, name, *counts, *found], strict=True))
+    return dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
 
 
 def agreement(
@@ -125,17 +92,7 @@ def agreement(
         "judge-judge": "one judge only, two are needed",
     }
     have = {comparison.kind for comparison in found}
-    rows += [{"comparison": k, "reason": why} for k, why in reasons.items() if k not in have]
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-LAYOUT = Layout(
-    "Agreement of people and judges",
-    {"family": ALL},
-    (
-        *texts("comparison", "first", "second", "scale", "weights", "coefficient"),
-        column("agreement", "number", "estimate", *INTERVAL),
-        column("turns", "count", "n_turns"),
-        *texts("reason"),
-    ),
-)
+    rows += [
+        {"part": k, "group": ALL, "reason": why} for k, why in reasons.items() if k not in have
+    ]
+    return pl.DataFrame(rows, schema=AGREEMENT)

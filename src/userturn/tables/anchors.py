@@ -24,7 +24,7 @@ TABLE = Table(
         "accuracy",
         "families",
         "contrasts",
-        "judge_card",
+        "judges",
     ),
     settings=("primary_judge", "thresholds"),
     formats=(".parquet", ".csv", ".md"),
@@ -44,10 +44,10 @@ PAPERS_JUDGE = "gpt-5.4-mini"
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table, by the study's primary judge."""
-    names = [name for name in TABLE.made_of if name != "judge_card"]
+    names = [name for name in TABLE.made_of if name != "judges"]
     tables = {name: in_default_format(material.table(name)) for name in names}
     grid, judge = material.grid, material.grid.primary_judge
-    card = material.table("judge_card")
+    card = material.table("judges")
     return anchors(
         tables, judge, None if judge == PAPERS_JUDGE else not_validated(card, grid, judge)
     )

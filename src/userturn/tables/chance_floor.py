@@ -44,7 +44,7 @@ def chance_floors(material: "Material") -> pl.DataFrame:
     keys = [*TURN_KEYS, "judge", "genuine"]
     own = scan_verdicts(material.paths["unswapped_verdicts"]).select(keys)
     swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
-    return chance_floor(own.collect(), swapped, sensitivities(material.table("judge_card")))
+    return chance_floor(own.collect(), swapped, sensitivities(material.table("judges")))
 
 
 def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:

@@ -43,7 +43,7 @@ TABLE = Table(
         "grades",
         "turn_languages",
         "families",
-        "judge_card",
+        "judges",
         "user_turns",
         "annotations",
         "round_keys",

@@ -3,28 +3,31 @@
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
     rule="tabulate_costs",
     place=310,
-    row="a judge and cell, or dataset whose cells shared batches",
+    row="a judge and cell, or dataset whose cells shared batches; or a judge over `all`",
     made_of=("made_by_sources",),  # after every reply that costs something
     settings=("prices",),
-    formats=(".parquet",),
+    version=2,
 )
 SCHEMA: Schema = {
     "judge": pl.String,
     "cell": pl.String,
     **{field.name: pl.Float64 if field.name == "seconds" else pl.Int64 for field in fields(Spent)},
-    "cost": pl.Float64,
+    **dict.fromkeys(("cost", "cost_per_1000", "seconds_per_1000"), pl.Float64),
 }
 
 
@@ -34,24 +37,49 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
-    """Return one row per judge and cell with its cost over all processes; null without a price.
+    """Return one row per judge and cell, and one per judge over all, with cost and time.
+
+    Costs are over all processes, and null without a price.
 
     A judge that was removed from the config is charged at the last price in its account.
     """
     sums: dict[tuple[str, str], Spent] = {}
     known = dict(prices)
     for account in read_accounts(folder):
-        key = (account.judge, account.cell)
-        sums[key] = sums.get(key, Spent()) + account.total
+        for key in ((account.judge, ALL), (account.judge, account.cell)):
+            sums[key] = sums.get(key, Spent()) + account.total
         if account.price is not None:
             known.setdefault(account.judge, account.price)
-    rows = [
-        {
-            "judge": judge,
-            "cell": cell,
-            **asdict(spent),
-            "cost": money(spent, known[judge]) if judge in known else None,
-        }
-        for (judge, cell), spent in sorted(sums.items())
-    ]
+    order = sorted(sums, key=lambda key: (key[0], key[1] != ALL, key[1]))
+    rows = [_row(*key, sums[key], known.get(key[0])) for key in order]
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _row(judge: str, cell: str, spent: Spent, price: Price | None) -> dict[str, Any]:
+    cost = None if price is None else money(spent, price)
+    return {
+        "judge": judge,
+        "cell": cell,
+        **asdict(spent),
+        "cost": cost,
+        "cost_per_1000": _per_1000(cost, spent.n_verdicts),
+        "seconds_per_1000": _per_1000(spent.seconds, spent.n_verdicts),
+    }
+
+
+def _per_1000(total: float | None, n: int) -> float | None:
+    return None if total is None or n == 0 else 1000 * total / n
+
+
+LAYOUT = Layout(
+    "Judges: cost and time",
+    {"cell": ALL},
+    (
+        *texts("judge"),
+        column("requests", "count", "n_requests"),
+        column("verdicts", "count", "n_verdicts"),
+        column("cost, in the currency of the prices", "number", "cost"),
+        column("cost of 1,000 verdicts", "number", "cost_per_1000"),
+        column("seconds for 1,000 verdicts", "number", "seconds_per_1000"),
+    ),
+)

@@ -46,7 +46,7 @@ TABLE = Table(
     rule="compare_with_margins",
     place=80,
     row="a claim that something is small, unchanged or kept",
-    made_of=("verdicts", "grades", "families", "decoupling", "judge_card"),
+    made_of=("verdicts", "grades", "families", "decoupling", "judges"),
     settings=("bases", "controls", "margins", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
     version=3,
@@ -96,7 +96,7 @@ def table(material: Material) -> pl.DataFrame:
         *decoupled_over_models(beside, margins["correlation"]),
         *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
     ]
-    grades = [VERIFIER, *shown_judges(material.table("judge_card"), grid)]
+    grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
     return of_shown_judges(adjusted(rows), grades)
 
 

@@ -1,23 +1,27 @@
-"""Table `judge_card`: how accurate each judge is on turns whose kind is known.
+"""How accurate each judge is on turns whose kind is known: its card.
 
-There are five sources: human follow-ups, hard planted failures, the other planted failures, the
-project's own labelled turns, and people's labels of the study's turns. A judge can be right about a
+A judge can be right about a
 turn's side (genuine or not) or about its label, which is stricter; the measures say which. Of
 planted failures each is the mean over their kinds, since a kind of which there are few, and which a
 judge misses, would be hidden in a share of all of them.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from userturn.controls.control_turn import HARD, HUMAN, LABELS, NOT_GENUINE, PLANTED, PLANTED_HARD
-from userturn.datasets.clusters import clusters
+from userturn.controls.control_turn import (
+    HUMAN,
+    INJECTED,
+    LABELS,
+    NOT_GENUINE,
+    PLANTED,
+    PLANTED_HARD,
+    SOURCES,
+)
 from userturn.humans.labels import PEOPLE
-from userturn.humans.rater_pairs import PEOPLE_GENUINE
-from userturn.judges.judge_cell import VERDICTS_SCHEMA
-from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
@@ -26,187 +30,47 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.study.inputs import LABELLED
-from userturn.tables.controls import control_verdicts
-from userturn.tables.layout import INTERVAL, Layout, column, texts
-from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
-from userturn.workflow.declarations import Table
 
-TABLE = Table(
-    rule="measure_judges",
-    place=120,
-    row="a judge, source of turns, group of them, and measure",
-    made_of=(
-        "control_verdicts",
-        "human_items",
-        "user_turns",
-        "verdicts",
-        "annotations",
-        "round_keys",
-        "labelled_verdicts",
-        "labelled_items",
-        "labelled_turns",
-    ),
-    settings=("families", "seed"),
-    version=4,
-)
-MEANINGS = {
-    "source": "where the turns of known kind come from (human, planted, labelled, people)",
-    "measure": (
-        "sensitivity: genuine follow-ups called genuine; specificity: all others not called "
-        "genuine; right side; right label; kappa (genuine or not). Of planted failures the "
-        "mean over their kinds"
-    ),
-    "estimate": "the measure",
-    "n_turns": "turns of that kind",
-    "n_conversations": "conversations that they belong to",
-}
-SCHEMA: Schema = {
-    "judge": pl.String,
-    "source": pl.String,
-    "by": pl.String,
-    "group": pl.String,
-    "measure": pl.String,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_conversations": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+BY = ("kind", "length", "language", "temperature", "dataset")
+OVER_KINDS = (PLANTED, PLANTED_HARD, INJECTED)  # their measures are means over kinds
+CONTROLS = (HUMAN, *OVER_KINDS)
+CARD: Schema = {
+    **dict.fromkeys(("judge", "source", "by", "group", "measure"), pl.String),
+    **dict.fromkeys(("n_turns", "n_scored", "n_conversations"), pl.Int64),
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "reason": pl.String,
 }
-# The columns of a turn of known kind: its source, its true label, the judge's, and its weight.
-TURN: Schema = {
-    "judge": pl.String,
-    "source": pl.String,
-    "cluster": pl.String,
-    "truth": pl.String,
-    "label": pl.String,
-    "kind": pl.String,
-    "length": pl.String,
-    "language": pl.String,
-    "temperature": pl.String,
-    "weight": pl.Float64,  # how many turns of the study it represents
-}
-BY = ("kind", "length", "language", "temperature")
 NOT_SCORED = "the judge scored none of these turns"
-
-
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
-    turns = pl.concat([_known_turns(material), _labelled_turns(material), _peoples_turns(material)])
-    return judge_card(turns, material.seed)
-
-
-def lengths(texts: pl.Expr) -> pl.Expr:
-    """Return the length bins of texts."""
-    n = texts.fill_null("").str.len_chars()
-    long = pl.when(n <= 120).then(pl.lit("31 to 120 characters"))
-    short = pl.when(n <= 30).then(pl.lit("up to 30 characters"))
-    return short.otherwise(long.otherwise(pl.lit("over 120 characters")))
-
-
-def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
-    """Return verdicts as turns of known kind; columns that are not given are null."""
-    own = {name: pl.col(name) for name in ("judge", "label")}
-    nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
-    found = nothing | own | columns
-    return verdicts.select(found[name].cast(kind).alias(name) for name, kind in TURN.items())
-
-
-def _known_turns(material: Material) -> pl.DataFrame:
-    """Return human follow-ups and planted failures."""
-    if not material.paths["control_verdicts"]:
-        return pl.DataFrame(schema=TURN)
-    control = pl.col("perturbation")
-    return turns_of(
-        control_verdicts(material),
-        source=pl.when(control == HUMAN)
-        .then(pl.lit(HUMAN))
-        .when(control.is_in(list(HARD)))
-        .then(pl.lit(PLANTED_HARD))
-        .otherwise(pl.lit(PLANTED)),
-        cluster=pl.col("conversation"),
-        truth=control.replace_strict(LABELS, return_dtype=pl.String),
-        kind=control,
-        language=pl.col("language"),
-    )
-
-
-def _labelled_turns(material: Material) -> pl.DataFrame:
-    """Return the project's own labelled turns, of judges whose rules were not written by them."""
-    if not material.paths["labelled_verdicts"]:
-        return pl.DataFrame(schema=TURN)
-    items = pl.read_parquet(material.paths["labelled_items"][0])
-    said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
-    verdicts = material.read("labelled_verdicts", list(VERDICTS_SCHEMA))
-    tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
-    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, said)
-
-
-def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Return verdicts on the labelled turns with the turns' true labels.
-
-    Args:
-        verdicts: verdicts of any judges.
-        items: `item`, `conversation`, `language` and `label` of each turn.
-        said: `item` and `text` of each turn.
-    """
-    known = items.select("item", "conversation", "language", truth="label").join(said, on="item")
-    return turns_of(
-        verdicts.join(known, on="item", how="left", maintain_order="left"),
-        source=pl.lit(LABELLED),
-        cluster=pl.col("conversation"),
-        truth=pl.col("truth"),
-        kind=pl.col("truth"),
-        length=lengths(pl.col("text")),
-        language=pl.col("language"),
-    )
-
-
-def _peoples_turns(material: Material) -> pl.DataFrame:
-    """Return the study's turns that people labelled, one row per turn and judge."""
-    labelled, _ = material.labelled
-    seen = labelled.filter(pl.col(PEOPLE_GENUINE).is_not_null())
-    judges = [name for name in seen.columns if name.startswith("judge ")]
-    own = pl.col(PEOPLE)
-    agrees = (own == GENUINE) == (pl.col(PEOPLE_GENUINE) == GENUINE)
-    truth = pl.when(agrees).then(own).otherwise(pl.col(PEOPLE_GENUINE))
-    parts = [
-        turns_of(
-            seen,
-            judge=pl.lit(name.removeprefix("judge ")),
-            label=pl.col(name),
-            source=pl.lit(PEOPLE),
-            cluster=pl.concat_str("dataset", clusters(), separator="\n"),
-            truth=truth,
-            kind=truth,
-            temperature=pl.col("temperature"),
-            weight=pl.col("weight"),
-        )
-        for name in judges
-    ]
-    return pl.concat([pl.DataFrame(schema=TURN), *parts])
+WHY_NONE = {  # why a control has no turn in a study
+    HUMAN: "no dataset of controls.human",
+    "other_model": "no second model with another answer to these items",
+    "other_turn": "no second conversation in these datasets",
+    "continuation": "no answer of two sentences",
+}
+NO_ANSWER = "no conversation in English with an answer"
 
 
 def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Return the measures of each judge, by source, and within a source by kind of turn.
 
+    Kappa with people is a coefficient of agreement (`agreement`), and not among them.
+
     Args:
-        turns: columns of `TURN`, one row per turn and judge.
+        turns: columns of `known_turns.TURN`, one row per turn and judge.
         seed: the study's seed, for the limits of kappa.
     """
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}
         rows += [at | row for row in measures(part, {"by": ALL, "group": ALL})]
-        rows.append(at | _kappa(part, generator(seed, "judge card", judge, source)))
+        if source != PEOPLE:
+            rows.append(at | _kappa(part, generator(seed, "judge card", judge, source)))
         for by in BY:
             for (group,), some in _groups(part.filter(pl.col(by).is_not_null()), [by]):
                 of = {"by": by, "group": group}
                 rows += [at | row for row in measures(some, of, part if by == "kind" else some)]
-    return pl.DataFrame(rows, schema=SCHEMA)
+    return pl.DataFrame(rows, schema=CARD)
 
 
 def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
@@ -237,7 +101,7 @@ def measures(
     ):
         if part.height:
             n_scored = part["label"].count()
-            if part["source"][0] in (PLANTED, PLANTED_HARD):
+            if part["source"][0] in OVER_KINDS:
                 found = _mean_over_kinds(part, right)
             else:
                 found = _share(part, right) if side is None else _recalled(part, among, right, side)
@@ -281,8 +145,8 @@ def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
     """Return the mean over kinds of turns of the share of each that is right."""
     scored = turns.drop_nulls("label")
     kinds = scored["kind"].unique().sort().to_list()
-    if not kinds:
-        return Interval(None, None, None)
+    if len(kinds) < 2:
+        return _share(turns, right)
     counts = _columns(scored, [pl.col("kind") == kind for kind in kinds], right)
     return combination(counts, np.full(len(kinds), 1 / len(kinds)))
 
@@ -328,14 +192,19 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     }
 
 
-LAYOUT = Layout(
-    "Judges: how far each can be believed",
-    {"by": ALL},
-    (
-        *texts("judge", "source", "measure"),
-        column("estimate", "share or kappa", "estimate", *INTERVAL, "measure"),
-        column("of turns scored", "of", "n_scored", "n_turns"),
-        column("conversations", "count", "n_conversations"),
-        *texts("reason"),
-    ),
-)
+def without_turns(turns: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return a row with the reason for each control, and judge of controls, without a turn."""
+    controls = turns.filter(pl.col("kind").is_in(list(LABELS)), pl.col("source").is_in(CONTROLS))
+    present = set(controls["kind"])
+    none_planted = None if present - {HUMAN} else "no failure was planted"
+    counts = dict.fromkeys(("n_turns", "n_scored", "n_conversations"), 0)
+    place = {"by": "kind", "measure": "right side"}
+    return [
+        place
+        | counts
+        | {"judge": judge, "source": SOURCES[name], "group": name}
+        | {"reason": (name != HUMAN and none_planted) or WHY_NONE.get(name, NO_ANSWER)}
+        for judge in sorted(set(controls["judge"]))
+        for name in LABELS
+        if name not in present
+    ]

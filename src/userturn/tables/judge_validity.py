@@ -71,7 +71,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
     limit of another is below it.
 
     Args:
-        card: the table `judge_card`.
+        card: the table `judges`.
         judge: name of the judge.
         thresholds: `judge_card` of the config.
     """
@@ -124,7 +124,7 @@ def judged_kin(grid: Grid, judge: str) -> list[str]:
 
 
 def shown_judges(card: pl.DataFrame, grid: Grid) -> list[str]:
-    """Return the judges of a study whose raw rates are findings, by the table `judge_card`."""
+    """Return the judges of a study whose raw rates are findings, by the table `judges`."""
     thresholds = grid.config.get("judge_card", {})
     return [judge for judge in grid.judges if not shortfalls(card, judge, thresholds)]
 
@@ -135,7 +135,7 @@ def unknown_rates(
     """Return the sentence that raw rates by some judges are no findings; None if all are.
 
     Args:
-        card: the table `judge_card`; None or without rows where no judge was measured.
+        card: the table `judges`; None or without rows where no judge was measured.
         thresholds: `judge_card` of the config.
         judges: names of the judges whose rates are shown.
     """
@@ -164,7 +164,7 @@ def not_validated(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | 
     """Return the sentence that rates by judges of a study are no findings, or None.
 
     Args:
-        card: the table `judge_card`, or None.
+        card: the table `judges`, or None.
         grid: the study's grid, with the judges' entries and the thresholds.
         judges: the judges whose rates are shown; all judges of the study if none is named.
     """
@@ -188,9 +188,13 @@ def warning(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
 
 
 def card_of(results: Path) -> pl.DataFrame:
-    """Return the table `judge_card` of a results folder; without rows where there is none."""
-    path = results / "tables" / "judge_card.parquet"
-    return pl.read_parquet(path) if path.is_file() else pl.DataFrame(schema=READ)
+    """Return the table `judges` of a results folder; without rows where there is none.
+
+    A table of an earlier version shows nothing of a judge.
+    """
+    path = results / "tables" / "judges.parquet"
+    is_there = path.is_file() and set(READ) <= set(pl.read_parquet_schema(path))
+    return pl.read_parquet(path) if is_there else pl.DataFrame(schema=READ)
 
 
 def warned(results: Path) -> str | None:

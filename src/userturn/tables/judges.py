@@ -1,115 +1,150 @@
-"""Table `judges`: injection rate, cost and speed of each judge."""
-
-from typing import Any
+"""Table `judges`: how far each judge can be believed, by turns of a known kind and by people."""
 
 import polars as pl
 
-from userturn.controls.injections import PREFIX
+from userturn.humans.labels import PEOPLE
 from userturn.storage.parquet import Schema
-from userturn.tables.controls import control_verdicts
-from userturn.tables.layout import (
-    INTERVAL,
-    SCORED,
-    Layout,
-    column,
-    texts,
-)
+from userturn.study.cells import ALL
+from userturn.tables.agreement import agreement
+from userturn.tables.judge_card import CARD, CONTROLS, judge_card, without_turns
+from userturn.tables.known_turns import known_turns
+from userturn.tables.layout import INTERVAL, Layout, column, reported, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import of_cells
-from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
-    rule="tabulate_costs",
-    place=250,
-    row="a judge",
-    made_of=("rates", "costs", "control_verdicts", "human_items"),
+    rule="measure_judges",
+    place=120,
+    row="a measure of a judge on turns of a known kind, or a coefficient of agreement of raters",
+    made_of=(
+        "control_verdicts",
+        "human_items",
+        "user_turns",
+        "verdicts",
+        "annotations",
+        "round_keys",
+        "rubric",
+        "labelled_verdicts",
+        "labelled_items",
+        "labelled_turns",
+    ),
+    settings=("families", "seed"),
 )
+KNOWN = "known turns"
 MEANINGS = {
-    "lower": "lower limit of the injection rate's 95% interval",
-    "upper": "upper limit of the injection rate's 95% interval",
+    "part": (
+        f"what the row is of: {KNOWN}; agreement of two raters: human-human, judge-human, "
+        "judge-judge"
+    ),
+    "judge": "name of the judge; of two the first; null between people",
+    "source": (
+        "where the turns of known kind come from: human, planted (copies and fixed texts), "
+        "planted_hard (made of the answer's own words), injected, labelled, people; also of the "
+        "kappa with people, which is part of a judge's card"
+    ),
+    "by": "what the turns are grouped by; `all` is all of them",
+    "group": "the kind, length, language, temperature, dataset or family of the turns",
+    "measure": (
+        "sensitivity: genuine follow-ups called genuine; specificity: all others not called "
+        "genuine; right side; right label; kappa (genuine or not). Of planted failures the mean "
+        "over their kinds. Or a coefficient: raw, kappa (Cohen's), krippendorff_alpha, gwet_ac1"
+    ),
+    "estimate": "the measure",
+    "n_turns": "turns of that kind; of two raters, turns that both labelled",
+    "n_conversations": "conversations that they belong to",
 }
 SCHEMA: Schema = {
-    "judge": pl.String,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_unscored": pl.Int64,
-    "n_injected": pl.Int64,
-    "n_obeyed": pl.Int64,
-    "injection_rate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "cost": pl.Float64,
-    "cost_per_1000": pl.Float64,
-    "seconds_per_1000": pl.Float64,
-}
-INJECTED: Schema = {
-    "judge": pl.String,
-    "perturbation": pl.String,
-    "genuine": pl.Boolean,
-    "conversation": pl.String,
+    **dict.fromkeys(("part", "judge", "source", "first", "second", "scale", "weights"), pl.String),
+    **dict.fromkeys(("by", "group", "measure"), pl.String),
+    **dict.fromkeys(("n_turns", "n_scored", "n_conversations"), pl.Int64),
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
+    "reason": pl.String,
 }
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    rates, spent = material.table("rates"), material.table("costs")
-    names = rates["judge"].unique().sort().to_list()
-    nothing = pl.DataFrame(schema=INJECTED)
-    known = control_verdicts(material) if material.paths["control_verdicts"] else nothing
-    injected = known.filter(pl.col("perturbation").str.starts_with(PREFIX))
-    rows = [describe_judge(name, rates, injected, spent) for name in names]
-    return pl.DataFrame(rows, schema=SCHEMA)
+    turns = known_turns(material)
+    labels = list(material.rubric.labels)
+    return judges(turns, agreement(*material.labelled, labels, material.seed), material.seed)
 
 
-def _per_1000(total: float | None, n: int) -> float | None:
-    return None if total is None or n == 0 else 1000 * total / n
-
-
-def describe_judge(
-    judge: str, rates: pl.DataFrame, injected: pl.DataFrame, spent: pl.DataFrame
-) -> dict[str, Any]:
-    """Return one judge's counts, its injection rate with its limits, its price and time.
-
-    For the limits, all injections after answers to one item form a cluster.
+def judges(turns: pl.DataFrame, agreed: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Return each judge's card and the agreement of raters as one table.
 
     Args:
-        judge: name of the judge.
-        rates: the table of rates.
-        injected: verdicts on injections, with the `conversation` of each.
-        spent: the table of costs; a judge without a row costs nothing.
+        turns: turns of known kind, one row per turn and judge.
+        agreed: coefficients of agreement of raters.
+        seed: the study's seed.
     """
-    of_judge = of_cells(rates).filter(pl.col("judge") == judge)
-    obeyed = injected.filter(pl.col("judge") == judge)
-    rate, _ = rate_over(obeyed, ["conversation"])
-    paid = spent.filter(pl.col("judge") == judge)
-    n_paid = int(paid["n_verdicts"].sum())
-    cost = float(paid["cost"].sum()) if paid["cost"].count() else None
-    return {
-        "judge": judge,
-        "n_turns": int(of_judge["n_turns"].sum()),
-        "n_scored": int(of_judge["n_scored"].sum()),
-        "n_unscored": int((of_judge["n_turns"] - of_judge["n_scored"]).sum()),
-        "n_injected": obeyed["genuine"].count(),
-        "n_obeyed": int(obeyed["genuine"].sum()),
-        "injection_rate": rate.estimate,
-        "lower": rate.lower,
-        "upper": rate.upper,
-        "cost": cost,
-        "cost_per_1000": _per_1000(cost, n_paid),
-        "seconds_per_1000": _per_1000(float(paid["seconds"].sum()), n_paid),
-    }
+    none = pl.DataFrame(without_turns(turns), schema=CARD)
+    with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
+    by = pl.when(pl.col("group") == ALL).then(pl.lit(ALL)).otherwise(pl.lit("family"))
+    kappa = pl.col("measure").replace("cohen_kappa", "kappa")
+    raters = agreed.with_columns(
+        judge=pl.when(with_judge).then("first"), by=by, measure=kappa, n_scored="n_turns"
+    )
+    of_card = {"second": PEOPLE, "scale": "genuine", "weights": "study", "measure": "kappa"}
+    in_card = pl.all_horizontal(pl.col(n) == v for n, v in (of_card | {"by": ALL}).items())
+    parts = [pl.DataFrame(schema=SCHEMA)]
+    parts += [part.with_columns(part=pl.lit(KNOWN)) for part in (judge_card(turns, seed), none)]
+    parts.append(raters.with_columns(source=pl.when(in_card).then(pl.lit(PEOPLE))))
+    whole = pl.concat(parts, how="diagonal_relaxed")
+    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
-LAYOUT = Layout(
-    "Judges: injection rate and cost",
-    {},
-    (
-        *texts("judge"),
-        SCORED,
-        column("injection rate", "share", "injection_rate", *INTERVAL),
-        column("cost, in the currency of the prices", "number", "cost"),
-        column("cost of 1,000 verdicts", "number", "cost_per_1000"),
-        column("seconds for 1,000 verdicts", "number", "seconds_per_1000"),
+def cards(judges: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the judges' cards: measures over all turns of a source."""
+    return judges.filter(pl.col("source").is_not_null(), pl.col("by") == ALL)
+
+
+def kinds_of_controls(judges: pl.DataFrame) -> pl.DataFrame:
+    """Return which share of each kind of control a judge calls by its side."""
+    return judges.filter(
+        pl.col("source").is_in(CONTROLS), pl.col("by") == "kind", pl.col("measure") == "right side"
+    )
+
+
+OF = (column("of turns scored", "of", "n_scored", "n_turns"),)
+LAYOUT = (
+    Layout(
+        "Judges: how far each can be believed",
+        {"by": ALL, "source": (*CONTROLS, "labelled", PEOPLE)},
+        (
+            *texts("judge", "source", "measure"),
+            column("estimate", "share or kappa", "estimate", *INTERVAL, "measure"),
+            *OF,
+            column("conversations", "count", "n_conversations"),
+            *texts("reason"),
+        ),
+    ),
+    Layout(
+        "Judges: turns of a known kind",
+        {"by": "kind", "measure": "right side", "source": CONTROLS},
+        reported(
+            *texts("source"),
+            column("control", "text", "group"),
+            *texts("judge"),
+            column("judged correctly", "share", "estimate", *INTERVAL),
+            *OF,
+            *texts("reason"),
+        ),
+        about=(
+            "Human turns should be called genuine, planted failures should not. Most of them are "
+            "easy to recognise; docs/controls.md tells them apart."
+        ),
+    ),
+    Layout(
+        "Agreement of people and judges",
+        {"by": ALL, "part": ("human-human", "judge-human", "judge-judge")},
+        reported(
+            column("raters", "text", "part"),
+            *texts("first", "second", "scale", "weights"),
+            column("coefficient", "text", "measure"),
+            column("agreement", "number", "estimate", *INTERVAL),
+            column("turns", "count", "n_turns"),
+            *texts("reason"),
+        ),
+        about="Over all families; docs/annotation.md explains each coefficient.",
     ),
 )

@@ -50,7 +50,7 @@ TABLE = Table(
         "grades",
         "annotations",
         "round_keys",
-        "judge_card",
+        "judges",
     ),
     needs="turn_languages",
     version=2,
@@ -114,7 +114,7 @@ def table(material: Material) -> pl.DataFrame:
         told,
         material.verdicts,
         material.grades,
-        material.table("judge_card"),
+        material.table("judges"),
         english_only(material),
         Domain(drawn.clear(), drawn, labelled),
     )
@@ -134,7 +134,7 @@ def languages_table(
         told: `generation.turn_languages.LANGUAGES_SCHEMA`, of all turns.
         verdicts: verdicts of all judges on them.
         grades: grades of the answers before them.
-        card: the table `judge_card`.
+        card: the table `judges`.
         english_only: names of such judges.
         labels: the turns that people labelled, with `language`.
     """

@@ -116,7 +116,7 @@ class Material:
     @cached_property
     def warning(self) -> str | None:
         """The warning about judges that are not validated, if the rule has the judges' cards."""
-        paths = self.paths.get("judge_card")
+        paths = self.paths.get("judges")
         return warning(pl.read_parquet(paths[0]), self.grid) if paths else None
 
 

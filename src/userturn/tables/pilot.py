@@ -15,7 +15,7 @@ from userturn.tables.item_counts import VERIFIER, count_items
 from userturn.tables.item_pairs import MCNEMAR
 from userturn.tables.rates import of_models
 
-TABLES = ("rates", "contrasts", "judge_card")
+TABLES = ("rates", "contrasts", "judges")
 NOBODY = "nobody labelled such turns"
 ONE_EACH = (MCNEMAR, "McNemar exact")  # tests of one turn each, now and of older studies
 
@@ -54,7 +54,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         "related": _related(kept["contrasts"]),
         "alike": _alike(results, judge),
         "tests": _tests(kept["contrasts"]),
-        **_judge(kept["judge_card"]),
+        **_judge(kept["judges"]),
     }
 
 

@@ -46,7 +46,7 @@ TABLE = Table(
         "answers",
         "rubric",
         "families",
-        "judge_card",
+        "judges",
         "swapped_verdicts",
         "unswapped_verdicts",
         "annotations",

@@ -10,7 +10,7 @@ TABLES = declared("tables", Table)
 FIGURES = declared("figures", Figure)
 TABLE_RULES = list(dict.fromkeys(table.rule for table in TABLES.values()))
 FIGURE_RULES = list(dict.fromkeys(figure.rule for figure in FIGURES.values()))
-BESIDE_FIGURES = ("families", "judge_card")  # tables that every figure is drawn with
+BESIDE_FIGURES = ("families", "judges")  # tables that every figure is drawn with
 
 
 def tables_of(rule: str) -> list[str]:

@@ -135,12 +135,13 @@ const SOURCES = {
   labelled: "The project's own labelled turns",
   people: "This study's turns that people labelled",
   planted_hard: "Planted failures, turns that we know not to be genuine, that are hard to recognise",
-  planted: "Planted failures that are easy to recognise: copies, fixed texts, injections",
+  planted: "Planted failures that are easy to recognise: copies and fixed texts",
+  injected: "Planted prompt injections",
 };
 
 function ofCard(source) {
   const found = (measure) => headline.card.find((row) => row.source === source && row.measure === measure);
-  const told = (row, kind) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${kind(row.n_scored)}${source.startsWith("planted") ? ", the mean over their kinds" : ""}`;
+  const told = (row, kind) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${kind(row.n_scored)}${/^(planted|injected)/.test(source) ? ", the mean over their kinds" : ""}`;
   const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
   const parts = [];
   if (genuine) parts.push(`it accepts ${told(genuine, (n) => plural(n, "genuine follow-up"))}`);
@@ -152,7 +153,7 @@ function ofCard(source) {
 function showWorth() {
   const { weakest } = headline;
   const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
-  if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.control)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
+  if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.group)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
   if (!texts.length) texts.push("No turn of a known kind has a verdict, so the judge has not been tested.");
   at("worth").replaceChildren(...texts.map((text) => make("p", null, unbroken(text))));
 }

@@ -1,0 +1,175 @@
+"""Turns whose kind is known, with each judge's label, from five sources.
+
+Human follow-ups, planted failures (copies and fixed texts, hard ones, injections), the project's
+own labelled turns, and people's labels of the study's turns.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from userturn.controls.control_turn import HUMAN, LABELS, SOURCES
+from userturn.datasets.clusters import clusters
+from userturn.humans.labels import PEOPLE
+from userturn.humans.rater_pairs import PEOPLE_GENUINE
+from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.kinds import kind_of
+from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import ANSWER_KEYS
+from userturn.storage.parquet import Schema
+from userturn.study.inputs import LABELLED
+from userturn.tables.make_tables import Material
+
+# The columns of a turn of known kind: its source, its true label, the judge's, and its weight.
+TURN: Schema = {
+    "judge": pl.String,
+    "source": pl.String,
+    "cluster": pl.String,
+    "truth": pl.String,
+    "label": pl.String,
+    "kind": pl.String,
+    "length": pl.String,
+    "language": pl.String,
+    "temperature": pl.String,
+    "dataset": pl.String,
+    "weight": pl.Float64,  # how many turns of the study it represents
+}
+
+
+def known_turns(material: Material) -> pl.DataFrame:
+    """Return all turns of known kind of a study, one row per turn and judge."""
+    return pl.concat([_controls(material), _labelled_turns(material), _peoples_turns(material)])
+
+
+def lengths(texts: pl.Expr) -> pl.Expr:
+    """Return the length bins of texts."""
+    n = texts.fill_null("").str.len_chars()
+    long = pl.when(n <= 120).then(pl.lit("31 to 120 characters"))
+    short = pl.when(n <= 30).then(pl.lit("up to 30 characters"))
+    return short.otherwise(long.otherwise(pl.lit("over 120 characters")))
+
+
+def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
+    """Return verdicts as turns of known kind; columns that are not given are null."""
+    own = {name: pl.col(name) for name in ("judge", "label")}
+    nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
+    found = nothing | own | columns
+    return verdicts.select(found[name].cast(kind).alias(name) for name, kind in TURN.items())
+
+
+def _controls(material: Material) -> pl.DataFrame:
+    """Return human follow-ups and planted failures."""
+    if not material.paths["control_verdicts"]:
+        return pl.DataFrame(schema=TURN)
+    return beside_kinds(control_verdicts(material))
+
+
+def beside_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return verdicts on controls, with the `conversation` of each, with the turns' true labels."""
+    control = pl.col("perturbation")
+    return turns_of(
+        verdicts,
+        source=control.replace_strict(SOURCES, return_dtype=pl.String),
+        cluster=pl.col("conversation"),
+        truth=control.replace_strict(LABELS, return_dtype=pl.String),
+        kind=control,
+        language=pl.col("language"),
+        dataset=pl.col("dataset"),
+    )
+
+
+def _labelled_turns(material: Material) -> pl.DataFrame:
+    """Return the project's own labelled turns, of judges whose rules were not written by them."""
+    if not material.paths["labelled_verdicts"]:
+        return pl.DataFrame(schema=TURN)
+    items = pl.read_parquet(material.paths["labelled_items"][0])
+    said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
+    verdicts = material.read("labelled_verdicts", list(VERDICTS_SCHEMA))
+    tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
+    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, said)
+
+
+def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+    """Return verdicts on the labelled turns with the turns' true labels.
+
+    Args:
+        verdicts: verdicts of any judges.
+        items: `item`, `conversation`, `language` and `label` of each turn.
+        said: `item` and `text` of each turn.
+    """
+    known = items.select("item", "conversation", "language", truth="label").join(said, on="item")
+    return turns_of(
+        verdicts.join(known, on="item", how="left", maintain_order="left"),
+        source=pl.lit(LABELLED),
+        cluster=pl.col("conversation"),
+        truth=pl.col("truth"),
+        kind=pl.col("truth"),
+        length=lengths(pl.col("text")),
+        language=pl.col("language"),
+    )
+
+
+def _peoples_turns(material: Material) -> pl.DataFrame:
+    """Return the study's turns that people labelled, one row per turn and judge."""
+    labelled, _ = material.labelled
+    seen = labelled.filter(pl.col(PEOPLE_GENUINE).is_not_null())
+    judges = [name for name in seen.columns if name.startswith("judge ")]
+    own = pl.col(PEOPLE)
+    agrees = (own == GENUINE) == (pl.col(PEOPLE_GENUINE) == GENUINE)
+    truth = pl.when(agrees).then(own).otherwise(pl.col(PEOPLE_GENUINE))
+    parts = [
+        turns_of(
+            seen,
+            judge=pl.lit(name.removeprefix("judge ")),
+            label=pl.col(name),
+            source=pl.lit(PEOPLE),
+            cluster=pl.concat_str("dataset", clusters(), separator="\n"),
+            truth=truth,
+            kind=truth,
+            temperature=pl.col("temperature"),
+            dataset=pl.col("dataset"),
+            weight=pl.col("weight"),
+        )
+        for name in judges
+    ]
+    return pl.concat([pl.DataFrame(schema=TURN), *parts])
+
+
+def control_verdicts(material: Material) -> pl.DataFrame:
+    """Return all judges' verdicts on turns of a known kind, with the conversation of each.
+
+    Human replies in one tree belong to one conversation; so do all failures planted in one item,
+    whichever model's answer they follow.
+    """
+    begun = first_messages(material.paths["human_items"])
+    verdicts = material.read("control_verdicts", list(VERDICTS_SCHEMA)).join(
+        begun, on=ANSWER_KEYS, how="left", maintain_order="left"
+    )
+    begins = pl.col("conversation").fill_null(clusters())
+    return verdicts.with_columns(conversation=pl.concat_str("dataset", begins, separator="\n"))
+
+
+def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
+    """Return the first user message of each item with a human turn; one tree shares it.
+
+    `language` is that of the item, null where its dataset's entry does not tell languages apart.
+    """
+    by_user = pl.element().filter(pl.element().struct.field("role") == "user")
+    begun = pl.col("messages").list.eval(by_user).list.first().struct.field("content")
+    tables = [
+        pl.read_parquet(path).select(
+            "item",
+            model=pl.lit(HUMAN),
+            dataset=pl.lit(Path(path).stem),
+            conversation=begun,
+            language=pl.col("language") if _has_languages(path) else pl.lit(None, pl.String),
+        )
+        for path in paths_to_items
+    ]
+    schema = dict.fromkeys(["item", "model", "dataset", "conversation", "language"], pl.String)
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
+
+
+def _has_languages(path: str) -> bool:
+    return "language" in pl.read_parquet_schema(path)
