@@ -51,6 +51,8 @@ def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
             f"the disk is full ({error}) in {where}: free some space and run the same "
             "command again; finished requests are kept in the journal"
         )
+    if isinstance(error, MemoryError):
+        return "it needs more memory than it may take: give it more, or ask less of it at once"
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return (
             f"too many files are open ({error}): raise the limit in the shell that starts this, "

@@ -11,9 +11,9 @@ from tests.support.annotation_rounds import LABELS, study
 from tests.support.findings_of import said_of
 from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_rounds import NOT_COMPARED, check_rounds
+from userturn.audit.check_rounds import NOT_COMPARED, OTHER_LIMITS, check_rounds
 from userturn.audit.findings import Finding, NotCompared
-from userturn.humans.rounds import draw_annotation_round
+from userturn.humans.rounds import ASKED_FIRST, draw_annotation_round
 from userturn.humans.sample import human_sample
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
@@ -78,6 +78,13 @@ def note(results: Path, inputs: list[str]) -> None:
     write_record(results / "provenance/draw_annotation_round/first.json", content)
 
 
+def save_as_drawn(table: pl.DataFrame, path: Path) -> None:
+    """Replace a table of a round by another with the same metadata."""
+    noted = pl.read_parquet_metadata(path)
+    kept = {name: noted[name] for name in ("allocation", ASKED_FIRST) if name in noted}
+    table.write_parquet(path, metadata=kept)
+
+
 def found(humans: HumanGrid) -> list[str]:
     files = Files(humans.grid.results, {})
     items = said_of(check_rounds(files, humans, PairGrid(humans), frozenset()))
@@ -100,16 +107,31 @@ def test_a_round_that_follows_from_its_samples_has_no_finding(humans: HumanGrid)
         (ITEMS, lambda t: t.with_columns(conversation=pl.col("conversation").list.head(1)), "conv"),
         (KEY, lambda t: t.with_columns(seen=pl.lit("yes")), "columns"),
         (ITEMS, lambda t: t.select(reversed(t.columns)), "columns"),
+        (ITEMS, lambda t: t.reverse(), "order"),
     ],
 )
 def test_an_edit_of_a_round_and_of_its_copy_is_found(
     humans: HumanGrid, path: str, change: Callable[[pl.DataFrame], pl.DataFrame], said: str
 ) -> None:
     edited = humans.grid.results.parent / path
-    kept = {"allocation": pl.read_parquet_metadata(edited).get("allocation", "")}
-    change(pl.read_parquet(edited)).write_parquet(edited, metadata=kept)
+    save_as_drawn(change(pl.read_parquet(edited)), edited)
     (finding,) = found(humans)
     assert finding.startswith(f"{path}: ") and said in finding
+
+
+def test_a_round_of_before_is_in_the_order_of_ids(humans: HumanGrid) -> None:
+    items = humans.grid.results.parent / ITEMS
+    in_order = pl.read_parquet(items).sort("id")
+    in_order.write_parquet(items)
+    assert found(humans) == []
+    in_order.reverse().write_parquet(items)
+    assert found(humans) == [f"{ITEMS}: turns in the order in which people are asked for them"]
+
+
+def test_an_order_by_other_limits_than_the_study_has_now_accuses_nobody(humans: HumanGrid) -> None:
+    limits = dict.fromkeys(("min_sensitivity", "min_specificity"), 0.05)
+    humans.grid.config["judge_card"] |= limits
+    assert found(humans) == [f"{ITEMS}: {NotCompared(ITEMS, OTHER_LIMITS)}"]
 
 
 def test_a_sample_of_another_cell_is_found_though_the_record_has_its_hash(

@@ -10,10 +10,10 @@ import pytest
 
 from tests.support.findings_of import findings_of
 from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
-from userturn.audit.check_rows import check_rows, check_table
+from userturn.audit.check_rows import check_coverage, check_rows, check_table
 from userturn.audit.check_verdicts import check_verdicts
 from userturn.audit.pair import Pair
-from userturn.prompts.perturbations import NO_ANSWER
+from userturn.prompts.perturbations import NO_ANSWER, NO_REFERENCE
 from userturn.sources.registry import asked, judged
 from userturn.storage.journal import decode_line, encode_line
 from userturn.study.grid import Grid
@@ -142,6 +142,19 @@ def test_a_description_that_no_key_follows_from_is_found_where_keys_are_checked(
     turns = [f"results/{at_depth(grid, depth).folder}/user_turns.parquet" for depth in (2, 3)]
     of_depths = [f for f in found if f[0] == "keys" and f[1].startswith("results/self_play")]
     assert [("keys", artifact) for artifact in turns] == of_depths
+
+
+def test_more_failures_than_allowed_are_found_but_no_turns_that_a_dataset_leaves_out(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(grid.config, "max_error_share", 0.5)
+    record = study_record(grid.config, FileContents(grid.config, grid.results))
+    path = f"results/{at_depth(grid, 3).folder}/user_turns.parquet"
+    for error, found in (("broke", ["coverage"]), (NO_REFERENCE, [])):
+        pair = Pair(grid, record, MODEL, DATASET, True, frozenset())
+        failed = pair.read(path).with_columns(outcome=pl.lit("error"), error=pl.lit(error))
+        pair._kept[path] = failed
+        assert [finding.check for finding in check_coverage(pair, path)] == found
 
 
 def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None:

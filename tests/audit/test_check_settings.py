@@ -4,15 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_settings import check_settings
 from userturn.audit.findings import Finding
 from userturn.config.load import load_config
-from userturn.judges.verdict import GENUINE
-from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
@@ -53,27 +50,6 @@ def found(results: Path, record: StudyRecord) -> list[Finding]:
     return [finding for finding in findings if MODEL in finding.artifact]
 
 
-FAILED = {"scope": "cell", "label": GENUINE, "n_turns": 10, "n_error": 9}
-
-
-@pytest.mark.parametrize(
-    ("errors", "share"),
-    [([NO_REFERENCE] * 9, None), ([NO_REFERENCE] * 8 + ["broke"], "10%"), (["broke"] * 9, "90%")],
-)
-def test_turns_that_a_dataset_leaves_out_are_no_failures_of_a_cell(
-    tmp_path: Path, record: StudyRecord, errors: list[str], share: str | None
-) -> None:
-    cell = {"model": MODEL, "dataset": "gsm8k", "temperature": 0.0, "perturbation": "mine"}
-    folder = tmp_path / "cells" / MODEL / "gsm8k" / "t0" / "mine"
-    folder.mkdir(parents=True)
-    pl.DataFrame({"error": [None, *errors]}).write_parquet(folder / "user_turns.parquet")
-    (tmp_path / "tables").mkdir()
-    pl.DataFrame([cell | FAILED]).write_parquet(tmp_path / "tables/rates.parquet")
-    listed = check_settings(Files(tmp_path, {}), record, Study(record.grid(tmp_path)), {})
-    said = [item.found for item in listed if isinstance(item, Finding) and item.check == "coverage"]
-    assert said == ([share] if share else [])
-
-
 def of_check(results: Path, record: StudyRecord, left_out: dict[str, str], check: str) -> list[str]:
     """Return the artifacts that a check finds in a copy; a note has the word before it."""
     listed = [{"path": path, "sha256": "0", "reason": why} for path, why in left_out.items()]
@@ -104,20 +80,6 @@ def test_a_file_may_be_left_out_for_quoting_withheld_rows_and_for_no_other_reaso
         "results/cells/c.parquet",
         "results/humans/first/annotations.parquet",
     ]
-
-
-@pytest.mark.parametrize(("perturbation", "is_found"), [("none", True), ("reference", False)])
-def test_items_without_a_reference_are_no_failures_of_a_cell_whose_rows_are_withheld(
-    tmp_path: Path, record: StudyRecord, perturbation: str, is_found: bool
-) -> None:
-    results = tmp_path / "results"
-    (results / "tables").mkdir(parents=True)
-    cell = {"model": MODEL, "dataset": "gsm8k", "temperature": 0.0, "perturbation": perturbation}
-    pl.DataFrame([cell | FAILED]).write_parquet(results / "tables" / "rates.parquet")
-    turns = f"results/cells/{MODEL}/gsm8k/t0/{perturbation}/user_turns.parquet"
-    record.contents.perturbations["reference"] = {"operator": "reference_answer"}  # type: ignore[index]
-    found = of_check(results, record, {turns: "private"}, "coverage")
-    assert found == ([turns] if is_found else [])
 
 
 def edit(path: Path, **changes: Any) -> None:

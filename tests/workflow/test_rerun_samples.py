@@ -64,9 +64,8 @@ def test_every_request_is_run_again_and_what_differs_is_found(study: Path) -> No
     assert not_run.select("row", "reason").rows() == [(1, OTHER_KEY)]
     assert found.n_not_run == 1
     shares = {row["measure"]: (row["n_equal"], row["n"]) for row in found.shares.to_dicts()}
-    # All but those two; answers have no label.
+    # All but those two.
     assert shares["equal_bytes"] == shares["equal_tokens"] == (23, 24)
-    assert shares["equal_label"][1] == 24 - 5
 
 
 def test_model_without_its_description_is_counted(study: Path) -> None:

@@ -154,21 +154,6 @@ def test_table_has_before_and_after_and_what_was_seen(trained: Path) -> None:
     assert overlap.rows() == [row]
 
 
-def test_audit_fails_a_study_that_calls_held_out_what_was_seen(trained: Path) -> None:
-    def said() -> list[str]:
-        findings = audit(trained / "results").findings
-        return [finding.found for finding in findings if finding.check == "held out"]
-
-    assert said() == []
-    path = trained / "results" / "study.json"
-    whole = path.read_text()
-    content = json.loads(whole)
-    content["contents"]["recipes"]["tiny-sft"]["trained_on"] = ["word-problems"]
-    path.write_text(json.dumps(content))
-    assert said()[0].startswith("word-problems is reported as held out, but the recipe of tiny-sft")
-    path.write_text(whole)
-
-
 def test_audit_finds_a_checkpoint_that_was_altered(trained: Path) -> None:
     (adapter,) = trained.glob("results/checkpoints/tiny-sft/*/checkpoint-60/*.safetensors")
     whole = adapter.read_bytes()

@@ -6,36 +6,29 @@ from shlex import quote
 from userturn.audit.findings import Finding
 from userturn.config.installation import INSTALLATION
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.claims import SHEET, claims_sheet, numbers_of
+from userturn.remake.claims import SHEET, claims_sheet
+
+README = "results/README.md"
+AGAIN = "export the study again: its sheet is written from its tables"
 
 
-def check_readme(files: Files) -> Iterator[Finding]:
-    """Yield the description of all files if it is another than this version's."""
-    path = "results/README.md"
-    ours, there = INSTALLATION / path, files.at(path)
-    if not (ours.is_file() and there.is_file()) or any(map(files.other_code, files.makers)):
-        return
-    if ours.read_bytes() != there.read_bytes():
-        fix = f"cp {quote(str(ours))} {path}"
-        yield Finding("pages", path, "what this version says of its files", "another text", fix)
+def check_documents(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
+    """Yield what describes a study and is another than this version writes of it.
 
-
-def check_claims(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Compare the numbers of an archive's claims sheet with those of its tables.
-
-    Another version may name other rows, so only those are compared that both have.
+    Another version may say otherwise, and of a copy that lacks tables, less can be said.
     """
-    sheet = files.at(SHEET)
-    if not sheet.is_file():
+    if any(map(files.other_code, files.makers)):
+        return
+    ours, there = INSTALLATION / README, files.at(README)
+    if ours.is_file() and there.is_file() and ours.read_bytes() != there.read_bytes():
+        fix = f"cp {quote(str(ours))} {README}"
+        yield Finding("pages", README, "what this version says of its files", "another text", fix)
+    if not files.at(SHEET).is_file() or any(path.startswith("results/tables/") for path in broken):
         return
     try:
-        said = numbers_of(sheet.read_text(encoding="utf-8"))
-        made = numbers_of(claims_sheet(files.results))
+        said = files.at(SHEET).read_text(encoding="utf-8").splitlines()
+        lines = claims_sheet(files.results).splitlines()
     except FAULTS:
-        return  # reported above, or not our sheet
-    for (file, row), number in said.items():
-        found = made.get((file, row), number)
-        if found != number and broken.isdisjoint((file, file.replace(".csv", ".parquet"))):
-            expected, noted = (f"{shown} of {n}" for shown, n in (found, number))
-            fix = "export the study again: its sheet is written from its tables"
-            yield Finding("tables", SHEET, f"{expected} in row {row} of {file}", noted, fix)
+        return  # reported elsewhere, or not our sheet
+    if (line := next((line for line in lines if line not in said), None)) is not None:
+        yield Finding("tables", SHEET, line, "no such line", AGAIN)

@@ -18,9 +18,11 @@ from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
 from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.humans.rounds import (
+    ASKED_FIRST,
     KEY_SCHEMA,
     SAMPLE_SCHEMA,
     TURNS_SCHEMA,
+    asked_first,
     conversations,
     keyed,
     shown,
@@ -36,6 +38,7 @@ from userturn.workflow.pairs import PairGrid
 
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 KINDS = ("datasets", "models")
+OTHER_LIMITS = "`judge_card` has other limits than when its order was decided"
 NOT_COMPARED = "what it was drawn from has changed since, or is not in this copy"
 
 
@@ -47,7 +50,10 @@ def check_rounds(
         inputs = _inputs_of(files, "draw_annotation_round", name)
         yield from _of_other_cells(files, humans, inputs)
         wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
-        yield from _drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)
+        found = [*_drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)]
+        yield from found
+        if found and all(isinstance(item, Compared) for item in found):
+            yield from _order(files, humans, name, sorted(inputs))
     for name in pairs.rounds:
         inputs = _inputs_of(files, "draw_pairs", name)
         of_pairs = (partial(_wrong_pairs, files, pairs, name, kind) for kind in ("key", "items"))
@@ -113,9 +119,7 @@ def _drawn_again(
         artifact, wrong = key, ("to follow from its samples", type(error).__name__)
     yield from (Compared(path) for path in (key, items))
     if wrong is not None:
-        name = folder.rpartition("/")[2]
-        fix = f"restore results/drawn/{name} from a copy: a round is drawn once"
-        yield Finding("samples", artifact, *wrong, fix)
+        yield Finding("samples", artifact, *wrong, _restored(folder.rpartition("/")[2]))
 
 
 def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) -> Iterator[Finding]:
@@ -150,7 +154,7 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
     key = pl.read_parquet(files.at(path))
     frame = _read(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
-    before = _read(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
+    before = _read(files, _keys(inputs), "", KEY_SCHEMA)["key"].to_list()
     n_drawn = key.group_by(STRATUM_KEYS).agg(n=pl.col("n_drawn").max())
     families = dict(key.select("model", "family").iter_rows())
     least = pl.lit(0) if shares else pl.col("n_drawn")
@@ -172,6 +176,31 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
     made = shown(of_round, turns, conversations(datasets), special_tokens(models))
     return difference(made.sort("id"), pl.read_parquet(files.at(items)).sort("id"), ["id"])
+
+
+def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Iterator[Item]:
+    """Compare the order in which people are asked; rounds that do not note one have that of ids."""
+    key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
+    of_round, before = (_read(files, paths, "", KEY_SCHEMA) for paths in ([key], _keys(inputs)))
+    asked, n_first = asked_first(of_round, before, humans.grid.config["judge_card"])
+    noted = pl.read_parquet_metadata(files.at(items)).get(ASKED_FIRST)
+    if noted not in (None, str(n_first)):
+        yield NotCompared(items, OTHER_LIMITS)
+        return
+    order = (asked if noted else of_round.sort("id"))["id"].to_list()
+    if pl.read_parquet(files.at(items))["id"].to_list() != order:
+        expected = "turns in the order in which people are asked for them"
+        yield Finding("samples", items, expected, "another order", _restored(name))
+
+
+def _keys(inputs: Sequence[str]) -> list[str]:
+    """Return the keys of earlier rounds among the inputs of one."""
+    return [path for path in inputs if path.endswith("/key.parquet")]
+
+
+def _restored(name: str) -> str:
+    """Return what to do about a round that is not what was drawn."""
+    return f"restore results/drawn/{name} from a copy: a round is drawn once"
 
 
 def _wrong_pairs(

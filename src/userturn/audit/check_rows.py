@@ -25,6 +25,7 @@ from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, n
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed, role_at
+from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.sources.candidates import REACTIONS
 from userturn.sources.registry import asked, asked_of, judged
@@ -73,8 +74,7 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
     if pair.with_journals:
         keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *_sample(of)]
         yield from pair.held("rows", of.path, partial(_collected, pair, of), keys)
-    if of.goes_on_from or not are_turns:
-        yield from check_coverage(pair, of.path)
+    yield from check_coverage(pair, of.path)
     if are_turns:
         yield from check_probes(pair, of)
 
@@ -107,19 +107,17 @@ def _items_of(pair: Pair, of: Asked) -> list[str]:
 
 
 def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
-    """Yield answers, or turns beside the cells, of which too many are errors.
-
-    Those of cells are counted in the table `rates`, which a copy without their rows has, too.
-    """
+    """Yield a table of which more rows are errors than the study allows."""
+    most = pair.grid.config["max_error_share"]
     try:
-        errors = pair.read(path).filter(pl.col("outcome") == "error").height
-        n, most = pair.read(path).height, pair.grid.config["max_error_share"]
+        table = pair.read(path)
+        failed = pl.col("outcome").eq("error") & pl.col("error").ne_missing(NO_REFERENCE)
+        n_failed = table.filter(failed).height
     except (BrokenError, *FAULTS):
         return  # reported elsewhere
-    if errors > most * n:
-        yield Finding(
-            "coverage", path, f"at most {most:.0%} of {n} in an error", str(errors), AGAIN
-        )
+    if n_failed > most * table.height:
+        expected = f"at most {most:.0%} of {table.height} in an error"
+        yield Finding("coverage", path, expected, str(n_failed), AGAIN)
 
 
 def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:

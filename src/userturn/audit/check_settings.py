@@ -1,13 +1,11 @@
 """Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note
 from userturn.config.formats import model_of
 from userturn.config.model_keys import ModelEntry
@@ -17,71 +15,14 @@ from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, is_local
 from userturn.plural import number_of
 from userturn.prompts.load_template import options_of
-from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
-from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
-from userturn.tables.format_columns import read_joined
-from userturn.tables.rates import of_cells
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
-
-
-def held_out_findings(
-    trained_on: Mapping[str, Collection[str]],
-    datasets: Sequence[str],
-    overlap: pl.DataFrame,
-    contrasts: pl.DataFrame,
-) -> list[tuple[str, str]]:
-    """Return the datasets that a study reports as held out although its models have seen them.
-
-    Args:
-        trained_on: the datasets that recipes declare, for each model that was trained here.
-        datasets: names of the study's datasets.
-        overlap: `tables/training_overlap`.
-        contrasts: `tables/contrasts`.
-
-    Returns:
-        Model and sentence of each.
-    """
-    found = [
-        *_unmarked(trained_on, datasets, contrasts.filter(pl.col("factor") == "model")),
-        *_unmarked(trained_on, datasets, overlap.rename({"model": "condition"})),
-        *_undeclared(trained_on, datasets, overlap),
-    ]
-    return list(dict.fromkeys(found))
-
-
-def _unmarked(
-    trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], table: pl.DataFrame
-) -> Iterator[tuple[str, str]]:
-    """Yield the datasets that a table reports as held out although a recipe declares them."""
-    reported = table.filter(pl.col("seen").not_().fill_null(True)).select("condition", "dataset")
-    for model, dataset in reported.unique(maintain_order=True).iter_rows():
-        seen = set(trained_on.get(model, ())) & (set(datasets) if dataset == ALL else {dataset})
-        if seen:
-            names = f"{', '.join(sorted(seen))} is reported as held out"
-            yield model, f"{names}, but the recipe of {model} declares it under trained_on"
-
-
-def _undeclared(
-    trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], overlap: pl.DataFrame
-) -> Iterator[tuple[str, str]]:
-    """Yield datasets that were never compared with the training data, or occur in it undeclared."""
-    compared = {(row["model"], row["dataset"]): row for row in overlap.iter_rows(named=True)}
-    for model in sorted(trained_on):
-        for dataset in sorted(set(datasets) - set(trained_on[model])):
-            row = compared.get((model, dataset))
-            if row is None:
-                yield model, f"{dataset} was not compared with {model}'s training data"
-            elif row["n_exact"] or row["n_near"]:
-                occur = f"{row['n_exact']} items of {dataset} occur in the training data of {model}"
-                more = f"{row['n_near']} more nearly"
-                yield model, f"{occur}, {more}, but its recipe does not declare it"
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
@@ -156,8 +97,7 @@ def check_settings(
         *check_descriptions(files, grid),
         *_datasets(grid),
         *_rubrics(record),
-        *_limits(files, grid),
-        *_held_out(files, study),
+        *check_held_out(files),
         *_left_out(files, record),
     ]
 
@@ -190,20 +130,16 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
             yield Note("pins", path, "its commit is pinned, the content of its file is not")
 
 
-def _held_out(files: Files, study: Study) -> Iterator[Finding]:
-    """Yield datasets that a trained model has seen and a table calls held out."""
-    paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "contrasts")]
-    if not study.training.models or not all(files.at(path).is_file() for path in paths):
-        return
-    try:
-        overlap, contrasts = (pl.read_parquet(files.at(path)) for path in paths)
-        declared, datasets = study.training.declared, list(study.grid.datasets)
-        found = held_out_findings(declared, datasets, overlap, contrasts)
-    except pl.exceptions.PolarsError:
-        return  # found altered
-    for model, sentence in found:
-        fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
-        yield Finding("held out", paths[1], "held-out datasets that were never seen", sentence, fix)
+def check_held_out(files: Files) -> Iterator[Finding]:
+    """Yield datasets of which items occur in training data and that no recipe declares."""
+    path = "results/tables/training_overlap.parquet"
+    with suppress(*FAULTS):  # there is none, or it is found altered
+        overlap = pl.read_parquet(files.at(path)).filter(~pl.col("seen"))
+        for row in overlap.filter(pl.col("n_exact") + pl.col("n_near") > 0).to_dicts():
+            model, n_exact, n_near = row["model"], row["n_exact"], row["n_near"]
+            found = f"{n_exact} items in the training data of {model}, {n_near} more nearly"
+            fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
+            yield Finding("held out", path, f"no item of {row['dataset']} there", found, fix)
 
 
 def _rubrics(study: StudyRecord) -> Iterator[Finding]:
@@ -215,39 +151,6 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
             fix = f"give judges.{name} the rubric data/rubric.yaml and run snakemake"
             there = f"rubric {short_hash(found)}"
             yield Finding("rubrics", "results/study.json", wanted, there, fix)
-
-
-def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
-    path = "results/tables/rates.parquet"
-    if not files.at(path).is_file():
-        return
-    try:
-        rates = of_cells(read_joined(files.at(path)))
-    except pl.exceptions.PolarsError:
-        return  # found altered
-    limit = grid.config["max_error_share"]
-    for row in rates.filter(pl.col("n_error") > limit * pl.col("n_turns")).to_dicts():
-        cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
-        turns = f"results/cells/{cell}/user_turns.parquet"
-        share = row["n_error"] / row["n_turns"] - _share_without_reference(files.at(turns))
-        if share <= limit or (turns in files.left_out and _shows_a_reference(grid, row)):
-            continue  # only the rows tell how many items have no reference
-        expected = f"at most {limit:.0%} of the turns to end in an error"
-        yield Finding("coverage", turns, expected, f"{share:.0%}", AGAIN)
-
-
-def _shows_a_reference(grid: Grid, row: Mapping[str, Any]) -> bool:
-    with suppress(*FAULTS):  # an operator that this version does not have
-        return needs_reference(grid.contents.perturbations[row["perturbation"]])
-    return False
-
-
-def _share_without_reference(path_to_user_turns: Path) -> float:
-    """Return the share of turns that a dataset leaves out, which is no failure; 0 if unknown."""
-    with suppress(*FAULTS):  # withheld, or found altered
-        errors = pl.read_parquet(path_to_user_turns, columns=["error"])["error"]
-        return int((errors == NO_REFERENCE).sum()) / len(errors)
-    return 0.0
 
 
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:

@@ -35,7 +35,7 @@ CHECKS = {
     "proofs": "a model's prompts were never checked",
     "rubrics": "a judge used another rubric than the annotators",
     "coverage": "a cell has more errors than `max_error_share` allows",
-    "held out": "a table calls a dataset held out that a model was trained on",
+    "held out": "items of a dataset occur in training data, and no recipe declares it",
     "secrets": "something looks like a key or password",
     "regenerate": "a request that is run again gives another result",
     "rejudge": "a verdict that is asked for again is another",

@@ -20,7 +20,6 @@ from userturn.audit.rerun_sample import (
     MOST_APART,
     Reruns,
     SampledRow,
-    conversation_of,
     draw_rows_by,
     rerun_table,
 )
@@ -28,8 +27,6 @@ from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
-from userturn.judges.kinds import kind_of
-from userturn.judges.verdict import UserTurn
 from userturn.likelihood.score_records import ScoreRecord
 from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
@@ -45,7 +42,6 @@ from userturn.sources.registry import asked
 from userturn.sources.source import SCORES
 from userturn.study.aliases import AsDescribed
 from userturn.study.grid import Grid
-from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
 from userturn.study.replies import names_of, scan_plans
@@ -59,8 +55,7 @@ OTHER_KEY = "the recorded settings do not give this request's key"
 def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Run `k` random requests of answers and user turns again and compare.
 
-    `equal_tokens` and `equal_bytes` compare token ids and text. `equal_label` compares the labels
-    that a deterministic judge gives both texts; it is null for answers, and without such a judge.
+    `equal_tokens` and `equal_bytes` compare token ids and text.
 
     Raises:
         UserError: the folder has no record.
@@ -92,7 +87,7 @@ class Kind(NamedTuple):
     """
 
     request: Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
-    compared: Callable[[Grid, SampledRow, Any], dict[str, Any]]
+    compared: Callable[[SampledRow, Any], dict[str, Any]]
 
 
 def _rerun(
@@ -141,7 +136,7 @@ def _rerun_of_model(
         elif request.key not in records:
             yield row, {"reason": why_not}
         else:
-            yield row, kind.compared(grid, row, records[request.key])
+            yield row, kind.compared(row, records[request.key])
 
 
 def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str, Any]:
@@ -193,23 +188,6 @@ def _run_apart(
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _equal_label(grid: Grid, row: SampledRow, text: str) -> bool | None:
-    """Return whether a deterministic judge labels a turn and its rerun alike, or None."""
-    names, values = [grid.primary_judge, *grid.judges], row.values
-    name = next((n for n in names if kind_of(grid.judges[n]).IS_DETERMINISTIC), None)
-    if name is None or "perturbation" not in values:
-        return None
-    if text == values["text"]:
-        return True
-    messages = conversation_of(grid, row.path.parent, values["item"])
-    if messages is None:
-        return None
-    turns = [UserTurn(messages, values["answer"] or "", said) for said in (text, values["text"])]
-    judge = judge_of(grid, name)
-    first, second = kind_of(judge.settings).judge_turns(judge, turns, "rerun")
-    return first.label == second.label
-
-
 def _text(
     grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: SampledRow
 ) -> Request | None:
@@ -229,14 +207,13 @@ def _text(
     return request if request.key == values["key"] else None
 
 
-def _equal_text(grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
-    """Return whether text, tokens and label are equal."""
+def _equal_text(row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
+    """Return whether text and tokens are equal."""
     if record["outcome"] == "error":
         return {"reason": f"the engine refused it: {record['error']}"}
     return {
         "equal_bytes": record["text"] == row.values["text"],
         "equal_tokens": record["token_ids"] == row.values["token_ids"],
-        "equal_label": _equal_label(grid, row, record["text"]),
     }
 
 
@@ -258,7 +235,7 @@ def _score(
     return None
 
 
-def _equal_score(grid: Grid, row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
+def _equal_score(row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
     """Return whether all tokens' scores, and their total, are within `MOST_APART` nats a token."""
     if record["outcome"] == "error":
         return {"reason": f"the engine refused it: {record['error']}"}

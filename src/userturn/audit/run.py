@@ -6,18 +6,19 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from userturn.audit.audit import Audit, checklist
-from userturn.audit.check_documents import check_claims, check_readme
+from userturn.audit.check_documents import check_documents
 from userturn.audit.check_files import check_files
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_paths import check_paths
-from userturn.audit.check_records import check_inputs_of_tables, check_records
+from userturn.audit.check_records import check_records
 from userturn.audit.check_replay import check_replay, made_by_other, replayable
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
@@ -161,8 +162,11 @@ def _content(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of each process, which reads it as it starts
     context = get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context, initializer=forbid_network) as pool:
-        for running in [pool.submit(part) for part in parts]:
-            yield from running.result()
+        try:
+            for running in [pool.submit(part) for part in parts]:
+                yield from running.result()
+        except BrokenProcessPool as error:
+            raise MemoryError from error  # the one thing that ends a process of them
 
 
 def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
@@ -181,13 +185,11 @@ def _other_verdicts(results: Path, record: StudyRecord, broken: frozenset[str]) 
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Check the rounds of people, what tables were made from, and what describes a study."""
+    """Check the rounds of people, and what describes a study."""
     _, study = open_record(results)
     files = Files(results, read_left_out(results))
     yield from check_rounds(files, study.humans, study.pairs, broken)
-    yield from check_inputs_of_tables(files, study)
-    yield from check_claims(files, broken)
-    yield from check_readme(files)
+    yield from check_documents(files, broken)
 
 
 ONCE = (check_likelihood, check_sources, check_secrets, _other_verdicts, _documents)

@@ -9,6 +9,7 @@ open_turns.py: the user turns that may leave a study.
 read_archive.py: opens an archive without trusting the names inside it.
 ro_crate.py: describes a study as a Workflow Run RO-Crate.
 secrets.py: finds keys and passwords by form or value, and never shows them.
+unpacked_tables.py: how much the tables of a study hold, before they are read.
 verify.py: `VERIFY.md`: an archive's digest and three numbers by standard tools.
 withheld.py: private rows that must not be exported, and every file that quotes them.
 write_archive.py: `userturn export`: writes the archive.

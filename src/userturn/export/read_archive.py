@@ -5,7 +5,7 @@ import shutil
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -14,12 +14,12 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
+from userturn.export.unpacked_tables import MOST_PACKED, SMALL, check_tables
 from userturn.provenance.study_files import is_hidden
 from userturn.storage.listed_paths import paths_below
 
 LEFT_OUT = "left_out.json"
 MOST_MEMBERS = 500_000  # a study of 1,000 cells has some 20,000 files
-SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any archive may unpack to, else so often its size
 # The exceptions that readers of archives raise for a damaged one, besides their own.
 DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
@@ -80,6 +80,7 @@ def opened(path: Path) -> Iterator[Path]:
         _check_kinds(folder_of_study)
         if not is_of_this_folder(folder_of_study):
             check_links(folder_of_study)
+            check_tables(folder_of_study)
         yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
@@ -92,6 +93,7 @@ def opened(path: Path) -> Iterator[Path]:
                 f"'{path}' has no file 'results/study.json'; expected an archive that "
                 "`userturn export` wrote"
             )
+        check_tables(results)
         yield results
 
 
@@ -155,11 +157,11 @@ def _unpack(path: Path, folder: Path) -> None:
     try:
         if is_zipfile(path):
             with ZipFile(path) as archive:
-                _check(path, [_of_zip(found) for found in archive.infolist()], folder)
+                _check(path, map(_of_zip, archive.infolist()), folder)
                 archive.extractall(folder)
         else:
             with tarfile.open(path) as packed:
-                _check(path, [_of_tar(found) for found in packed.getmembers()], folder)
+                _check(path, map(_of_tar, packed), folder)
                 packed.extractall(folder, filter="data")
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
         raise UserError(
@@ -183,14 +185,15 @@ def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
     return ArchiveMember(found.name, found.size, found.isreg() or found.isdir())
 
 
-def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
-    """Check an archive before anything is unpacked.
+def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
+    """Check an archive before anything is unpacked, a member at a time.
 
     Raises:
         UserError: a member's name leads out of the folder or occurs twice, a member is not a
             plain file, or together they need more bytes than are free.
     """
     seen: set[str] = set()
+    size, packed = 0, path.stat().st_size
     for member in members:
         reason = _unsafe(member, seen)
         if reason:
@@ -199,13 +202,13 @@ def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
                 "archive written by `userturn export`"
             )
         seen.add(_place(member))
-    size, free = sum(member.n_bytes for member in members), shutil.disk_usage(folder).free
-    packed = path.stat().st_size
-    if len(members) > MOST_MEMBERS or size > max(SMALL, MOST_PACKED * packed):
-        raise UserError(
-            f"'{path}' was not opened: {len(members)} members of {packed} bytes would become "
-            f"{size} bytes; expected at most {MOST_MEMBERS} members, {MOST_PACKED} times the size"
-        )
+        size += member.n_bytes
+        if len(seen) > MOST_MEMBERS or size > max(SMALL, MOST_PACKED * packed):
+            raise UserError(
+                f"'{path}' was not opened: {len(seen)} members of its {packed} bytes would become "
+                f"{size}; expected at most {MOST_MEMBERS} members, {MOST_PACKED} times the bytes"
+            )
+    free = shutil.disk_usage(folder).free
     if size > free:
         raise UserError(
             f"'{path}' was not opened: unpacked it has {size} bytes, and {free} are free; make "

@@ -133,13 +133,6 @@ def claims_sheet(results: Path) -> str:
     )
 
 
-def numbers_of(sheet: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the numbers of a sheet: number with limits and n, by file, and what of which row."""
-    rows = [line.strip("| ").split(" | ") for line in sheet.splitlines() if line.startswith("| ")]
-    of_tables = (row for row in rows if len(row) == 5 and row[4].startswith("results/tables/"))
-    return {(file, f"{row}, {what}"): (shown, n) for what, shown, n, row, file in of_tables}
-
-
 def _lines(results: Path, number: Number) -> Iterator[str]:
     path = results / "tables" / f"{number.table}.parquet"
     if not path.is_file():
