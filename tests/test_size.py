@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_933, 29_181),
-    "tests": (44_924, 25_579),
+    "src": (53_908, 29_193),
+    "tests": (45_240, 25_763),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

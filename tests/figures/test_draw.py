@@ -17,6 +17,7 @@ from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.theme import COLOURS, save
 from userturn.html.svg import renumbered
 from userturn.tables.families import families_table
+from userturn.tables.parts_of_cells import BY_TURN
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})
 LIMITS = ("estimate", "lower", "upper", "floor", "floor_lower", "floor_upper")
@@ -299,8 +300,8 @@ def test_figure_holds_as_many_rows_as_the_shipped_grid_has() -> None:
 
 def test_rates_by_turn_draw_each_turn_with_its_interval() -> None:
     table = pl.concat(
-        [rates((0.0, "none", 0.4 / turn)).with_columns(turn=pl.lit(turn)) for turn in (1, 2)]
-    )
+        [rates((0.0, "none", 0.4 / n)).with_columns(group=pl.lit(str(n))) for n in (1, 2)]
+    ).with_columns(scope=pl.lit(BY_TURN))
     chart = rates_by_turn(table, FAMILIES, "heuristic").to_dict()
     rows = next(iter(chart["datasets"].values()))
     shown = [(row["turn"], row["estimate"], row["lower"], row["upper"]) for row in rows]

@@ -8,13 +8,15 @@ from userturn.figures.rates_by_language import rates_by_language
 from userturn.tables.families import SCHEMA as FAMILIES_SCHEMA
 from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.languages import SCHEMA
+from userturn.tables.parts_of_cells import BY_LANGUAGE
+from userturn.tables.rates import SCHEMA as RATES
 
 FAMILIES = pl.DataFrame([{"model": "m", "family": "f"}], schema=FAMILIES_SCHEMA)
 
 
 def row(language: str | None, **values: Any) -> dict[str, Any]:
     place = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
-    return place | {"judge": "j", "language": language} | values
+    return place | {"language": language} | values
 
 
 def limits(name: str, value: float) -> dict[str, float]:
@@ -23,16 +25,25 @@ def limits(name: str, value: float) -> dict[str, float]:
 
 TABLE = pl.DataFrame(
     [
-        row("en", estimate=0.4, lower=0.2, upper=0.6, **limits("accuracy", 0.5)),
-        row("de", reason=ENGLISH_ONLY, **limits("turned_in_another", 0.9)),
-        row(None, reason=ENGLISH_ONLY, **limits("accuracy", 0.3)),
+        row("en", **limits("accuracy", 0.5)),
+        row("de", **limits("turned_in_another", 0.9)),
+        row(None, **limits("accuracy", 0.3)),
     ],
     schema=SCHEMA,
+)
+SCORED = [
+    row("en", estimate=0.4, lower=0.2, upper=0.6),
+    row("de", reason=ENGLISH_ONLY),
+    row(None, reason=ENGLISH_ONLY),
+]
+RATED = pl.DataFrame(
+    [one | {"group": one["language"], "scope": BY_LANGUAGE, "judge": "j"} for one in SCORED],
+    schema=RATES,
 )
 
 
 def test_each_language_has_its_measures_and_a_missing_rate_its_reason() -> None:
-    chart = rates_by_language(TABLE, FAMILIES, "j").to_dict()
+    chart = rates_by_language(RATED, TABLE, FAMILIES, "j").to_dict()
     drawn = {
         (r["language"], r["measure"]): (r["value"], round(r["lower"], 9), round(r["upper"], 9))
         for r in next(iter(chart["datasets"].values()))
@@ -48,4 +59,6 @@ def test_each_language_has_its_measures_and_a_missing_rate_its_reason() -> None:
 
 def test_a_study_without_any_measure_says_so() -> None:
     nothing = TABLE.head(0)
-    assert "no turn was scored" in str(rates_by_language(nothing, FAMILIES, "j").to_dict())
+    assert "no turn was scored" in str(
+        rates_by_language(RATED.head(0), nothing, FAMILIES, "j").to_dict()
+    )

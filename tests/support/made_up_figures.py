@@ -7,6 +7,7 @@ import polars as pl
 from tests.figures.test_draw import accuracy, contrast, profile
 from tests.figures.test_judge_card import card
 from tests.figures.test_likelihood_and_followup import likelihood
+from tests.figures.test_rates_by_language import RATED
 from tests.figures.test_rates_by_language import TABLE as LANGUAGES
 from tests.figures.test_self_play import depths
 from tests.support.made_up_results import LABELS, save
@@ -28,7 +29,9 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
+from userturn.tables.confusion import PAIRS
 from userturn.tables.families import families_table
+from userturn.tables.parts_of_cells import BY_TURN
 
 SIGNALS_OF = ("healthbench", "open")
 PAIR = ("generic", "prompt_restate")  # labels by people and judge that the confusion shows
@@ -55,7 +58,8 @@ def _signals() -> pl.DataFrame:
 
 def _by_turn(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of a study after its first and its second turn."""
-    return pl.concat([rates.with_columns(turn=pl.lit(turn)) for turn in (1, 2)])
+    turns = [rates.with_columns(group=pl.lit(turn)) for turn in ("1", "2")]
+    return pl.concat(turns).with_columns(scope=pl.lit(BY_TURN))
 
 
 def _of_pairs(rates: pl.DataFrame) -> pl.DataFrame:
@@ -90,7 +94,7 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
             "n",
             "share_of_first",
         ],
-    )
+    ).with_columns(part=pl.lit(PAIRS))
     known = ("human", "labelled", "people", "planted_hard", "planted")
     of_card = card(*((source, "all", 0.7) for source in known)).with_columns(
         lower=pl.lit(0.6), upper=pl.lit(0.8), n_scored=pl.lit(9), n_turns=pl.lit(9)
@@ -111,7 +115,7 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
         "answer_signals": answer_signals(in_grid(_signals(), "model"), families, judge),
         "rates_by_turn": rates_by_turn(_by_turn(rates), families, judge),
         "rates_by_language": rates_by_language(
-            in_grid(LANGUAGES, "model", "dataset"), families, judge
+            *(in_grid(table, "model", "dataset") for table in (RATED, LANGUAGES)), families, judge
         ),
         "self_play": self_play(in_grid(depths("m"), "model", "dataset"), families, judge),
         "human_likeness": human_likeness(_of_pairs(rates), families, judge),

@@ -31,8 +31,10 @@ from userturn.judges.verdict import GENUINE
 from userturn.likelihood.reactions import SIGNALS
 from userturn.study.cells import ALL
 from userturn.tables.answer_signals import RANDOM
+from userturn.tables.confusion import PAIRS
 from userturn.tables.families import families_table
 from userturn.tables.likelihood import REFERENCE
+from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN
 
 JUDGE = "claude-opus-4-6"
 JUDGES = (JUDGE, "second-judge")
@@ -121,7 +123,7 @@ def _signals() -> pl.DataFrame:
 
 def _confusion() -> pl.DataFrame:
     names = {"second": JUDGES, "label_first": LABELS, "label_second": LABELS}
-    table = crossed(names, comparison="judge-human", first="people", n=12)
+    table = crossed(names, part=PAIRS, comparison="judge-human", first="people", n=12)
     return table.with_columns(share_of_first="estimate")
 
 
@@ -135,7 +137,7 @@ def paper_sized_charts() -> dict[str, Any]:
     )
     card = {"source": list(SOURCES), "measure": CARD_MEASURES}
     pairs = crossed(_models_and_datasets() | {"temperature": TEMPERATURES}, scope="cell")
-    turns = crossed(CELL | {"turn": range(1, 6)})
+    turns = crossed(CELL | {"group": map(str, range(1, 6))}, scope=BY_TURN)
     of = families, JUDGE
     return {
         "accuracy_and_followup": accuracy_and_followup(rates, crossed(_models_and_datasets()), *of),
@@ -147,7 +149,11 @@ def paper_sized_charts() -> dict[str, Any]:
         "grid_overview": grid_overview(rates, *of),
         "judge_card": judge_card(crossed(card, by=ALL), *of),
         "rates_by_turn": rates_by_turn(turns, *of),
-        "rates_by_language": rates_by_language(_languages(), *of),
+        "rates_by_language": rates_by_language(
+            _languages().with_columns(group="language", scope=pl.lit(BY_LANGUAGE)),
+            _languages().drop("estimate"),
+            *of,
+        ),
         "self_play": self_play(_self_play(), *of),
         "human_likeness": human_likeness(
             pairs.with_columns(n_labelled="n_scored", n_pairs="n_turns"), *of

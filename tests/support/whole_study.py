@@ -57,7 +57,6 @@ FILES = {  # where each input of a table lies
     "labelled_turns": "labelled/user_turns.parquet",
     "round_keys": "humans/key.parquet",
     "annotations": "humans/annotations.parquet",
-    "blind": "humans/items.parquet",
     "scores": "likelihood/*/*/*.parquet",
     "turn_languages": "languages/*/*.parquet",
     "evaluated_items": "prepared/*.parquet",

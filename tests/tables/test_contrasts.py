@@ -1,7 +1,7 @@
 """Numbers that a reader subtracts do subtract, in every table and on the first screen.
 
-The study has conversations of unequal length, versions of problems, one sample or three, a
-post-trained model, and verdicts that are missing by what the turns are.
+The study has conversations of unequal length, versions of problems in four languages, one sample
+or three, a post-trained model, and verdicts that are missing by what the turns are.
 """
 
 import re
@@ -13,12 +13,17 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
+from userturn.config.load import load_config
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.tables.chance_floor import chance_floors
 from userturn.tables.judges import SCHEMA as CARD
+from userturn.tables.layout import page_form, parts_of
 from userturn.tables.make_tables import Material
+from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
 from userturn.tables.rates import above_floors, of_models
 from userturn.workflow.registry import tables_of
 
@@ -30,6 +35,12 @@ MODELS: dict[str, Any] = {
     "gpt-oss-20b": {},
 }
 OFF = 0.0005  # a twentieth of a point
+LANGUAGES = ["en", "de", "fr", "es"]
+CONFIG = load_config([ROOT / "config.yaml"])
+# The first knows only English.
+ENTRIES = {
+    n: CONFIG["judges"][i] for n, i in (("heuristic", "heuristic"), ("other", "gpt-5.4-mini"))
+}
 KEYS = ("model", "dataset", "temperature", "perturbation", "judge")
 
 
@@ -74,7 +85,43 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Material
     pl.DataFrame(schema=CARD).write_parquet(card)
     inputs |= {"unswapped_verdicts": verdicts, "swapped_verdicts": swapped}
     inputs |= {"judges": [str(card)], "annotations": [], "round_keys": []}
-    return verdicts, Material(grid(MODELS), inputs)
+    inputs["conversation_verdicts"] = [path for path in verdicts if "/math500/" in path]
+    turns = pl.concat([pl.read_parquet(path, columns=TURN_KEYS) for path in verdicts]).unique()
+    inputs["user_turns"] = [str(folder / "user_turns.parquet")]
+    written = turns.sort(TURN_KEYS).with_columns(key=pl.lit(""), outcome=pl.lit("ok"))
+    written.write_parquet(*inputs["user_turns"])
+    problems = [path for path in verdicts if "/gsm8k/" in path]
+    inputs["turn_languages"] = [str(folder / "languages.parquet")]
+    _told(problems).write_parquet(*inputs["turn_languages"])
+    of = grid(MODELS)
+    of.judges = ENTRIES
+    of.config |= {"judges": ENTRIES, "judge_defaults": CONFIG["judge_defaults"]}
+    return verdicts, Material(of, inputs)
+
+
+def _told(paths: list[str]) -> pl.DataFrame:
+    """Return the language and problem of each version, whose numbers go around four languages."""
+    turns = pl.concat([pl.read_parquet(path, columns=TURN_KEYS) for path in paths]).unique()
+    return turns.sort(TURN_KEYS).with_columns(
+        prompt_language=_language(),
+        problem=pl.col("item").str.extract(r"^(p\d+)/"),
+        turn_reason=pl.lit(None, pl.String),
+    )
+
+
+def _language() -> pl.Expr:
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64) % 4
+    return number.replace_strict(dict(enumerate(LANGUAGES)), return_dtype=pl.String)
+
+
+def counted(paths: list[str], group: pl.Expr) -> dict[tuple[Any, ...], float]:
+    """Return the rate of each cell and part of it by plain counting."""
+    said: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
+    for path in paths:
+        for row in pl.read_parquet(path).with_columns(group=group).iter_rows(named=True):
+            if row["genuine"] is not None:
+                said[*(row[key] for key in KEYS), row["group"]].append(row["genuine"])
+    return {place: sum(turns) / len(turns) for place, turns in said.items()}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +162,8 @@ def test_every_contrast_is_the_difference_of_two_rates_over_all_scored_turns(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
     table = study[1].table("contrasts").filter(pl.col("measure") == "follow-up")
-    rows = table.filter(pl.col("scope") != "two families").to_dicts()
+    of_parts = pl.col("factor").is_in(["turn", "language"])
+    rows = table.filter(pl.col("scope") != "two families", ~of_parts).to_dicts()
     assert len(rows) > 100
     assert {row["factor"] for row in rows} == {"perturbation", "temperature", "model"}
     for row in rows:
@@ -186,3 +234,86 @@ def test_no_table_of_such_a_study_has_a_nan(study: tuple[list[str], Material]) -
     for name in tables_of("analyse"):
         floats = study[1].table(name).select(pl.selectors.float())
         assert not any(floats[column].is_nan().any() for column in floats.columns), name
+
+
+def test_rates_by_turn_are_over_their_turns_and_a_change_of_two_rates_of_shared_conversations(
+    study: tuple[list[str], Material],
+) -> None:
+    paths = study[1].paths["conversation_verdicts"]
+    found = pl.concat(parts_of_cells(study[1]), how="diagonal_relaxed").filter(scope=BY_TURN)
+    own = counted(list(paths), pl.col("item").str.extract(r"turn-(\d+)$"))
+    rows = {tuple(row[key] for key in (*KEYS, "group")): row for row in found.to_dicts()}
+    assert {place[-1] for place in own} == set("123456") and rows.keys() >= own.keys()
+    for place, rate in own.items():
+        assert rows[place]["estimate"] == pytest.approx(rate, abs=OFF)
+    changes = study[1].table("contrasts").filter(factor="turn", scope="model and dataset")
+    assert changes.height == 5 * 2 * 2 * 2 * 5  # models, conditions, judges, later turns
+    for row in changes.iter_rows(named=True):
+        change = row["rate_condition"] - row["rate_baseline"]
+        assert row["difference"] == pytest.approx(change, abs=OFF)
+        both = _shared([p for p in paths if _is_of(p, row)], int(row["condition"]))
+        first, later = ([turns[i] for turns in both] for i in (0, 1))
+        assert row["n_items"] == len(both)
+        assert row["rate_baseline"] == pytest.approx(sum(first) / len(both), abs=OFF)
+        assert row["rate_condition"] == pytest.approx(sum(later) / len(both), abs=OFF)
+
+
+def _is_of(path: str, row: dict[str, Any]) -> bool:
+    table = pl.read_parquet(path, n_rows=1)
+    return all(table[key][0] == row[key] for key in KEYS)
+
+
+def _shared(paths: list[str], turn: int) -> list[tuple[bool, bool]]:
+    """Return what a judge says of the first and of a later turn, where it says it of both."""
+    (path,) = paths
+    said = {row["item"]: row["genuine"] for row in pl.read_parquet(path).iter_rows(named=True)}
+    ends = [item for item in said if item.endswith(f"/turn-{turn}")]
+    pairs = [(said[f"{item.rpartition('/')[0]}/turn-1"], said[item]) for item in ends]
+    return [(first, later) for first, later in pairs if first is not None and later is not None]
+
+
+def test_contrasts_of_languages_are_differences_of_the_rates_by_language(
+    study: tuple[list[str], Material],
+) -> None:
+    found = pl.concat(parts_of_cells(study[1]), how="diagonal_relaxed").filter(scope=BY_LANGUAGE)
+    rows = {tuple(row[key] for key in (*KEYS, "group")): row for row in found.to_dicts()}
+    problems = [path for path in study[0] if "/gsm8k/" in path]
+    own = counted(problems, _language())
+    for place, rate in own.items():
+        known = place[-2] == "other" or place[-1] == "en"
+        assert rows[place]["estimate"] == (pytest.approx(rate, abs=OFF) if known else None)
+    changes = (
+        study[1]
+        .table("contrasts")
+        .filter(factor="language", scope="model and dataset", measure="follow-up")
+    )
+    assert changes.height == 5 * 2 * 2 * 3  # models, conditions, other languages; of one judge
+    for row in changes.iter_rows(named=True):
+        place = tuple(row[key] for key in KEYS)
+        after, before = own[*place, row["condition"]], own[*place, row["baseline"]]
+        assert row["rate_condition"] == pytest.approx(after, abs=OFF)
+        assert row["rate_baseline"] == pytest.approx(before, abs=OFF)
+        assert row["difference"] == pytest.approx(after - before, abs=OFF)
+
+
+def test_shares_of_all_labels_are_one_in_every_scope(study: tuple[list[str], Material]) -> None:
+    found = rates_without_outcomes(study[1].items).filter(average="micro")
+    sums = found.group_by("scope", *KEYS, "family").agg(pl.sum("estimate"), pl.len())
+    assert sums["len"].min() == sums["len"].max() > 2
+    assert (sums["estimate"] - 1).abs().max() < 1e-9
+
+
+def test_printed_changes_are_differences_of_the_printed_rates(
+    study: tuple[list[str], Material],
+) -> None:
+    table = study[1].table("contrasts")
+    first = next(layout for layout in parts_of("contrasts") if layout.title == "Contrasts")
+    shown = page_form(first, table, "heuristic")
+    at = {heading: place for place, (heading, _) in enumerate(shown["columns"])}
+    assert len(shown["rows"]) > 20
+    for row in shown["rows"]:
+        before, after, change = (
+            round(100 * row[at[name]][0], 1) for name in ("baseline's rate", "rate", "change")
+        )
+        # Three numbers, each rounded to a tenth of a point.
+        assert abs(after - before - change) <= 0.15 + 1e-9

@@ -10,8 +10,6 @@ from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.key_columns import CELL_COLUMNS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
-from userturn.tables.judge_card import CARD as CARD_SCHEMA
-from userturn.tables.judge_card import NOT_SCORED
 from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.label_domain import NOT_DRAWN, Domain
 from userturn.tables.language_contrasts import (
@@ -20,26 +18,14 @@ from userturn.tables.language_contrasts import (
     scored_problems,
     without_contrast,
 )
-from userturn.tables.languages import NOT_OF_EACH, SCHEMA, languages_table
+from userturn.tables.languages import SCHEMA, languages_table
+from userturn.tables.parts_of_cells import NOT_OF_EACH, rates_by_language
 
 CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
-CARD = pl.DataFrame(
-    [
-        {"judge": "j", "source": source, "by": "language", "group": "de", "measure": measure}
-        | {"estimate": value, "lower": value - 0.1, "upper": value + 0.1}
-        for source, measure, value in (
-            ("human", "sensitivity", 0.8),
-            ("labelled", "sensitivity", 0.7),
-            ("labelled", "specificity", 0.6),
-        )
-    ],
-    schema=CARD_SCHEMA,
-)
+MEMBERS = pl.DataFrame({"model": ["m"], "family": ["f"]})
 LABELS = Domain(
     pl.DataFrame(),
-    pl.DataFrame(
-        schema={**CELL_COLUMNS, **dict.fromkeys(("language", "id", "stratum"), pl.String)}
-    ),
+    pl.DataFrame(schema={**CELL_COLUMNS, **dict.fromkeys(("group", "id", "stratum"), pl.String)}),
     pl.DataFrame(schema={"id": pl.String}),
 )
 
@@ -84,19 +70,29 @@ JUDGED = judged(TOLD, True, False, None, False, True)
 GRADED = graded(TOLD, True, False, False, True, True)
 
 
-def by_language(english_only: set[str] | None = None, **more: Any) -> dict[str, dict[str, Any]]:
-    parts = {"told": TOLD, "verdicts": JUDGED, "grades": GRADED, "card": CARD, "labels": LABELS}
-    table = languages_table(**(parts | more), english_only=english_only or set())
+def answered(told: pl.DataFrame, grades: pl.DataFrame) -> dict[str | None, dict[str, Any]]:
+    table = languages_table(told, grades)
     assert dict(table.schema) == SCHEMA
     return {row["language"]: row for row in table.to_dicts()}
 
 
-def test_a_language_has_its_rate_accuracy_and_changes_of_language() -> None:
-    row = by_language()["de"]
-    assert (row["n_turns"], row["n_scored"], row["n_genuine"]) == (4, 3, 1)
-    assert row["estimate"] == pytest.approx(1 / 3)
-    assert 0 < row["lower"] < 1 / 3 < row["upper"] < 1
-    assert (row["n_graded"], row["accuracy"]) == (4, 0.5)
+def rated(
+    told: pl.DataFrame, verdicts: pl.DataFrame, english_only: tuple[str, ...] = ()
+) -> dict[str | None, dict[str, Any]]:
+    return {row["group"]: row for row in _rates(told, verdicts, english_only, LABELS).to_dicts()}
+
+
+def _rates(
+    told: pl.DataFrame, verdicts: pl.DataFrame, english_only: tuple[str, ...], labels: Domain
+) -> pl.DataFrame:
+    of_language = told.select(*TURN_KEYS, "turn_reason", group="prompt_language")
+    turns = verdicts.join(of_language, on=TURN_KEYS, maintain_order="left")
+    return rates_by_language(turns, MEMBERS, english_only, labels)
+
+
+def test_a_language_has_its_accuracy_and_changes_of_language() -> None:
+    row = answered(TOLD, GRADED)["de"]
+    assert (row["n_turns"], row["n_graded"], row["accuracy"]) == (4, 4, 0.5)
     assert (row["n_answered_in_another"], row["answered_in_another"]) == (4, 0.25)
     assert row["n_turned_in_another"] == 3
     assert row["turned_in_another"] == pytest.approx(2 / 3)
@@ -104,67 +100,68 @@ def test_a_language_has_its_rate_accuracy_and_changes_of_language() -> None:
     assert row["untold"] == f"1 turn: {TOO_SHORT}"
 
 
-def test_a_language_has_what_the_card_of_the_judge_says_of_it() -> None:
-    rows = by_language()
-    known = [rows["de"][name] for name in ("ceiling", "sensitivity", "specificity")]
-    assert known == [0.8, 0.7, 0.6]
-    assert rows["de"]["known_reason"] is None
-    assert rows["en"]["ceiling"] is None
-    assert rows["en"]["known_reason"] == "no turn of a known kind in this language"
+def test_a_language_has_its_rate() -> None:
+    row = rated(TOLD, JUDGED)["de"]
+    assert (row["n_turns"], row["n_scored"], row["n_positive"]) == (4, 3, 1)
+    assert row["estimate"] == pytest.approx(1 / 3)
+    assert 0 < row["lower"] < 1 / 3 < row["upper"] < 1
+    assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (0.25, 0.5)
 
 
 def test_a_judge_of_english_has_no_rate_in_another_language_and_says_why() -> None:
-    rows = by_language({"j"})
-    assert rows["en"]["estimate"] == 1
-    assert rows["en"]["reason"] is None
-    nulls = ("estimate", "lower", "upper", "if_unscored_negative", "n_genuine", "ceiling")
+    rows = rated(TOLD, JUDGED, ("j",))
+    assert (rows["en"]["estimate"], rows["en"]["reason"]) == (1, None)
+    nulls = ("estimate", "lower", "upper", "if_unscored_negative", "n_positive", "corrected")
     assert [rows["de"][name] for name in nulls] == [None] * 6
-    assert {rows["de"][f"{name}reason"] for name in ("", "known_", "corrected_")} == {ENGLISH_ONLY}
-    assert rows["de"]["accuracy"] == 0.5  # no judge's matter
+    assert {rows["de"][f"{name}reason"] for name in ("", "corrected_")} == {ENGLISH_ONLY}
 
 
 def test_a_language_without_a_verdict_says_so() -> None:
-    row = by_language(verdicts=judged(TOLD, None, None, None, None, True))["de"]
-    assert (row["estimate"], row["reason"]) == (None, NOT_SCORED)
+    row = rated(TOLD, judged(TOLD, None, None, None, None, True))["de"]
+    assert (row["estimate"], row["reason"]) == (None, "no turn was scored")
 
 
 def test_items_without_a_language_are_a_row_of_their_own() -> None:
     languages = told(("1", None, "de", "de"), ("2", "de", "de", "de"))
-    verdicts, grades = judged(languages, True, True), graded(languages, None, None)
-    rows = by_language(told=languages, verdicts=verdicts, grades=grades)
-    assert rows[None]["n_turns"] == 1
-    assert rows[None]["n_turned_in_another"] == 0
+    rows = answered(languages, graded(languages, None, None))
+    assert (rows[None]["n_turns"], rows[None]["n_turned_in_another"]) == (1, 0)
     assert rows["de"]["accuracy"] is None
+    assert rated(languages, judged(languages, True, True))[None]["estimate"] == 1
 
 
 def test_samples_of_an_item_are_no_independent_turns() -> None:
     twice = pl.concat([TOLD, TOLD.with_columns(sample=pl.lit(1, dtype=pl.Int64))])
-    verdicts = judged(twice, *[True, False, None, False, True] * 2)
-    once, both = by_language()["de"], by_language(told=twice, verdicts=verdicts)["de"]
+    once, both = (
+        rated(TOLD, JUDGED)["de"],
+        rated(twice, judged(twice, *[True, False, None, False, True] * 2))["de"],
+    )
     assert (both["estimate"], both["n_turns"]) == (once["estimate"], 8)
-    assert both["answered_in_another_upper"] == once["answered_in_another_upper"]
     assert both["upper"] == pytest.approx(once["upper"], abs=0.02)
+    answers = [answered(one, GRADED)["de"]["answered_in_another_upper"] for one in (TOLD, twice)]
+    assert answers[0] == answers[1]
 
 
 def test_turns_that_nobody_labelled_have_no_corrected_rate() -> None:
-    row = by_language()["de"]
+    row = rated(TOLD, JUDGED)["de"]
     assert (row["corrected"], row["n_labelled"]) == (None, 0)
     assert row["corrected_reason"] in (NOT_DRAWN, NO_LABELS)
 
 
 def test_a_rate_is_corrected_only_where_each_stratum_was_drawn_in_the_language() -> None:
     """Of four German turns, half of each of two strata were drawn, and both called genuine."""
-    keys = TOLD.select(TURN_KEYS, language="prompt_language").with_row_index("id")
+    keys = TOLD.select(TURN_KEYS, group="prompt_language").with_row_index("id")
     known = keys.with_columns(pl.col("id").cast(pl.String)).filter(pl.col("id").is_in(["0", "1"]))
     strata = pl.Series("stratum", ["genuine_followup", "generic"])
     drawn = known.with_columns(strata, judge=pl.lit("j"), inclusion_probability=pl.lit(0.5))
     people = pl.DataFrame({"id": ["0", "1"], "share_genuine": [1.0, 1.0]})
-    row = by_language(labels=Domain(TOLD, drawn, people))["de"]
+    found = _rates(TOLD, JUDGED, (), Domain(TOLD, drawn, people))
+    row = found.row(by_predicate=pl.col("group") == "de", named=True)
     # The judge calls one of four genuine; two of four turns differ: 1/4 + mean of (0, 1).
     assert row["corrected"] == pytest.approx(0.75)
     assert row["n_labelled"] == 2
-    other = drawn.with_columns(language=pl.Series(["de", "en"]))
-    row = by_language(labels=Domain(TOLD, other, people))["de"]
+    other = drawn.with_columns(group=pl.Series(["de", "en"]))
+    found = _rates(TOLD, JUDGED, (), Domain(TOLD, other, people))
+    row = found.row(by_predicate=pl.col("group") == "de", named=True)
     assert (row["corrected"], row["corrected_reason"]) == (None, f"{NOT_OF_EACH}: 1 without one")
 
 

@@ -24,7 +24,7 @@ def test_a_declaration_on_one_line_is_found_as_well(tmp_path: Path) -> None:
     )
     (tmp_path / "turns.py").write_text(one)
     assert declared(str(tmp_path), Figure) == {
-        "turns": Figure("draw_figures", 1, ("health",), "all turns")
+        "turns": Figure("draw_figures", 1, ("health",), says="all turns")
     }
 
 

@@ -35,7 +35,7 @@ def changed(before: Study, after: Study) -> set[str]:
 def test_tables_of_what_a_study_lacks_do_not_apply_to_it() -> None:
     # The demo has no conversations of several turns, languages, self-play, pairs or candidates,
     # and trains no model.
-    lacking = {"rates_by_turn", "languages", "self_play", "human_likeness"}
+    lacking = {"languages", "self_play", "human_likeness"}
     lacking |= {"answer_signals", "training_overlap"}
     assert TABLES.keys() - set(demo().tables.names) == lacking
     figures = {"rates_by_turn", "rates_by_language", "self_play", "human_likeness"}
@@ -82,4 +82,4 @@ def test_a_version_changes_the_table_and_what_is_made_of_it(
     other = {rule for rule in TABLE_RULES if after.tables.identity_of(rule) != tables[rule]}
     assert other == {"tabulate", "compare_with_paper"}
     drawn = {rule for rule in FIGURE_RULES if after.figures.identity_of(rule) != figures[rule]}
-    assert drawn == {"draw_figures", "draw_likelihood"}
+    assert drawn == {"draw_figures", "draw_likelihood", "draw_turns", "draw_languages"}

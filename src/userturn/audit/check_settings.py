@@ -83,7 +83,7 @@ def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[F
 
 # What an export leaves out of any study.
 OF_NO_USE = ("results/leases/", "results/journal/", "results/checkpoints/")
-QUOTING_TABLE = "results/tables/disagreements."  # only its rows tell of which datasets they are
+QUOTING_TABLE = "results/tables/disagreements."  # of older versions; its rows tell their datasets
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 

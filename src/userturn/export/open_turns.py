@@ -62,7 +62,7 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     rates = pl.read_parquet(path)
     if "label" not in rates.columns:  # of an earlier version
         return []
-    return rates.filter(*is_own, pl.col("label") == GENUINE).to_dicts()
+    return rates.filter(*is_own, scope="cell", label=GENUINE).to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

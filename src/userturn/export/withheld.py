@@ -16,7 +16,6 @@ import polars as pl
 from userturn.config.dataset_files import paths_of as paths_of_files
 from userturn.config.entries import private_mark
 from userturn.export.file_texts import Texts
-from userturn.workflow.registry import TABLES, paths_of
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
@@ -89,10 +88,10 @@ class Withholding:
     def _quoting_tables(self, results: Path) -> dict[str, str]:
         """Return the tables that quote rows of these datasets, in all formats, with the reason."""
         withheld: dict[str, str] = {}
-        for name in TABLES:
-            path = results / "tables" / f"{name}.parquet"
-            if path.is_file() and (found := _quoted_datasets(path) & set(self.datasets)):
-                withheld |= dict.fromkeys(paths_of(name), self.datasets[min(found)])
+        for path in sorted((results / "tables").glob("*.parquet")):  # those of older versions, too
+            if found := _quoted_datasets(path) & set(self.datasets):
+                files = (f"results/tables/{path.stem}{end}" for end in (".parquet", ".csv"))
+                withheld |= dict.fromkeys(files, self.datasets[min(found)])
         return withheld
 
     def by_path(self, path: str) -> str | None:

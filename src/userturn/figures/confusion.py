@@ -10,7 +10,7 @@ from userturn.figures.hover import hover
 from userturn.figures.theme import INK, PALE_TO_BLUE, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
-from userturn.tables.confusion import SIDE
+from userturn.tables.confusion import PAIRS, SIDE
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
@@ -27,7 +27,8 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
 
     Shares are weighted to the full study; the numbers are those of the sample.
     """
-    table = confusion.filter(pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE)
+    of_people = pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE
+    table = confusion.filter(pl.col("part") == PAIRS, *of_people)
     if table.is_empty():
         return note(TITLE, "no annotations yet: see docs/annotation.md")
     named = table.with_columns(

@@ -8,12 +8,13 @@ import polars as pl
 from userturn.figures.hover import hover, in_percent
 from userturn.figures.rows import NOTHING, panel_width, plain_cells, temperature_row
 from userturn.figures.theme import models_in, note, titled, told_apart
+from userturn.tables.parts_of_cells import BY_LANGUAGE
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
     rule="draw_languages",
     place=80,
-    tables=("languages",),
+    tables=("rates", "languages"),
 )
 TITLE = "By the language of the prompt"
 MEASURES = {  # by the columns of the table, what the figure calls them
@@ -27,9 +28,12 @@ UNKNOWN = "unknown"  # the prompt's language
 FEW, STEP, LOW_STEP = 4, 9, 7  # languages, and pixels of a mark of few and of more languages
 
 
-def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+def rates_by_language(
+    rates: pl.DataFrame, languages: pl.DataFrame, families: pl.DataFrame, judge: str
+) -> Any:
     """Draw each measure of each language with its interval: a row a model, a panel a dataset."""
-    table = _measures(plain_cells(languages))
+    scored = rates.filter(pl.col("scope") == BY_LANGUAGE).with_columns(language="group")
+    table = pl.concat([_measures(plain_cells(rows)) for rows in (scored, languages)])
     if table["value"].count() == 0:
         return note(TITLE, NOTHING)
     models = models_in(families, table)
@@ -52,7 +56,7 @@ def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: st
         row=alt.Row("model:N", title=None, sort=models, header=header),
         column=alt.Column("dataset:N", title=None),
     )
-    subtitle = f"{temperature_row(languages)}; 95% intervals{_left_out(languages)}"
+    subtitle = f"{temperature_row(languages)}; 95% intervals{_left_out(scored)}"
     return chart.properties(title=titled(TITLE, judge, subtitle))
 
 
@@ -61,6 +65,7 @@ def _measures(rows: pl.DataFrame) -> pl.DataFrame:
     limits = {
         name: ("lower", "upper") if name == "estimate" else tuple(f"{name}{end}" for end in ENDS)
         for name in MEASURES
+        if name in rows.columns
     }
     parts = [
         rows.select(
@@ -73,6 +78,7 @@ def _measures(rows: pl.DataFrame) -> pl.DataFrame:
             upper=pl.col(limits[name][1]),
         )
         for name, said in MEASURES.items()
+        if name in limits
     ]
     table = pl.concat(parts).drop_nulls("value")
     return table.with_columns(share=in_percent(("value", "lower", "upper")))

@@ -10,12 +10,14 @@ from userturn.figures.rows import NOTHING, SHIFT, SMALL, lines_with_limits, over
 from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
+from userturn.tables.parts_of_cells import BY_TURN
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
     rule="draw_turns",
     place=70,
-    tables=("rates_by_turn",),
+    tables=("rates",),
+    needs="conversation_verdicts",
 )
 TITLE = "Genuine follow-ups after each turn of conversations, share of turns"
 LIMITS = "; 95% intervals by conversation"
@@ -23,7 +25,8 @@ LIMITS = "; 95% intervals by conversation"
 
 def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw unperturbed rates: a row a model, a panel a dataset, a line a temperature."""
-    table = rates.filter(pl.col("perturbation") == PLAIN).drop_nulls("turn")
+    of_turns = rates.filter(pl.col("scope") == BY_TURN, pl.col("perturbation") == PLAIN)
+    table = of_turns.with_columns(turn=pl.col("group").cast(pl.Int64)).drop_nulls("turn")
     if table["estimate"].count() == 0:
         return note(TITLE, NOTHING)
     return _over_turns(table, families).properties(title=titled(TITLE, judge, LIMITS))

@@ -9,13 +9,12 @@ beside_accuracy.py: accuracy beside follow-up rate by model and dataset.
 chance_floor.py: the share of genuine turns after other answers, and what is above it.
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
-confusion.py: labels of one rater against labels of another.
+confusion.py: labels of one rater against labels of another, and the turns that differ.
 contrasts.py: a condition against its baseline, and families against each other.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens, money and time of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
-disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
@@ -24,7 +23,7 @@ interactions.py: whether conditions change families equally.
 item_pairs.py: pairs of the same item under two conditions, their difference and its test.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judge_card.py: how accurate each judge is on turns whose kind is known.
-judge_languages.py: what is known of a judge in a language, by its rules and its card.
+judge_languages.py: which judges have rules that know only English.
 judge_validity.py: whether a judge is validated, so that its rates count as findings.
 judges.py: how far each judge can be believed, by turns of a known kind and by people.
 known_turns.py: turns whose kind is known, with each judge's label.
@@ -37,9 +36,11 @@ likelihood_measures.py: how likely a model finds reference follow-ups.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
+parts_of_cells.py: rates after each turn of conversations, and in each language.
 pooling.py: pools turns over items, datasets, models and families.
 rates.py: share of genuine turns and of every other label, of cells and over them.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly or nearly.
+turn_contrasts.py: a later turn of conversations against the first.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.
 """

@@ -1,9 +1,13 @@
-"""Table `confusion`: labels of one rater against another's; and its figure."""
+"""Table `confusion`: labels of one rater against another's, and the turns that they differ on.
+
+It has no text of a turn, so it may leave with an archive; the report's explorer has the texts.
+"""
 
 import polars as pl
 
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import comparisons
+from userturn.judges.verdict import GENUINE
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
@@ -11,30 +15,42 @@ from userturn.workflow.declarations import Table
 TABLE = Table(
     rule="compare_with_people",
     place=340,
-    row="a pair of labels by two raters",
+    row="a pair of labels by two raters; or a turn that a judge and people label differently",
     made_of=("user_turns", "verdicts", "annotations", "round_keys"),
     settings=("families",),
+    version=2,
 )
+PAIRS, TURNS = "pairs of labels", "turns"
 MEANINGS = {
+    "part": f"what the row is of: {PAIRS}, {TURNS} that differ",
     "n": "turns with this pair of labels",
+    "weight": "turns of the study that they represent",
+    "differ_in_genuine": "of a turn: whether they differ in genuine or not",
+    "labels": "of a turn: label by each annotator",
 }
 SIDE = 46  # pixels of a square
 SCHEMA: Schema = {
-    "comparison": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "label_first": pl.String,
-    "label_second": pl.String,
+    **dict.fromkeys(("part", "comparison", "first", "second"), pl.String),
+    **dict.fromkeys(("label_first", "label_second"), pl.String),
     "n": pl.Int64,
     "weight": pl.Float64,
     "share_of_first": pl.Float64,
-    "reason": pl.String,
+    "differ_in_genuine": pl.Boolean,
+    **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),
+    "temperature": pl.Float64,
+    **dict.fromkeys(("perturbation", "item"), pl.String),
+    "sample": pl.Int64,
+    **dict.fromkeys(("labels", "reason"), pl.String),
 }
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return confusion(*material.labelled)
+    labelled, judged = material.labelled
+    parts = {PAIRS: confusion(labelled, judged), TURNS: disagreements(labelled)}
+    named = [part.with_columns(part=pl.lit(name)) for name, part in parts.items()]
+    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
+    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
@@ -64,7 +80,33 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     if "judge-human" not in {table["comparison"][0] for table in tables if table.height}:
         nothing = pl.DataFrame({"comparison": ["judge-human"], "reason": [NO_LABELS]})
         tables.append(nothing)
-    filled = pl.concat(tables, how="diagonal_relaxed")
-    return pl.DataFrame(
-        {n: filled[n] if n in filled.columns else [None] * filled.height for n in SCHEMA}
-    ).cast(pl.Schema(SCHEMA))
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables], how="diagonal_relaxed")
+
+
+def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns that people and a judge label differently, or people among themselves.
+
+    Those that differ in genuine or not come first.
+
+    Args:
+        labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
+    """
+    judges = [name for name in labelled.columns if name.startswith("judge ")]
+    people_say = pl.col(PEOPLE) == GENUINE
+    tables = [
+        labelled.filter(~pl.col(PEOPLE).eq_missing(pl.col(judge))).with_columns(
+            comparison=pl.lit("judge-human"),
+            first=pl.lit(PEOPLE),
+            second=pl.lit(judge.removeprefix("judge ")),
+            label_first=pl.col(PEOPLE),
+            label_second=pl.col(judge),
+            n=1,
+            differ_in_genuine=people_say != (pl.col(judge) == GENUINE),
+            reason=pl.when(pl.col(PEOPLE).is_null()).then(pl.lit("people differ")),
+        )
+        for judge in judges
+    ]
+    found = pl.concat([pl.DataFrame(schema=SCHEMA), *tables], how="diagonal_relaxed")
+    return found.select(list(SCHEMA)).sort(
+        "differ_in_genuine", "second", "round", "id", descending=[True, False, False, False]
+    )

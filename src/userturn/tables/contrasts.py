@@ -32,6 +32,8 @@ from userturn.tables.layout import (
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import SEEN, mark_seen
 from userturn.tables.turn_clusters import LIMITS
+from userturn.tables.turn_contrasts import FACTOR as TURN
+from userturn.tables.turn_contrasts import turn_contrasts
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -42,6 +44,7 @@ TABLE = Table(
         "verdicts",
         "grades",
         "turn_languages",
+        "conversation_verdicts",
         "families",
         "judges",
         "user_turns",
@@ -50,7 +53,7 @@ TABLE = Table(
     ),
     settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=4,
+    version=5,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",
@@ -62,8 +65,11 @@ MEANINGS = {
     "other_family": "the family that `family` is compared with",
     "n_scored": "scored turns, or graded answers, under the condition",
     "n_scored_baseline": "the same under the baseline",
-    "rate_baseline": "rate under the baseline, over all its scored turns",
-    "rate_condition": "rate under the condition, over all its scored turns",
+    "rate_baseline": (
+        "rate under the baseline, over all its scored turns; of factor turn, of conversations "
+        "that were scored at both turns"
+    ),
+    "rate_condition": "the same under the condition",
     "difference": "rate_condition less rate_baseline; of two families change less change_other",
     "n_items": "items that were scored under both, which the test is over",
     "reason": "why there is no contrast",
@@ -95,6 +101,7 @@ def table(material: Material) -> pl.DataFrame:
             contrasts(material.items, bases, controls),
             accuracy_contrasts(material.grades, members, bases),
             language_contrasts(material),
+            turn_contrasts(material),
         ]
     )
     parts = [pl.DataFrame(schema=SCHEMA), trained(of_models, members, grid)]
@@ -236,6 +243,25 @@ LAYOUT = (
         ),
         printed={"factor": "model", "scope": "model", "perturbation": PLAIN},
         about="A model against its base: follow-ups and accuracy.",
+    ),
+    Layout(
+        "A later turn of conversations against the first",
+        {"factor": TURN, "scope": "model and dataset"},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            column("turn", "text", "condition"),
+            column("rate at the first", "share", "rate_baseline"),
+            column("rate", "share", "rate_condition"),
+            CHANGE,
+            ITEMS._replace(heading="conversations of both"),
+            *P,
+        ),
+        about=(
+            "Of the conversations that were scored at both turns, since later turns are of fewer "
+            "and other conversations."
+        ),
     ),
     Layout(
         "The same problems across languages",

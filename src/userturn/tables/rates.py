@@ -30,6 +30,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.layout import GENUINE as SHARE
+from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
 from userturn.tables.pooling import AVERAGES, CELL, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
 from userturn.workflow.declarations import Table
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 TABLE = Table(
     rule="tabulate",
     place=10,
-    row="a label in a cell, a model over datasets, or a family, by a judge",
+    row="a label in a cell, a part of one, a model over datasets, or a family, by a judge",
     made_of=(
         "user_turns",
         "verdicts",
@@ -51,13 +52,19 @@ TABLE = Table(
         "unswapped_verdicts",
         "annotations",
         "round_keys",
+        "conversation_verdicts",
+        "turn_languages",
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=5,
+    version=6,
 )
 MEANINGS = {
-    "scope": "cell; model (over datasets); family and dataset; family",
+    "scope": f"cell; {BY_TURN}; {BY_LANGUAGE}; model (over datasets); family and dataset; family",
+    "group": (
+        "of a part of a cell: the number of the user turn, from 1, that the model answers before "
+        "it is probed; or the language of the prompt, null where it cannot be told"
+    ),
     "label": f"label of the rubric; the rows of {GENUINE} are the rates of genuine turns",
     "estimate": "share of the label among scored turns",
     "n_answers": (
@@ -80,7 +87,7 @@ OUTCOMES: Schema = {
     for kind in ("ok", "empty", "error", "truncated", "refused", "answers", "answers_cut")
 }
 SCHEMA: Schema = (
-    dict.fromkeys([*GROUP, "label", "paper"], pl.String)
+    dict.fromkeys([*GROUP, "group", "label", "paper"], pl.String)
     | {"temperature": pl.Float64}
     | RATE_SCHEMA
     | OUTCOMES
@@ -103,7 +110,11 @@ def table(material: "Material") -> pl.DataFrame:
     )
     found = rates(material.items, outcomes, material.rubric.paper)
     floored = above_floors(found, chance_floors(material))
-    return with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
+    whole = with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
+    together = pl.concat([whole, *parts_of_cells(material)], how="diagonal_relaxed")
+    rows = together.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    number = pl.col("group").cast(pl.Int64, strict=False)
+    return rows.sort(*GROUP, number, "group", "label", "average")
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -139,7 +150,8 @@ def rates(
     of_labels = pool_scopes(items, labels, SCOPES, AVERAGES[:1])
     label = pl.col("counted").str.strip_prefix(LABEL).replace("n_genuine", GENUINE)
     named = label.replace_strict(paper or {}, default=None, return_dtype=pl.String)
-    shares = pl.concat([of_genuine, of_labels]).with_columns(label=label, paper=named)
+    every = pl.lit(ALL).alias("group")
+    shares = pl.concat([of_genuine, of_labels]).with_columns(every, label=label, paper=named)
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
     found = shares.join(summed, on=[*GROUP, "label"], how="left")
@@ -248,6 +260,44 @@ LAYOUT = (
             *texts("reason"),
         ),
         about="The same cells as in the explorer.",
+    ),
+    Layout(
+        "After each turn of real conversations",
+        {"scope": BY_TURN},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            column("turn", "text", "group"),
+            column("conversations", "count", "n_items"),
+            SHARE,
+            SCORED,
+            BOUNDS,
+        ),
+        about=(
+            "Genuine follow-ups after the k-th user message of real conversations, with the real "
+            "conversation before it and the model's own answer to it. Later turns are of fewer "
+            "and other conversations; the contrasts have the change in those that have both."
+        ),
+    ),
+    Layout(
+        "By the language of the prompt",
+        {"scope": BY_LANGUAGE},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            column("language", "text", "group"),
+            SHARE,
+            SCORED,
+            BOUNDS,
+            *texts("reason"),
+            column("corrected by people", "share", *_limited("corrected")),
+        ),
+        about=(
+            "A judge whose rules know only English has no rate in other languages. What is known "
+            "of a judge in a language is in the table `judges`, by language."
+        ),
     ),
     Layout(
         "Rates corrected by people's labels",

@@ -14,8 +14,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.rates_by_turn import CHANGE, measures_of
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_clusters import change, rate_columns, rate_over
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -60,6 +59,7 @@ SPEECH, PROMPT, TURNS, GAIN = (
     (name, f"{name}_lower", f"{name}_upper")
     for name in ("assistant_speech", "repeats_prompt", "repeats_turns", "gain")
 )
+CHANGE = ("change", "change_lower", "change_upper")
 SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
@@ -186,6 +186,21 @@ def measures(
         **dict(zip(PROMPT, _mean(turns, "prompt"), strict=True)),
         **dict(zip(TURNS, _mean(turns, "turns"), strict=True)),
         "reason": _most_frequent(ended),
+    }
+
+
+def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
+    """Return counts and rate of some turns, and the change since the first ones."""
+    n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
+    found, n_shared = change(first, turns, cluster)
+    changed = {**dict(zip(CHANGE, found, strict=True)), "n_shared": n_shared}
+    return {
+        "n_conversations": turns[cluster].n_unique(),
+        "n_turns": turns.height,
+        "n_scored": n_scored,
+        "n_genuine": n_genuine,
+        **rate_columns(turns, cluster),
+        **({} if turns.equals(first) else changed),
     }
 
 

@@ -47,12 +47,14 @@ class Figure(NamedTuple):
         rule: name of the rule that draws it.
         place: where it stands among the figures: in the report, the smallest number is first.
         tables: the tables that it is drawn from, in the order of the function's parameters.
+        needs: the input that a study must have for the figure to apply, beside its tables.
         says: what it shows, from the first line of its module.
     """
 
     rule: str
     place: int
     tables: tuple[str, ...]
+    needs: str | None = None
     says: str = ""
 
 

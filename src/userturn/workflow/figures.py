@@ -23,7 +23,11 @@ class FigureGrid:
     def names(self) -> list[str]:
         """The figures whose tables all apply to this study, in the order of the report."""
         there = set(self.tables.names)
-        return [name for name, figure in FIGURES.items() if there.issuperset(figure.tables)]
+        return [
+            name
+            for name, figure in FIGURES.items()
+            if there.issuperset(figure.tables) and self.tables.has(figure.needs)
+        ]
 
     @property
     def rules(self) -> list[str]:

@@ -26,11 +26,11 @@ class TableGrid:
     @cached_property
     def names(self) -> list[str]:
         """The tables that apply to this study, in the order of the report."""
-        return [
-            name
-            for name, table in TABLES.items()
-            if table.needs is None or said_of(self.study, input_of(table.needs))
-        ]
+        return [name for name, table in TABLES.items() if self.has(table.needs)]
+
+    def has(self, needed: str | None) -> bool:
+        """Return whether the study has an input that a table or figure needs, if it needs one."""
+        return needed is None or bool(said_of(self.study, input_of(needed)))
 
     @property
     def files(self) -> list[str]:

@@ -12,11 +12,14 @@ from userturn.generation.shards import next_in_hash_order
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
+from userturn.tables.compared_conditions import compare
 from userturn.tables.item_counts import count_items, count_verdicts
+from userturn.tables.parts_of_cells import BY_TURN, in_turns, rates_of_parts
 from userturn.tables.rates import of_cells, outcomes_of, rates
-from userturn.tables.rates_by_turn import SCHEMA, rates_by_turn
+from userturn.tables.turn_contrasts import since_the_first
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "j"}
+MEMBERS = pl.DataFrame({"model": ["m"], "family": ["f"]})
 
 
 def verdicts(**turns: list[bool | None]) -> pl.DataFrame:
@@ -30,12 +33,10 @@ def verdicts(**turns: list[bool | None]) -> pl.DataFrame:
 
 
 def test_each_turn_has_the_rate_of_the_conversations_that_have_it() -> None:
-    found = rates_by_turn(
-        verdicts(a=[True, False, True], b=[False, False], c=[True, None], d=[True])
-    )
-    assert dict(found.schema) == dict(SCHEMA)
-    counts = found.select("turn", "n_conversations", "n_scored", "n_genuine").rows()
-    assert counts == [(1, 4, 4, 3), (2, 3, 2, 0), (3, 1, 1, 1)]
+    turns = verdicts(a=[True, False, True], b=[False, False], c=[True, None], d=[True])
+    found = rates_of_parts(in_turns(turns), MEMBERS, BY_TURN)
+    counts = found.select("group", "n_items", "n_scored", "n_positive").rows()
+    assert counts == [("1", 4, 4, 3), ("2", 3, 2, 0), ("3", 1, 1, 1)]
     assert found["estimate"].to_list() == [3 / 4, 0, 1]
     # One turn of each conversation: Wilson's own limits.
     assert found.row(0, named=True)["lower"] == pytest.approx(wilson(3, 4).lower)
@@ -46,11 +47,12 @@ def test_the_change_since_the_first_turn_is_over_conversations_scored_after_both
     # f was never scored after its second turn, g has none.
     both = {"a": [True, True], "b": [True, False], "c": [True, False], "d": [False, True]}
     turns = verdicts(**both, e=[False, False], f=[True, None], g=[True])
-    first, second = rates_by_turn(turns).to_dicts()
-    assert first["change"] is first["n_shared"] is None
+    table = compare(since_the_first(turns.join(MEMBERS, on="model")))
+    (row,) = table.filter(pl.col("scope") == "model and dataset").to_dicts()
+    assert (row["baseline"], row["condition"], row["n_items"]) == ("1", "2", 5)
+    assert (row["rate_baseline"], row["rate_condition"]) == (3 / 5, 2 / 5)
     expected = newcombe(1, 2, 1, 1)
-    found = second["change"], second["change_lower"], second["change_upper"]
-    assert second["n_shared"] == 5
+    found = row["difference"], row["lower"], row["upper"]
     assert found == pytest.approx(tuple(map(float, expected)))
 
 

@@ -1,0 +1,188 @@
+"""The worked examples of docs/methods.md are what the library's own functions give."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.stats.agreement import Ratings
+from userturn.stats.association import spearman
+from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.equivalence import Margins, equivalence
+from userturn.stats.margins import Counts, change, combination, rates
+from userturn.stats.odds_ratios import common_odds_ratio
+from userturn.stats.prediction_powered import Corrected, Labelled, corrected_rate, difference
+from userturn.stats.proportions import Interval, wilson
+from userturn.stats.rng import generator
+from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
+from userturn.stats.sign_flips import sign_flip_p
+from userturn.tables.chance_floor import measure
+
+# Items by how many turns each has without a perturbation and after a truncated answer, how many of
+# these are genuine, and how many such items there are: 12 of 40 are genuine, and 15 of 38.
+ITEMS = np.array(
+    [
+        [1, 1, 1, 1, 11],
+        [1, 1, 1, 0, 1],
+        [1, 0, 1, 1, 3],
+        [1, 0, 1, 0, 21],
+        [1, 0, 0, 0, 4],
+        [0, 0, 1, 1, 1],
+        [0, 0, 1, 0, 1],
+    ],
+    dtype=float,
+)
+BOTH = Counts(ITEMS[:, 4], ITEMS[:, [0, 2]], ITEMS[:, [1, 3]])
+
+
+def points(found: Sequence[float | None] | Interval) -> str:
+    """Return a change with its limits, in points."""
+    value, lower, upper = (100 * (x or 0) for x in found[:3])
+    return f"{value:+.1f} [{lower:.1f}, {upper:.1f}] points".replace("-", "−")
+
+
+def percent(found: Sequence[float | None] | Interval) -> str:
+    """Return a share with its limits, in percent."""
+    value, lower, upper = (100 * (x or 0) for x in found[:3])
+    return f"{value:.1f}% [{lower:.1f}, {upper:.1f}]"
+
+
+def number(found: Sequence[float | None] | Interval, digits: int = 2) -> str:
+    """Return a number with its limits."""
+    value, lower, upper = (f"{x or 0:.{digits}f}" for x in found[:3])
+    return f"{value} [{lower}, {upper}]".replace("-", "−")
+
+
+def of_floor() -> dict[str, Any]:
+    """Return the floor of 40 turns, 12 of them genuine, of which 20 were judged again: 2 are."""
+    items = pl.DataFrame({"item": range(40), "source": "d", "n": 1, "y": [1] * 12 + [0] * 28})
+    again = [1] * 6 + [0] * 6 + [1] * 14 + [0] * 14
+    items = items.with_columns(n_turns=pl.Series(again), m=pl.Series(again))
+    items = items.with_columns(z=pl.Series([1, 1] + [0] * 38))
+    return measure(items, Interval(0.76, 0.55, 0.9))
+
+
+def two_families() -> Counts:
+    """Return 40 items under both conditions in two families: 12, 16 and 8, 8 of 40 are genuine."""
+    genuine = np.zeros((40, 4))
+    for column, (first, last) in enumerate([(0, 12), (0, 16), (4, 12), (4, 12)]):
+        genuine[first:last, column] = 1
+    return Counts(np.ones(40), np.ones((40, 4)), genuine)
+
+
+def labelled(called: int, missed: int) -> tuple[np.ndarray, Labelled]:
+    """Return 1,000 turns, 300 called genuine, and labels of 20 drawn on either side."""
+    said = (
+        np.repeat([1.0, 0.0], [called, 20 - called]),
+        np.repeat([1.0, 0.0], [missed, 20 - missed]),
+    )
+    sides = np.repeat([1.0, 0.0], 20)
+    weights = np.repeat([300 / 20, 700 / 20], 20)
+    sample = Labelled(np.concatenate(said), sides, weights, sides.astype(int))
+    return np.repeat([1.0, 0.0], [300, 700]), sample
+
+
+def limits_of(found: Corrected) -> Interval:
+    """Return a corrected rate with its limits."""
+    return Interval(found.estimate, found.lower, found.upper)
+
+
+def kappa() -> dict[str, str]:
+    """Return agreement on 50 turns: both genuine 10, judge alone 5, person alone 5, neither 30."""
+    codes = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [10, 5, 5, 30], axis=0)
+    ratings = Ratings(codes, np.ones(50), np.arange(50), 2)
+    found = estimate_all(ratings, ["raw", "cohen_kappa", "gwet_ac1"], generator(0, "example"))
+    return {name: number(one) for name, one in found.items()}
+
+
+SHARED = np.array([-1.0, 0.0, 1.0]), np.array([1, 32, 3])  # changes of the items scored in both
+ODDS = common_odds_ratio(np.array([[8, 12, 12, 28], [3, 7, 9, 21]]))
+RHO = spearman(
+    np.array([30.0, 35, 42, 51, 55, 63, 70, 74]), np.array([12.0, 9, 18, 11, 22, 15, 14, 25]),
+    1000, np.random.default_rng(0),
+)  # fmt: skip
+NEAR_ZERO = equivalence(lambda confidence: wilson(1, 200, confidence), Margins(None, 0.05))
+GAINS = [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.18, 0.21, 0.25, 0.34]
+CORRECTED = corrected_rate(*labelled(10, 2))
+LATER = corrected_rate(*labelled(14, 2))
+AGREED = kappa()
+FLOOR = of_floor()
+TWO_FAMILIES = two_families()
+ONE = Turns(0.2, 1.0, 0.3)
+
+ENDS = ("", "_lower", "_upper")
+EXAMPLES = {
+    "rate": (
+        f"A model follows up in 12 of 40 scored turns: {percent(rates(BOTH)[0])}; after a "
+        f"truncated answer in 15 of 38: {percent(rates(BOTH)[1])}"
+    ),
+    "change": (
+        f"It is {points(change(BOTH))}, whichever items lost a verdict. 36 items have a verdict in "
+        "both; 3 rose and 1 fell, so p is McNemar's mid-p of 3 against 1, "
+        f"{sign_flip_p(*SHARED, seen=0.5):.3f}, of n = 36"
+    ),
+    "floor; above the floor": (
+        "After other items' answers 2 of 20 of those turns are genuine: "
+        f"{percent([FLOOR['floor' + end] for end in ENDS])}. Above the floor are "
+        f"{points([FLOOR['above_floor' + end] for end in ENDS])}. By a judge whose sensitivity is "
+        f".76 [.55, .90] by people's labels {percent([FLOOR['reacts' + end] for end in ENDS])} "
+        "react"
+    ),
+    "one family's change less another's": (
+        "In one family 12 of 40 turns become 16 of 40, in another 8 of 40 stay as many: the first "
+        f"changes by {points(combination(TWO_FAMILIES, np.array([-1.0, 1.0, 1.0, -1.0])))} more"
+    ),
+    "corrected rate and change": (
+        "A judge calls 300 of 1,000 turns genuine. Of 20 drawn from these people call 10 genuine, "
+        "of 20 drawn from the others 2: 0.3 · 10/20 + 0.7 · 2/20 is "
+        f"{percent(limits_of(CORRECTED))}. Under a condition they call 14 and 2 so, "
+        f"{percent(limits_of(LATER))}: the change is {points(difference(CORRECTED, LATER, 0.0))}"
+    ),
+    "decoupling over items": (
+        "8 items with a right answer have a genuine turn and 12 have not, of those with a wrong "
+        "one 12 and 28; in another dataset 3 and 7, 9 and 21. The common odds ratio is "
+        f"{number(ODDS)}, p {ODDS.p:.2f}"
+    ),
+    "decoupling over models": (
+        "Eight models' accuracies and rates have the rank correlation "
+        f"{number(RHO)}, p {RHO.p:.2f}, over all 40,320 pairings"
+    ),
+    "equivalence": (
+        f"1 of 200 turns is genuine: {percent(NEAR_ZERO.interval)}, at 90%. The margin is 5%, so "
+        f"it is near zero, p {NEAR_ZERO.p:.3f}"
+    ),
+    "agreement": (
+        "Of 50 turns both raters call 10 genuine and neither calls 30 so; each alone calls 5 more "
+        f"so: raw {AGREED['raw']}, kappa {AGREED['cohen_kappa']}, AC1 {AGREED['gwet_ac1']}"
+    ),
+    "likelihood": (
+        "19 of 20 follow-ups are likelier after their own answer than after another, by chance "
+        f"half: {percent(wilson(19, 20))}. Ten gains of .02 to .34 nats a character have the mean "
+        f"{number(clustered_mean(GAINS, list('abcdefghij')))}"
+    ),
+    "power": (
+        f"A rate of 20% has ± 5 points with {items_for_half_width(ONE, 0.05, 1)} items. A change "
+        "of 5 points, where an item's two turns have the correlation .3, is detected in 80% of "
+        f"studies of {items_for_difference(ONE, 0.05, 1)} items, in a set of 22 tests of "
+        f"{items_for_difference(ONE, 0.05, 1, 22):,}"
+    ),
+}
+
+
+@pytest.mark.parametrize("quantity", EXAMPLES)
+def test_an_example_in_the_methods_is_what_the_library_computes(quantity: str) -> None:
+    page = (ROOT / "docs" / "methods.md").read_text("utf-8")
+    assert f"| {quantity} | {EXAMPLES[quantity]} |" in page
+
+
+def test_numbers_of_an_example_subtract() -> None:
+    before, after = rates(BOTH)
+    assert change(BOTH).estimate == pytest.approx((after.estimate or 0) - (before.estimate or 0))
+    above = FLOOR["floor"] + FLOOR["above_floor"]
+    assert above == pytest.approx(before.estimate)
+    assert FLOOR["reacts"] == pytest.approx(0.2 / 0.66)  # (.30 - .10) / (.76 - .10)
+    assert CORRECTED.estimate == pytest.approx(0.22)
