@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (53_908, 29_193),
-    "tests": (45_240, 25_763),
+    "tests": (45_313, 25_818),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -39,7 +39,8 @@ TURN: Schema = {
 
 def known_turns(material: Material) -> pl.DataFrame:
     """Return all turns of known kind of a study, one row per turn and judge."""
-    return pl.concat([_controls(material), _labelled_turns(material), _peoples_turns(material)])
+    labelled, _ = material.labelled
+    return pl.concat([_controls(material), _labelled_turns(material), peoples_turns(labelled)])
 
 
 def lengths(texts: pl.Expr) -> pl.Expr:
@@ -110,9 +111,8 @@ def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFram
     )
 
 
-def _peoples_turns(material: Material) -> pl.DataFrame:
-    """Return the study's turns that people labelled, one row per turn and judge."""
-    labelled, _ = material.labelled
+def peoples_turns(labelled: pl.DataFrame) -> pl.DataFrame:
+    """Return turns that people labelled (`labelled_beside_judges`), one row per turn and judge."""
     seen = labelled.filter(pl.col(PEOPLE_GENUINE).is_not_null())
     judges = [name for name in seen.columns if name.startswith("judge ")]
     own = pl.col(PEOPLE)
