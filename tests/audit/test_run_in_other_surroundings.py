@@ -93,7 +93,7 @@ ELSEWHERE: dict[str, Surroundings] = {
     "one thread, another hash seed": Surroundings(
         variables={"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"}
     ),
-    "without assertions": Surroundings(variables={"PYTHONOPTIMIZE": "1"}),
+    "without assertions and docstrings": Surroundings(variables={"PYTHONOPTIMIZE": "2"}),
     "a study that is read only": Surroundings(read_only),
     "a link to the study": Surroundings(linked),
     "another umask": Surroundings(umask=0o077),

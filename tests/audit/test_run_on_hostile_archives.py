@@ -7,18 +7,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.hostile_archives import ARCHIVES, Host, every_edit, zipped
+from tests.support.hostile_programs import PACKINGS, PROGRAMS
 
 needs_sandbox = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
 )
 pytestmark = [pytest.mark.slow, needs_sandbox]
 USERTURN = Path(sys.executable).with_name("userturn")
-EDITS = dict(every_edit())
+EDITS = {**dict(every_edit()), **PROGRAMS}
+PACKED = {**ARCHIVES, **PACKINGS}
+READ = ("a long header", "a name that is no text")  # archives of a study that is as it was
 IN_THE_GATE = [
     "instruction is the canary by ..",
     "a judge at an address",
@@ -27,11 +29,6 @@ IN_THE_GATE = [
     "no data",
 ]
 LONGEST = 300  # seconds on a busy machine; a look at this study takes some ten
-
-
-def long(name: str) -> Any:
-    """Return an attack of the long tests."""
-    return pytest.param(name, marks=pytest.mark.long)
 
 
 class Watched:
@@ -96,6 +93,8 @@ def check(watched: Watched, archive: Path) -> subprocess.CompletedProcess[str]:
         assert len(errors) == 1 and not (watched.folder / "work/out/audit.json").exists(), done
     else:
         assert done.returncode in (0, 1, 3) and ", digest " in done.stdout, done
+        page = (watched.folder / "work/out/audit.html").read_text("utf-8")
+        assert "<script" not in page and "<img" not in page
     return done
 
 
@@ -110,8 +109,8 @@ def of_edit(name: str, finished_study: Path, watched: Watched) -> Path:
     return archive
 
 
-def test_there_are_a_hundred_archives() -> None:
-    assert len(EDITS) + len(ARCHIVES) > 100
+def test_there_are_more_than_a_hundred_archives() -> None:
+    assert len(EDITS) + len(PACKED) > 125
 
 
 @pytest.mark.parametrize(
@@ -123,12 +122,12 @@ def test_attack_by_what_a_study_holds(name: str, finished_study: Path, watched: 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ARCHIVES)
+@pytest.mark.parametrize("name", PACKED)
 def test_attack_by_the_archive(name: str, finished_study: Path, watched: Watched) -> None:
     archive = watched.folder / "theirs.zip"
     study = watched.folder / "study"
     for part in ("results", "data"):
         shutil.copytree(finished_study / part, study / part)
-    ARCHIVES[name](study, archive)
+    PACKED[name](study, archive)
     shutil.rmtree(study)
-    assert check(watched, archive).returncode == (0 if name == "a long header" else 2)
+    assert check(watched, archive).returncode == (0 if name in READ else 2)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support.collected import ask_pending, collect_answers, collect_user_turns
-from tests.support.findings_of import findings_of
+from tests.support.findings_of import findings_of, said_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
 from userturn.audit.check_prompts import check_prompts
@@ -159,14 +159,14 @@ def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
     collect_answers(swept, *PAIR, str(answers / "items.parquet"))
     collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
     monkeypatch.chdir(swept.results.parent)  # of one's own study a model may be anywhere
-    assert list(check_prompts(swept.results)) == []
+    assert said_of(check_prompts(swept.results)) == []
     for name in ("answers", "user_turns"):
         path = swept.results / "candidates/tiny/items" / f"{name}.parquet"
         whole = path.read_bytes()
         first = pl.int_range(pl.len()) == 0
         text = pl.when(first).then(pl.lit("Is it raining?")).otherwise("text")
         pl.read_parquet(path).with_columns(text=text).write_parquet(path)
-        (found,) = check_prompts(swept.results)
+        (found,) = said_of(check_prompts(swept.results))
         path.write_bytes(whole)
         assert isinstance(found, Finding) and found.found == "another text"
         assert found.artifact == f"results/candidates/tiny/items/{name}.parquet"

@@ -86,6 +86,22 @@ def _status(
     return Status(path, OTHER, HAS_FINDING if broken else NO_CHECK, could_be=True)
 
 
+def with_marks(statuses: Iterable[Status], found: Iterable[object]) -> list[Status]:
+    """Return a checklist with the marks of roots that were compared after all, or could be."""
+    marks = {mark.artifact: mark for mark in found if isinstance(mark, Compared | NotCompared)}
+    return [_marked(of, marks.get(of.artifact)) if of.state == ROOT else of for of in statuses]
+
+
+def _marked(status: Status, mark: Compared | NotCompared | None) -> Status:
+    match mark:
+        case None:
+            return status
+        case Compared():
+            return Status(status.artifact, COMPARED)
+        case NotCompared():
+            return Status(status.artifact, OTHER, mark.why, mark.could_be)
+
+
 def counted(statuses: Iterable[Status]) -> str:
     """Return how many artifacts have each state, in words."""
     n = Counter(status.state for status in statuses)

@@ -18,7 +18,7 @@ import polars as pl
 
 from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.check_rows import are_known
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Compared, Finding, Item, NotCompared
 from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
 from userturn.config.model_keys import ModelEntry
@@ -52,8 +52,10 @@ KEYS = ["item", "sample"]
 UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
 
 
-def check_prompts(results: Path) -> Iterator[Finding | Note]:
+def check_prompts(results: Path) -> Iterator[Item]:
     """Render all prompts of a study and decode all its texts again.
+
+    What was looked at are its descriptions of models and its plans.
 
     Raises:
         UserError: the folder has no record.
@@ -66,8 +68,9 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             description = read_description(grid, model)
             template, default = _templates(grid, model, description)
         except FAULTS as error:
-            yield Note("prompts", path, f"not rendered again: {error}")
+            yield NotCompared(path, f"not rendered again: {error}")
             continue
+        yield Compared(path)
         noted, forms = description["identity"], description.get("forms", {})
         known_as = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
         found = tokenizer_identity(template, known_as)
@@ -88,7 +91,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             yield from _of_scores(grid, model, planner)
         except FAULTS as error:
             reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
-            yield Note("prompts", path, reason)
+            yield NotCompared(path, reason)
 
 
 def _described_otherwise(
@@ -140,9 +143,7 @@ class RecordedPlans(SweepPlans):
         return pl.read_parquet(place_of(self.study, judged(self.study)[of.folder].items))
 
 
-def _of_model(
-    record: StudyRecord, results: Path, model: str, planner: Planner
-) -> Iterator[Finding]:
+def _of_model(record: StudyRecord, results: Path, model: str, planner: Planner) -> Iterator[Item]:
     grid = record.grid(results)
     with TemporaryDirectory(prefix="userturn-") as scratch:
         Path(scratch, "datasets").symlink_to(results / "datasets")
@@ -163,7 +164,7 @@ def _scorer(planner: Planner) -> Scorer:
     return Scorer(planner.identity, planner.template, planner.max_model_len, "", planner.asks)
 
 
-def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
+def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
     """Compare the tokens that are scored with those of the rendered contexts and turns."""
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not are_known(grid, scored):
@@ -176,9 +177,14 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
             there = scan_plans([path]).select(*SCORING_PLAN_SCHEMA).collect()
             if made.height == there.height:
                 made = _scored_as(made, there["asked_as"], planner.identity)
+            yield _compared_plan(grid, path)
             wrong = difference(made.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
             if wrong is not None:
                 yield Finding("prompts", scored.path, *wrong)
+
+
+def _compared_plan(grid: Grid, path: Path) -> Compared:
+    return Compared(f"results/{path.relative_to(grid.results).as_posix()}")
 
 
 def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
@@ -193,13 +199,12 @@ def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]
     return made.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
-def _compared(
-    grid: Grid, path: str, folder: Path, made: Plan, planner: Planner
-) -> Iterator[Finding]:
+def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner) -> Iterator[Item]:
     """Compare a plan with its recomputation, and the texts of its table with their tokens.
 
     Requests may have been asked under other names, which the plan has.
     """
+    yield from (_compared_plan(grid, plan) for plan in sorted(folder.glob("[!.]*.parquet")))
     there, again = read_whole_plan(folder), pl.read_parquet(made.path)
     noted = there.select(*KEYS, "asked_as", "asked_item").drop_nulls()
     asked = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from userturn.audit.findings import Finding
 from userturn.export.secrets import find_secrets, key_values
+from userturn.provenance.study_files import FAULTS
 from userturn.study.record import StudyRecord
 
 
@@ -16,7 +17,7 @@ def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) ->
     values = key_values(record.config)
     fix = "revoke that key where it was issued, then remove it from the file"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
-        with suppress(OSError, pa.ArrowException):  # a damaged file is reported as altered
+        with suppress(*FAULTS, pa.ArrowException):  # a damaged file is reported as altered
             name = f"results/{path.relative_to(results)}"
             for secret in find_secrets(path, values):
                 found = f"{secret.kind} at {secret.place}"

@@ -12,7 +12,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import Audit, checklist
+from userturn.audit.audit import Audit, checklist, with_marks
 from userturn.audit.check_documents import check_documents
 from userturn.audit.check_files import check_files
 from userturn.audit.check_journals import check_aliases
@@ -263,11 +263,12 @@ def _audit_whole(results: Path, samples: Samples, with_tokenizers: bool) -> Audi
     with without_network():
         found = audit(results, samples, with_tokenizers)
     text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
-    more: list[Finding | Note] = [Note("samples", "results", text), *rerun(results, samples)]
+    more: list[Item] = [Note("samples", "results", text), *rerun(results, samples)]
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
 
         more += check_prompts(results)
     findings = sorted([*found.findings, *(m for m in more if isinstance(m, Finding))])
     notes = sorted([*found.notes, *(m for m in more if isinstance(m, Note))])
-    return replace(found, findings=findings, notes=notes)
+    statuses = with_marks(found.statuses, more)
+    return replace(found, findings=findings, notes=notes, statuses=statuses)

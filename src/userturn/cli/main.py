@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from userturn.logs import sentence
-from userturn.sandbox.confined import WITHIN, limit_memory, run_confined
+from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.unseen import show_unseen
 
 COMMANDS = (
@@ -36,7 +36,7 @@ COMMANDS = (
 
 def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the parser of the command line with these commands."""
-    root = argparse.ArgumentParser(prog="userturn", description=__doc__.partition("\n")[0])
+    root = argparse.ArgumentParser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
     added = root.add_subparsers(dest="command", required=True)
     for name in commands:
         module = import_module(f"userturn.cli.{name.replace('-', '_')}")
@@ -46,23 +46,26 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     return root
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> int:
     """Run one command; errors that the user can correct are one sentence.
 
     Started as a program, a command that needs little of the machine runs in a process that
     reaches no more.
+
+    Args:
+        arguments: of the command; those of the program without.
+        is_confined: whether this is that process.
 
     Returns:
         The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
     chosen = parser([name for name in COMMANDS if name in given[:1]] or COMMANDS).parse_args(given)
-    is_program, is_within = arguments is None, WITHIN in os.environ
     try:
-        if is_program and not is_within and (reach := chosen.reach(chosen)) is not None:
-            return run_confined(given, reach)
-        if is_program and is_within:
+        if is_confined:
             limit_memory()
+        elif arguments is None and (reach := chosen.reach(chosen)) is not None:
+            return run_confined(given, reach)
         said = chosen.run(chosen)
         if isinstance(said, int):
             return said

@@ -52,8 +52,10 @@ def texts_of(path: Path) -> Iterator[Texts]:
 
 
 def _of_lines(file: BinaryIO) -> Iterator[Texts]:
+    """Yield the lines of a file; one without end, as a small gzip file may have, in parts."""
     n_before = 0
-    while lines := file.readlines(BYTES):
+    while part := file.read(BYTES):
+        lines = (part + file.readline(BYTES)).removesuffix(b"\n").split(b"\n")
         texts = pl.Series([line.decode(errors="replace") for line in lines])
         yield Texts("line", _numbers(n_before, len(lines)), texts)
         n_before += len(lines)

@@ -12,15 +12,17 @@ from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.listed_paths import paths_below
 
+MOST_COLUMNS = 1000
 LONGEST = 10_000_000  # bytes of one text: twice a context of a million tokens
 SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any study may hold, else so often its files' size
 NESTED = (pl.String, pl.Binary, pl.List, pl.Struct)
 
 
 class Held(NamedTuple):
-    """What a table holds: bytes in memory, and in its longest text."""
+    """What a table holds: columns, bytes in memory, and bytes in its longest text."""
 
-    n_bytes: int = 0
+    n_columns: int
+    n_bytes: int
     longest: int = 0
 
 
@@ -36,30 +38,30 @@ def check_tables(results: Path) -> None:
         with suppress(*FAULTS):  # found damaged
             held = _held(path, most)
             n_bytes += held.n_bytes
-            if held.longest > LONGEST or n_bytes > most:
+            if held.n_columns > MOST_COLUMNS or held.longest > LONGEST or n_bytes > most:
                 break
     else:
         return
     raise UserError(
         f"'{path.relative_to(results.parent)}' was not opened: with it the tables hold {n_bytes} "
-        f"bytes, {held.longest} of them in one text; expected at most {most}, and {LONGEST}: ask "
-        "who made the study for what is in it"
+        f"bytes, {held.longest} of them in one text, and it has {held.n_columns} columns; expected "
+        f"at most {most}, {LONGEST} and {MOST_COLUMNS}: ask who made the study for what is in it"
     )
 
 
 def _held(path: Path, most: int) -> Held:
-    """Return what a table holds; of one with too many rows nothing more is read."""
+    """Return what a table holds; of one with too many rows or columns nothing more is read."""
     table = pl.scan_parquet(path)
     schema = table.collect_schema()
-    n_values = table.select(pl.len()).collect().item() * len(schema)
-    if n_values * 8 > most:
-        return Held(n_values * 8)
+    n_bytes_of_numbers = 8 * len(schema) * table.select(pl.len()).collect().item()
+    if n_bytes_of_numbers > most or len(schema) > MOST_COLUMNS:
+        return Held(len(schema), n_bytes_of_numbers)
     leaves = [leaf for name, kind in schema.items() for leaf in _leaves(pl.col(name), kind)]
     sums = [n.sum().alias(f"sum {i}") for i, (n, _) in enumerate(leaves)]
     longest = [n.max().alias(f"max {i}") for i, (n, is_text) in enumerate(leaves) if is_text]
     counted = table.select(*sums, pl.max_horizontal(0, *longest).alias("longest")).collect()
     *n_bytes, most_in_one = counted.row(0)
-    return Held(sum(n_bytes), most_in_one)
+    return Held(len(schema), sum(n_bytes), most_in_one)
 
 
 def _leaves(column: pl.Expr, kind: pl.DataType | DataTypeClass) -> Iterator[tuple[pl.Expr, bool]]:

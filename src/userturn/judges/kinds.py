@@ -125,7 +125,7 @@ def kind_of(entry: Entry) -> JudgeKind:
 
 def about(entry: Entry) -> str:
     """Return what a judge's kind does, as the first line of its module says it."""
-    summary = str(kind_of(entry).__doc__).partition("\n")[0]
+    summary = (kind_of(entry).__doc__ or "").partition("\n")[0]
     return summary.partition("`: ")[2].rstrip(".")
 
 

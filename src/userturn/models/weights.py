@@ -5,6 +5,7 @@ that a model that was trained further cannot take over the journals of the earli
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from userturn.disk_space import cache_folder
@@ -37,8 +38,9 @@ def _hashed_once(file: Path) -> str:
     if kept.is_file():
         return kept.read_text()
     digest = file_sha256(file)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    write_text(digest, kept)
+    with suppress(OSError):  # an audit, of a study that may be a stranger's, only reads the cache
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(digest, kept)
     return digest
 
 

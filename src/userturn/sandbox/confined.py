@@ -18,7 +18,6 @@ from typing import NamedTuple
 from userturn.disk_space import cache_folder
 from userturn.errors import UserError
 
-WITHIN = "USERTURN_CONFINED"  # a variable that the process inside has
 SYSTEM = (
     *("/usr", "/bin", "/lib", "/lib64"),
     *("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime"),
@@ -26,7 +25,7 @@ SYSTEM = (
 FONTS = ("~/.fonts", "~/.local/share/fonts")  # they shape pictures
 PACKAGE = Path(__file__).resolve().parents[2]
 INSTALLED = ("data", "rules", "config.yaml")  # beside the package's folder in a clone
-PROGRAM = "from userturn.cli.main import main; raise SystemExit(main())"
+PROGRAM = "from userturn.cli.main import main; raise SystemExit(main(is_confined=True))"
 MOST_SECONDS = 6 * 3600  # a million turns take two minutes
 MOST_OF_MEMORY = 0.75  # of the machine's, for one process
 IN_SANDBOX = "it ran in a sandbox: without a network, and without any file but those of the study"
@@ -68,7 +67,8 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
         around = walls(reach, Path(scratch))
         why = _why_none(around)
         command = [*([] if why else around), sys.executable, "-P", "-c", PROGRAM, *arguments]
-        variables = {**os.environ, WITHIN: "1", "TMPDIR": scratch}
+        # Altair needs its docstrings, which `python -OO` leaves out.
+        variables = {**os.environ, "TMPDIR": scratch, "PYTHONOPTIMIZE": ""}
         try:
             done = subprocess.run(
                 command, env=variables, timeout=MOST_SECONDS, stderr=subprocess.PIPE
@@ -116,7 +116,8 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
     beside = [PACKAGE, *(PACKAGE.parent / name for name in INSTALLED)]
     own = [Path(sys.prefix), Path(sys.base_prefix), *beside]
     fonts = [Path(path).expanduser() for path in FONTS]
-    readable = sorted({path.resolve() for path in (*own, *fonts, *reach.readable)})
+    also = (*fonts, cache_folder())  # the cache has hashes of weights, and converted models
+    readable = sorted({path.resolve() for path in (*own, *also, *reach.readable)})
     # As another user than root, bubblewrap starts in it again, for programs that are graded.
     command = ["bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += ["--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc"]
@@ -128,7 +129,7 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
         if link != link.resolve() and not any(place.is_relative_to(path) for path in readable):
             command += ["--symlink", str(link.resolve()), str(link)]
     command += ["--proc", "/proc", "--dev", "/dev", "--dir", str(Path.cwd())]
-    for folder in (scratch, cache_folder(), reach.folder):  # the cache: of converted models
+    for folder in (scratch, reach.folder):
         command += _writable(folder)
     return [*command, "--remount-ro", "/", "--chdir", str(Path.cwd())]
 
