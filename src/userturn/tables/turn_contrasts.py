@@ -33,13 +33,13 @@ def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
     Args:
         verdicts: one row per judged turn, with `item`, `sample`, `genuine` and `family`.
     """
-    turns = verdicts.with_columns(clusters(), turn=turn_numbers())
+    turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(FACTOR)
     counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", FACTOR).agg(
         n_turns=pl.len().cast(pl.Int64),
         n_scored=pl.col("genuine").count().cast(pl.Int64),
         n_genuine=pl.col("genuine").sum().cast(pl.Int64),
         first=pl.col("genuine").sort_by("sample").first(),
     )
-    first = counted[FACTOR].min()
+    first = counted[FACTOR].min() or 1
     found = pairs(counted.sort(*JUDGED_ITEM_KEYS, FACTOR), FACTOR, first, JUDGED_ITEM_KEYS)
     return found.filter(pl.col("change").is_not_null())
