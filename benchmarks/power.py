@@ -51,8 +51,10 @@ FOLLOWED = (  # difference of gains or shares, what is assumed, tests
     (0.05, FollowUps(0.8, 1.5, spread=0.16), 10),
     (0.1, FollowUps(0.0, 2.0, spread=0.16), 1),
     (0.2, FollowUps(0.0, 2.0, spread=0.16), 1),
+    (0.15, FollowUps(0.3, 2.0, spread=0.16), 4),
     (0.05, FollowUps(0.5, 2.0, rate=0.85), 1),
     (-0.1, FollowUps(0.3, 1.5, rate=0.6), 10),
+    (0.3, FollowUps(0.0, 2.0, rate=0.2), 1),
 )
 LABELLED = ((0.2, 0.8, 0.85, 1319, 0.05), (0.05, 0.7, 0.95, 4000, 0.03), (0.3, 0.9, 0.9, 500, 0.06))
 

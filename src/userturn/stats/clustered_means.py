@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
-from userturn.stats.proportions import CONFIDENCE, Interval
+from userturn.stats.proportions import CONFIDENCE, Array, Interval
 
 NEGLIGIBLE = 1e-9  # a smaller skewness, or spread against the mean, is rounding
 
@@ -62,10 +62,18 @@ def mean_p(values: ArrayLike, clusters: Sequence[str]) -> float:
         return 1.0
     if error <= NEGLIGIBLE * abs(mean):
         return float(2.0 ** (1 - n_clusters))
-    statistic = mean / error
+    return float(studentised_p(np.array(mean / error), np.array(a), n_clusters))
+
+
+def studentised_p(statistic: Array, skewness: Array, n_clusters: int) -> Array:
+    """Return the two-sided p of studentised means of as many clusters each, and of their skewness.
+
+    The larger of Student's and that after Hall's transformation.
+    """
+    a = skewness
     straight = statistic + a * statistic**2 / 3 + a**2 * statistic**3 / 27 + a / 6
-    nearest = min(s * np.sign(statistic) for s in (statistic, straight))
-    return float(min(1.0, 2 * t.sf(nearest, n_clusters - 1)))
+    nearest = np.minimum(statistic * np.sign(statistic), straight * np.sign(statistic))
+    return np.asarray(np.minimum(1.0, 2 * t.sf(nearest, n_clusters - 1)))
 
 
 def _mean(x: np.ndarray, clusters: Sequence[str]) -> _Mean:

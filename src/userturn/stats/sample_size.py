@@ -5,7 +5,7 @@ are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 
 the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
 43:207-211), at the level of Holm's first step. Two models on reference follow-ups: the same, and
 half the square of the first quantile added in conversations (Guenther 1981, Am Stat 35:243-244);
-for a mean Student's test of the conversations. Labels: Neyman's allocation to
+for a mean the test of conversations, of which few are drawn. Labels: Neyman's allocation to
 the two sides of a judge.
 """
 
@@ -15,11 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from userturn.stats.allocation import allocated
+from userturn.stats.clustered_means import studentised_p
 from userturn.stats.paired import POWER
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
 STUDIES = 4000  # that are drawn for an assurance: its standard error is then below .01
 CERTAIN = 1e-6  # correlations this near to 0 or 1 count as such
+MOST_DRAWN = 4_000_000  # values of all these studies
 MOST = 10**9  # items or labels: a larger number counts as unattainable
 
 
@@ -192,26 +194,37 @@ def follow_ups_for_gain(
 ) -> int:
     """Return the number of follow-ups that tell two models' mean gains apart.
 
-    The difference is in the unit of the spread. Conversations are what is tested: their number is
-    that of Student's test, of the noncentral t distribution, and never so few that flips of their
-    signs cannot be significant. A normal sample's own skewness, of standard deviation √(6 / n),
-    costs the test what Hall's transformation moves it by (`clustered_means`), half of the times.
+    The difference is in the unit of the spread. Conversations are what is tested, and never so few
+    that flips of their signs cannot be significant.
     """
-    from scipy.stats import nct, t  # seconds
-
     level = level_of(n_tests)
     variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
     effect = abs(difference) * (assumed.of_one / variance) ** 0.5 if variance else np.inf
-
-    def detects(n: int) -> bool:
-        if n < 2 or 2.0 ** (1 - n) > level:
-            return False
-        limit, shift = float(t.ppf(1 - level / 2, n - 1)), min(effect * n**0.5, 30.0)
-        shift -= (6 / np.pi / 2) ** 0.5 / n * (min(shift, limit + 3) ** 2 / 3 + 1 / 6)
-        return float(nct.sf(limit, n - 1, shift)) >= power
-
-    found = smallest(detects)
+    found = smallest(
+        lambda n: n > 1 and 2.0 ** (1 - n) <= level and _detects(n, effect, level) >= power
+    )
     return MOST + 1 if found is None else int(np.ceil(found * assumed.of_one))
+
+
+def _detects(n: int, effect: float, level: float) -> float:
+    """Return how often n conversations detect a mean of `effect` standard deviations.
+
+    Few of them are drawn, always the same ones, from a normal distribution, and given the test of
+    `clustered_means`, which a sample's own skewness moves; of many it is Student's, which has the
+    noncentral t distribution.
+    """
+    from scipy.stats import nct, t  # seconds
+
+    studies = min(5 * STUDIES, MOST_DRAWN // n)
+    if studies < STUDIES:
+        return float(nct.sf(float(t.ppf(1 - level / 2, n - 1)), n - 1, min(effect * n**0.5, 30.0)))
+    drawn = np.random.default_rng(0).standard_normal((studies, n)) + min(effect, 30.0)
+    mean = drawn.mean(1)
+    from_mean = drawn - mean[:, np.newaxis]
+    square = (from_mean**2).sum(1)
+    statistic = mean * n / np.sqrt(n / (n - 1) * square)
+    p = studentised_p(statistic, (from_mean**3).sum(1) / square**1.5, n)
+    return float((p < level).mean())
 
 
 def models_for_decoupled(margin: float, n_tests: int = 1, power: float = POWER) -> int | None:
