@@ -13,7 +13,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,7 +36,8 @@ from userturn.workflow.pending import Pending
 # vLLM's kernel for linear attention on a CPU takes no float32.
 BFLOAT16 = ("qwen3.5", "qwen3.5-moe", "qwen 3 next", "kimi linear")
 N_ALONE, PATIENCE = 12, 900.0  # requests that are written again alone; seconds of one architecture
-NEAR = {"float32": 0.002, "bfloat16": 0.25}  # nats that a score may be off, on average
+NEAR = 0.002  # nats that a score may be off, on average, where nothing is rounded
+TIMES = 1.5  # as far off as transformers' own scores in bfloat16, where all is
 FILES = {"items": "word_problems", "follow-ups": "follow_ups"}
 
 
@@ -104,30 +105,58 @@ def swept(folder: Path, results: Path, engine: str, dtype: str) -> dict[str, Any
 
 
 def compared(folder: Path, wrote: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """Return how far the engine's greedy tokens and scores are from one pass of transformers."""
+    """Return how far the engine's greedy tokens and scores are from one pass in float32.
+
+    And how far those of one pass of transformers in the engine's own number type are.
+    """
     import torch
     import transformers
 
     from userturn.models.whole_model import class_for
 
-    kind = class_for(folder, {})
-    model = kind.from_pretrained(folder, dtype=getattr(torch, dtype)).eval()
     transformers.logging.set_verbosity_error()
-
-    def likelihoods(ids: list[int]) -> Any:
+    kind, rows = class_for(folder, {}), {}
+    greedy = [(p + t, len(p)) for p, t, heat in wrote["texts"][:20] if heat == 0]
+    scored = [(ids, n) for ids, n, _ in wrote["scores"][:20]]
+    for name in {"float32", dtype}:
+        model = kind.from_pretrained(folder, dtype=getattr(torch, name)).eval()
         with torch.inference_mode():
-            logits = model(torch.tensor([ids]), use_cache=False).logits[0]
-        return logits.float().log_softmax(-1)
+            rows[name] = [
+                model(torch.tensor([ids]), use_cache=False).logits[0, n - 1 : -1].float()
+                for ids, n in greedy + scored
+            ]
+    exact, own = ([row.log_softmax(-1) for row in rows[name]] for name in ("float32", dtype))
+    texts = [ids[n:] for ids, n in greedy + scored]
+    likeliest = [row.argmax(-1).tolist() for row in own]
+    n = len(greedy)
+    found = [list(logprobs) for _, _, logprobs in wrote["scores"][:20]]
+    return {
+        "gap": _gap(exact[:n], texts[:n]),
+        "own_gap": _gap(exact[:n], likeliest[:n]),
+        "off": _apart(found, _likelihoods(exact[n:], texts[n:])),
+        "own_off": _apart(*(_likelihoods(part[n:], texts[n:]) for part in (own, exact))),
+    }
 
-    gaps, off = [], []
-    for prompt, ids, temperature in wrote["texts"][:20]:
-        rows = likelihoods(prompt + ids)[len(prompt) - 1 : -1]
-        if temperature == 0:
-            gaps += [float(r.max() - r[i]) for r, i in zip(rows, ids, strict=True)]
-    for ids, n_context, found in wrote["scores"][:20]:
-        rows = likelihoods(ids)[n_context - 1 : -1]
-        off += [abs(float(r[i]) - s) for r, i, s in zip(rows, ids[n_context:], found, strict=True)]
-    return {"gap": max(gaps, default=0.0), "off": sum(off) / max(1, len(off))}
+
+def _likelihoods(rows: Sequence[Any], texts: Sequence[list[int]]) -> list[list[float]]:
+    """Return the log-likelihood of each token of each text."""
+    return [
+        r.gather(1, r.new_tensor(t).long()[:, None])[:, 0].tolist()
+        for r, t in zip(rows, texts, strict=True)
+    ]
+
+
+def _gap(rows: Sequence[Any], texts: Sequence[list[int]]) -> float:
+    """Return how far the likeliest token is at most above the one that was written."""
+    likeliest = [row.max(-1).values.tolist() for row in rows]
+    pairs = zip(likeliest, _likelihoods(rows, texts), strict=True)
+    return max((a - b for both in pairs for a, b in zip(*both, strict=True)), default=0.0)
+
+
+def _apart(one: list[list[float]], other: list[list[float]]) -> float:
+    """Return the mean absolute difference of two engines' scores."""
+    pairs = [p for a, b in zip(one, other, strict=True) for p in zip(a, b, strict=True)]
+    return sum(abs(a - b) for a, b in pairs) / max(1, len(pairs))
 
 
 def in_a_process(work: Callable[[], dict[str, Any]], log: Path) -> dict[str, Any]:
@@ -177,9 +206,10 @@ def verdict(row: Mapping[str, Any]) -> str:
     """Return `right`, `wrong`, or the reason of a refusal."""
     if "refused" in row or "failed" in row:
         return str(row.get("refused") or f"failed: {row['failed']}")
-    near = NEAR[row["dtype"]]
-    is_right = not row["errors"] and row["texts"] and row["scores"] and row["off"] < near
-    return "right" if is_right and row["gap"] < 10 * near else "wrong"
+    is_whole = not row["errors"] and row["texts"] and row["scores"]
+    is_near = row["off"] < max(NEAR, TIMES * row["own_off"])
+    is_right = is_whole and is_near and row["gap"] < max(10 * NEAR, TIMES * row["own_gap"])
+    return "right" if is_right else "wrong"
 
 
 def line(row: Mapping[str, Any]) -> str:

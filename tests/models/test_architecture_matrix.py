@@ -9,23 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_architectures import ARCHITECTURES
 from tests.support.torchvision_beside import write_torchvision
 
 
 def documented() -> list[tuple[str, str, str, str]]:
     """Return engine, architecture, number type and outcome of each row."""
-    rows, engine = [], ""
-    for line in (ROOT / "docs" / "models.md").read_text().splitlines():
-        if line.startswith("`python benchmarks/architectures.py"):
-            engine = line.partition("--engine ")[2].partition("`")[0]
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if engine and line.startswith("|") and len(cells) == 6 and cells[0].strip("-"):
-            rows += [(engine, *cells[:3])] if cells[0] != "architecture" else []
+    text = (ROOT / "docs" / "models.md").read_text()
+    rows = []
+    for part in text.split("`python benchmarks/architectures.py --engine ")[1:]:
+        engine, _, rest = part.partition("`")
+        table = rest[rest.index("\n|") :].strip().partition("\n\n")[0]
+        cells = [[c.strip() for c in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+        rows += [(engine, row[0], row[1], row[2]) for row in cells]
     return rows
 
 
-def test_tables_of_both_engines_are_found() -> None:
-    assert {engine for engine, *_ in documented()} == {"transformers", "vllm"}
+def test_each_engine_has_a_row_of_each_architecture() -> None:
+    named = [(engine, name) for engine, name, *_ in documented()]
+    assert named == [(e, name) for e in ("transformers", "vllm") for name in ARCHITECTURES]
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,10 @@ TINY = {
         LATENT
         | EXPERTS
         | {"num_hidden_layers": 3, "first_k_dense_replace": 1, "n_routed_experts": 8}
-        | {"n_group": 2, "topk_group": 1, "q_lora_rank": 32, "num_mtp_layers": 0},
+        | {"n_group": 2, "topk_group": 1, "q_lora_rank": 32, "num_mtp_layers": 0}
+        | {"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}
+        | {"v_head_dim": 128}  # the published sizes, the only ones that vLLM takes
+        | {"topk_method": "noaux_tc", "scoring_func": "sigmoid"},  # published keys that vLLM reads
     ),
     "olmo 2": Tiny("Olmo2", "olmo 2", WIDE | TWO),
     "olmo 3": Tiny("Olmo3", "olmo 3", WIDE | FOUR | WINDOW),
@@ -144,14 +147,20 @@ TINY = {
         | {"num_local_experts": 8, "linear_head_dim": 128, "linear_num_heads": 2},
     ),
     "minimax m2": Tiny(
-        "MiniMaxM2", "minimax m2", SIZES | TWO | {"num_local_experts": 4, "num_experts_per_tok": 2}
+        "MiniMaxM2",
+        "minimax m2",
+        SIZES
+        | TWO
+        | {"num_local_experts": 4, "num_experts_per_tok": 2, "rotary_dim": 16}
+        | {"scoring_func": "sigmoid", "use_routing_bias": True, "use_qk_norm": True},  # as above
     ),
     "lfm 2": Tiny(
         "Lfm2",
         "lfm 2",
         WIDE
         | FOUR
-        | {"layer_types": ["conv", "full_attention"] * 2, "block_auto_adjust_ff_dim": False},
+        | {"layer_types": ["conv", "full_attention"] * 2, "block_auto_adjust_ff_dim": False}
+        | {"conv_dim": 128, "block_dim": 128},  # as above
     ),
     "falcon h1": Tiny(
         "FalconH1",
