@@ -115,7 +115,7 @@ def planted(fault: str) -> None:
         ("memory", "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. See the "
          "documentation.; give the model more GPUs (`gpus`), or ask less of them: a smaller "
          "max_model_len, or under `vllm:` a smaller max_num_seqs"),
-        ("assertion", "AssertionError: it gives no reason"),
+        ("assertion", "AssertionError: `raise AssertionError` in test_engine_errors.py"),
     ],
 )  # fmt: skip
 def test_fault_of_vllm_is_told_with_its_own_reason_and_advice_only_where_it_fits(

@@ -7,6 +7,7 @@ finish. Studies use vLLM, or transformers where vLLM cannot be installed or does
 import os
 import re
 import stat
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,15 @@ def _message(error: BaseException) -> str:
         found = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
     except Exception:  # no error of pydantic
         found = [str(error)]
-    return _short("; ".join(found)) or "it gives no reason"
+    return _short("; ".join(found)) or _raised_at(error)
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return the line that raised an error without words, such as what an assertion asserts."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not frames[-1].line:
+        return "it gives no reason"
+    return f"`{frames[-1].line}` in {Path(frames[-1].filename).name}"
 
 
 def _of_field(found: dict[str, Any]) -> str:
