@@ -4,9 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from benchmarks import edits, interruption, planning
+from benchmarks import auditing, edits, interruption, planning
 from benchmarks.clients import CLIENTS, questions
 from benchmarks.measuring import cost_of
 from tests.support.snakemake_runs import ROOT
@@ -36,6 +37,14 @@ def test_bare_snakefile_has_as_many_jobs_as_it_is_asked_for(tmp_path: Path) -> N
     folder = planning.floor(tmp_path / "bare", 6, planning.PLAIN_RULE)
     _, output = planning.snakemake(folder, *planning.DRY_RUN)
     assert planning.n_jobs(output) == 6
+
+
+def test_audit_of_a_study_is_beside_the_number_of_its_user_turns(finished_study: Path) -> None:
+    made = pl.scan_parquet(finished_study / "results/cells/**/user_turns.parquet")
+    n_turns = made.select(pl.len()).collect().item()
+    cells = auditing.line(finished_study / "results").split("|")
+    assert int(cells[3]) == n_turns
+    assert float(cells[5]) > 0
 
 
 def test_outcomes_of_edits_stand_in_the_page_in_the_order_of_the_edits(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_studies_of_the_sizes_that_power_names_attain_what_it_promised(
     widths = [r.attained / (r.nominal or 1) for r in promised if "half-width" in r.statistic]
     powers = [r.attained for r in promised if "power" in r.statistic]
     assured = [r.attained for r in promised if "assurance" in r.statistic]
-    assert (len(widths), len(powers)) == (7, 17)
+    assert (len(widths), len(powers)) == (7, 19)
     assert min(widths) > 0.93 and max(widths) < 1.05
     assert len(assured) == 4 and min(assured) > 0.72
     assert min(powers) > 0.72  # the standard error of a power of .8 is .03

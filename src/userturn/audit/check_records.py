@@ -12,6 +12,8 @@ from userturn.sources.registry import judge_rules
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.run_job import identity_of, inputs_of
+from userturn.workflow.study import Study
 
 SET_BACK = timedelta(hours=-1)
 # What stands before a wildcard in the paths of user turns, such as the t of t0.7.
@@ -51,6 +53,19 @@ def check_records(
             if None not in (found, asked) and found not in {asked, *others}:
                 noted = f"{what} {short_hash(found)} in its record"
                 yield Finding("identities", made, f"{what} {short_hash(asked)}", noted)
+
+
+def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
+    """Yield what the tables of this version were made from if their records do not name it."""
+    for rule in study.tables.rules:
+        record = files.records.get(f"results/provenance/{rule}.json")
+        if record is None or record["identity"] != identity_of(study, rule):
+            continue
+        needs = {path for paths in inputs_of(study, rule).values() for path in paths}
+        made, unnamed = min(record["outputs"]), needs - {*record["inputs"]}
+        if unnamed and files.other_code(made) is None:
+            noted = "its record does not name it"
+            yield Finding("chain", made, f"made from {min(unnamed)}", noted)
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:

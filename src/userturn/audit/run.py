@@ -18,7 +18,7 @@ from userturn.audit.check_files import check_files
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_paths import check_paths
-from userturn.audit.check_records import check_records
+from userturn.audit.check_records import check_inputs_of_tables, check_records
 from userturn.audit.check_replay import check_replay, made_by_other, replayable
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
@@ -185,10 +185,11 @@ def _other_verdicts(results: Path, record: StudyRecord, broken: frozenset[str]) 
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Check the rounds of people, and what describes a study."""
+    """Check the rounds of people, what tables were made from, and what describes a study."""
     _, study = open_record(results)
     files = Files(results, read_left_out(results))
     yield from check_rounds(files, study.humans, study.pairs, broken)
+    yield from check_inputs_of_tables(files, study)
     yield from check_documents(files, broken)
 
 

@@ -88,7 +88,8 @@ class Withholding:
     def _quoting_tables(self, results: Path) -> dict[str, str]:
         """Return the tables that quote rows of these datasets, in all formats, with the reason."""
         withheld: dict[str, str] = {}
-        for path in sorted((results / "tables").glob("*.parquet")):  # those of older versions, too
+        # Those of older versions, too, but nothing that a system or an editor left.
+        for path in sorted((results / "tables").glob("[!.]*.parquet")):
             if found := _quoted_datasets(path) & set(self.datasets):
                 files = (f"results/tables/{path.stem}{end}" for end in (".parquet", ".csv"))
                 withheld |= dict.fromkeys(files, self.datasets[min(found)])
