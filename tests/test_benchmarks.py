@@ -39,10 +39,10 @@ def test_bare_snakefile_has_as_many_jobs_as_it_is_asked_for(tmp_path: Path) -> N
     assert planning.n_jobs(output) == 6
 
 
-def test_audit_of_a_study_is_beside_the_number_of_its_user_turns(finished_study: Path) -> None:
-    made = pl.scan_parquet(finished_study / "results/cells/**/user_turns.parquet")
+def test_audit_of_a_study_is_beside_the_number_of_its_user_turns(study: Path) -> None:
+    made = pl.scan_parquet(study / "results/cells/**/user_turns.parquet")
     n_turns = made.select(pl.len()).collect().item()
-    cells = auditing.line(finished_study / "results").split("|")
+    cells = auditing.line(study / "results").split("|")
     assert int(cells[3]) == n_turns
     assert float(cells[5]) > 0
 
