@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_988, 29_246),
-    "tests": (45_576, 25_953),
+    "src": (54_003, 29_254),
+    "tests": (45_580, 25_953),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -257,6 +257,10 @@ MODELS = {
         "the model has no experts", {}, {"gpus": 2, "vllm": {"enable_expert_parallel": True}}
     ),
     "heads that vLLM lacks on a CPU": Broken("heads have 16 numbers", {"head_dim": 16}),
+    "latent attention on a CPU": Broken("latent attention, .* wrong texts", {"kv_lora_rank": 32}),
+    "convolutions on a CPU": Broken(
+        "layers of convolution, .* wrong texts", {"layer_types": ["conv", "full_attention"]}
+    ),
     "more nodes than layers": Broken("2 layers .* 4 nodes", {}, {"gpus": 4, "nodes": 4}),
 }  # fmt: skip
 

@@ -52,6 +52,7 @@ def refusals(setup: Setup) -> Iterator[str]:
         yield from _classes(setup)
         yield from _quantisation(setup)
         yield from _number_type(setup)
+        yield from _wrong_on_a_cpu(setup)
         yield from _settings(setup)
     yield from _length(setup)
     if setup.engine is not None:
@@ -160,6 +161,20 @@ def _number_type(setup: Setup) -> Iterator[str]:
             f"its heads have {model.head_size} numbers, and vLLM's attention on a CPU takes "
             f"{', '.join(map(str, HEADS_ON_CPU))}; set `engine: transformers`, or `gpus`"
         )
+
+
+def _wrong_on_a_cpu(setup: Setup) -> Iterator[str]:
+    """Yield layers of which vLLM's build for CPUs writes wrong texts, as docs/models.md shows."""
+    model = setup.architecture
+    if setup.engine != "vllm" or setup.gpus:
+        return
+    found = {"convolution": "conv" in model.kinds, "latent attention": model.number("kv_lora_rank")}
+    yield from (
+        f"it has layers of {kind}, of which vLLM's build for CPUs writes wrong texts; set `engine: "
+        "transformers`, or `gpus`"
+        for kind, is_there in found.items()
+        if is_there
+    )
 
 
 def _settings(setup: Setup) -> Iterator[str]:
