@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_003, 29_254),
+    "src": (54_005, 29_257),
     "tests": (45_580, 25_953),
     "scripts": (21, 16),
     "rules": (224, 0),

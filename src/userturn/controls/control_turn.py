@@ -36,14 +36,10 @@ LABELS = {  # what each control is, by the labels of the rubric
     **dict.fromkeys(INJECTIONS, "generic"),
 }
 SOURCES = {  # of turns of a known kind, by the control
-    name: HUMAN
-    if name == HUMAN
-    else PLANTED_HARD
-    if name in HARD
-    else INJECTED
-    if name in INJECTIONS
-    else PLANTED
-    for name in LABELS
+    **dict.fromkeys(LABELS, PLANTED),
+    HUMAN: HUMAN,
+    **dict.fromkeys(HARD, PLANTED_HARD),
+    **dict.fromkeys(INJECTIONS, INJECTED),
 }
 
 

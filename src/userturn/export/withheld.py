@@ -88,6 +88,8 @@ class Withholding:
     def _quoting_tables(self, results: Path) -> dict[str, str]:
         """Return the tables that quote rows of these datasets, in all formats, with the reason."""
         withheld: dict[str, str] = {}
+        if not self.datasets:
+            return withheld
         # Those of older versions, too, but nothing that a system or an editor left.
         for path in sorted((results / "tables").glob("[!.]*.parquet")):
             if found := _quoted_datasets(path) & set(self.datasets):

@@ -75,6 +75,13 @@ def labelled_beside_judges(
     return labelled, judged.with_columns(family=family, weight=pl.lit(1.0))
 
 
+def judges_of(turns: pl.DataFrame) -> dict[str, str]:
+    """Return the name of each judge by its column, of turns with one column per rater."""
+    return {
+        name: name.removeprefix("judge ") for name in turns.columns if name.startswith("judge ")
+    }
+
+
 def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Comparison]:
     """Yield every comparison for which there are raters.
 
@@ -83,7 +90,7 @@ def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Compar
         judged: all turns of the study, one column per judge.
     """
     annotators = [name for name in labelled.columns if name.startswith("annotator ")]
-    judges = [name for name in judged.columns if name.startswith("judge ")]
+    judges = list(judges_of(judged))
     short = {name: name.split(" ", 1)[1] for name in annotators + judges}
     if len(annotators) > 2:
         yield Comparison("human-human", PEOPLE, PEOPLE, labelled, annotators)

@@ -6,7 +6,7 @@ It has no text of a turn, so it may leave with an archive; the report's explorer
 import polars as pl
 
 from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.humans.rater_pairs import comparisons
+from userturn.humans.rater_pairs import comparisons, judges_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
@@ -91,20 +91,19 @@ def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
     Args:
         labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
     """
-    judges = [name for name in labelled.columns if name.startswith("judge ")]
     people_say = pl.col(PEOPLE) == GENUINE
     tables = [
-        labelled.filter(~pl.col(PEOPLE).eq_missing(pl.col(judge))).with_columns(
+        labelled.filter(~pl.col(PEOPLE).eq_missing(pl.col(column))).with_columns(
             comparison=pl.lit("judge-human"),
             first=pl.lit(PEOPLE),
-            second=pl.lit(judge.removeprefix("judge ")),
+            second=pl.lit(judge),
             label_first=pl.col(PEOPLE),
-            label_second=pl.col(judge),
+            label_second=pl.col(column),
             n=1,
-            differ_in_genuine=people_say != (pl.col(judge) == GENUINE),
+            differ_in_genuine=people_say != (pl.col(column) == GENUINE),
             reason=pl.when(pl.col(PEOPLE).is_null()).then(pl.lit("people differ")),
         )
-        for judge in judges
+        for column, judge in judges_of(labelled).items()
     ]
     found = pl.concat([pl.DataFrame(schema=SCHEMA), *tables], how="diagonal_relaxed")
     return found.select(list(SCHEMA)).sort(

@@ -1,9 +1,8 @@
 """How accurate each judge is on turns whose kind is known: its card.
 
-A judge can be right about a
-turn's side (genuine or not) or about its label, which is stricter; the measures say which. Of
-planted failures each is the mean over their kinds, since a kind of which there are few, and which a
-judge misses, would be hidden in a share of all of them.
+A judge can be right about a turn's side (genuine or not) or about its label, which is stricter;
+the measures say which. Of planted failures each is the mean over their kinds, since a kind of which
+there are few, and which a judge misses, would be hidden in a share of all of them.
 """
 
 from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN, LABELS, SOURCES
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.humans.rater_pairs import PEOPLE_GENUINE
+from userturn.humans.rater_pairs import PEOPLE_GENUINE, judges_of
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
@@ -114,14 +114,13 @@ def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFram
 def peoples_turns(labelled: pl.DataFrame) -> pl.DataFrame:
     """Return turns that people labelled (`labelled_beside_judges`), one row per turn and judge."""
     seen = labelled.filter(pl.col(PEOPLE_GENUINE).is_not_null())
-    judges = [name for name in seen.columns if name.startswith("judge ")]
     own = pl.col(PEOPLE)
     agrees = (own == GENUINE) == (pl.col(PEOPLE_GENUINE) == GENUINE)
     truth = pl.when(agrees).then(own).otherwise(pl.col(PEOPLE_GENUINE))
     parts = [
         turns_of(
             seen,
-            judge=pl.lit(name.removeprefix("judge ")),
+            judge=pl.lit(judge),
             label=pl.col(name),
             source=pl.lit(PEOPLE),
             cluster=pl.concat_str("dataset", clusters(), separator="\n"),
@@ -131,7 +130,7 @@ def peoples_turns(labelled: pl.DataFrame) -> pl.DataFrame:
             dataset=pl.col("dataset"),
             weight=pl.col("weight"),
         )
-        for name in judges
+        for name, judge in judges_of(seen).items()
     ]
     return pl.concat([pl.DataFrame(schema=TURN), *parts])
 
