@@ -1,16 +1,18 @@
 """Numbers in the docs are those that the commands beside them print."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from benchmarks import labellings
+from benchmarks import labellings, real_turns
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.judge_card import verdicts_of
 from userturn.config.load import load_config
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.judges.rubric import read_rubric
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import judge_card
@@ -70,3 +72,37 @@ def test_the_readme_says_of_the_demo_s_rates_what_the_demo_says() -> None:
     thresholds = yaml.safe_load((ROOT / "config.yaml").read_text())["judge_card"]
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert str(unknown_rates(None, thresholds, ["heuristic"])) in readme
+
+
+def test_table_of_real_turns_in_the_readme_is_what_the_benchmark_prints() -> None:
+    readme = Path("data/labelled/README.md").read_text()
+    rows = list(real_turns.labellings(real_turns.read_turns(None)))
+    assert "\n".join(rows) in readme
+
+
+def test_real_turns_have_labels_of_rubric_2_and_texts_only_of_models() -> None:
+    labels = {*read_rubric("data/rubric.yaml").labels, real_turns.ARGUABLE}
+    turns = real_turns.read_turns(None)
+    assert {label for turn in turns for label in turn.labels} <= labels
+    assert all((turn.source in real_turns.PEOPLE) == (turn.text == "") for turn in turns)
+
+
+def test_a_turn_on_which_the_labellings_differ_is_arguably_a_follow_up() -> None:
+    both = {"genuine_followup", "unrelated"}, {"generic", "unrelated"}, {"genuine_followup"}
+    found = [
+        real_turns.RealTurn("a", "model", "c", [], "", (min(pair), max(pair))).side for pair in both
+    ]
+    assert found == [real_turns.ARGUABLY, real_turns.NOT, real_turns.CLEARLY]
+
+
+def test_texts_of_people_are_found_by_their_ids(tmp_path: Path) -> None:
+    rows = map(json.loads, real_turns.REAL_TURNS.read_text().splitlines())
+    ids = next(row for row in rows if row["source"] == "human")
+    turn = {"message_id": ids["turn_id"], "role": "prompter", "text": "And then?"}
+    answer = {"message_id": ids["answer_id"], "role": "assistant", "text": "So.", "replies": [turn]}
+    asked = {"message_id": "0", "role": "prompter", "text": "How?", "replies": [answer]}
+    trees = tmp_path / "trees.jsonl"
+    trees.write_text(json.dumps({"prompt": asked}) + "\n")
+    (found,) = (one for one in real_turns.read_turns(trees) if one.id == ids["id"])
+    assert [message["content"] for message in found.messages] == ["How?", "So."]
+    assert found.text == "And then?"

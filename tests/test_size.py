@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (54_005, 29_257),
-    "tests": (45_580, 25_953),
+    "tests": (45_616, 25_979),
     "scripts": (21, 16),
     "rules": (224, 0),
 }
