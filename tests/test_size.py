@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_005, 29_257),
-    "tests": (45_616, 25_979),
+    "src": (53_927, 29_231),
+    "tests": (45_745, 26_059),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -3,9 +3,9 @@
 import re
 from dataclasses import replace
 
-from userturn.audit.audit import COMPARED, OTHER, ROOT, Audit, Status
+from userturn.audit.audit import Audit
 from userturn.audit.checks import CHECKS
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status
 from userturn.audit.write_audit import audit_page
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")

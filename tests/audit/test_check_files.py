@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from userturn.audit.check_files import check_files
-from userturn.audit.findings import Finding, Note, remake, with_present_sweeps
+from userturn.audit.findings import Finding, remake, with_present_sweeps
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
@@ -29,25 +29,6 @@ def add(results: Path, name: str, inputs: dict[str, str] | None = None, **wildca
         "made": {"code_sha256": "0" * 64, "commit": None},
     }
     write_record(results / "provenance" / name, record)
-
-
-@pytest.mark.parametrize(
-    ("name", "is_left_out"),
-    [
-        ("cells/m/d/t0/none/verdicts.json", True),
-        ("sweeps/m/1of1.json", False),
-        ("judging/j.json", False),
-        ("judging/batches/j.json", False),
-    ],
-)
-def test_only_artifacts_of_cells_can_be_left_out(
-    tmp_path: Path, name: str, is_left_out: bool
-) -> None:
-    add(tmp_path, name, judge="j")
-    (tmp_path / "journal").mkdir()
-    found = check_files(Files(tmp_path, {}), {})
-    notes = [note for note in found if isinstance(note, Note) and note.check == "completeness"]
-    assert [note.artifact for note in notes] == ([f"results/{name}"] if is_left_out else [])
 
 
 def test_a_table_that_the_study_has_no_more_is_not_asked_to_follow_from_its_datasets(

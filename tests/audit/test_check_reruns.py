@@ -55,7 +55,10 @@ def test_an_audit_states_its_chance_to_find_a_forgery() -> None:
     not_run = pl.DataFrame([{"key": "k", "reason": "no model"}], schema=RERUN_SCHEMA)
     made = Reruns(pl.concat([reruns(*[EQUAL] * 20).table, not_run]))
     said = [note.text for note in notes_of("regenerate", made, "texts")]
-    assert said[1:] == [
+    # Wilson's lower limit of n of n is n / (n + z^2) = 20 / (20 + 3.8415).
+    assert said == [
+        "equal bytes 20 of 20, 100.0% [83.9%, 100.0%]; equal tokens 20 of 20, "
+        "100.0% [83.9%, 100.0%]",
         "chance that 20 random texts hold a forged one: 18% if 1% are, 64% if 5% are, 99% if 20% "
         "are forged",
         "1 not run again: no model",

@@ -12,7 +12,7 @@ from tests.support.findings_of import said_of
 from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rounds import NOT_COMPARED, OTHER_LIMITS, check_rounds
-from userturn.audit.findings import Finding, NotCompared
+from userturn.audit.findings import Finding, not_compared
 from userturn.humans.rounds import ASKED_FIRST, draw_annotation_round
 from userturn.humans.sample import human_sample
 from userturn.provenance.job_record import write_record
@@ -131,7 +131,7 @@ def test_a_round_of_before_is_in_the_order_of_ids(humans: HumanGrid) -> None:
 def test_an_order_by_other_limits_than_the_study_has_now_accuses_nobody(humans: HumanGrid) -> None:
     limits = dict.fromkeys(("min_sensitivity", "min_specificity"), 0.05)
     humans.grid.config["judge_card"] |= limits
-    assert found(humans) == [f"{ITEMS}: {NotCompared(ITEMS, OTHER_LIMITS)}"]
+    assert found(humans) == [f"{ITEMS}: {not_compared(ITEMS, OTHER_LIMITS)}"]
 
 
 def test_a_sample_of_another_cell_is_found_though_the_record_has_its_hash(
@@ -148,7 +148,7 @@ def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
 ) -> None:
     rewritten = humans.grid.results.parent / TAKEN[0]
     save(pl.read_parquet(rewritten)[1:], rewritten)
-    changed = [f"{path}: {NotCompared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]
+    changed = [f"{path}: {not_compared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]
     assert found(humans) == changed
     note(humans.grid.results, [])  # as a later run that takes the drawn round from its folder
     assert found(humans) == changed

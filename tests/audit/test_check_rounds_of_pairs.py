@@ -12,7 +12,7 @@ from tests.support.made_up_results import made_up_config, save
 from tests.support.paired_study import people_of, turns_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rounds import NOT_COMPARED, check_rounds
-from userturn.audit.findings import Finding, NotCompared
+from userturn.audit.findings import Finding, not_compared
 from userturn.humans.pairs import PER_CELL, draw_pairs
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
@@ -117,4 +117,4 @@ def test_an_edit_of_a_round_and_of_its_copy_is_found(
 def test_a_round_whose_turns_have_changed_since_is_noted_and_not_accused(pairs: PairGrid) -> None:
     rewritten = pairs.grid.results.parent / TURNS
     save(pl.read_parquet(rewritten)[1:], rewritten)
-    assert found(pairs) == [f"{path}: {NotCompared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]
+    assert found(pairs) == [f"{path}: {not_compared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]

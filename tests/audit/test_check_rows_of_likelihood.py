@@ -11,6 +11,7 @@ import pytest
 from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rows import check_likelihood
+from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.likelihood.collect import scores_of
 from userturn.likelihood.score_records import score_record
@@ -96,7 +97,8 @@ def plan_rows(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def found(results: Path, record: StudyRecord, broken: frozenset[str] = frozenset()) -> list[str]:
-    findings = findings_of(check_likelihood(results, record, broken))
+    pair = Pair(record.grid(results), record, *SCORED[:2], with_journals=True, broken=broken)
+    findings = findings_of(check_likelihood(pair))
     assert all(f.check == "rows" for f in findings)
     return [f"{finding.expected} | {finding.found}" for finding in findings]
 

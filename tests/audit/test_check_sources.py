@@ -11,7 +11,7 @@ import pytest
 from tests.support.findings_of import said_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_sources import check_sources
-from userturn.audit.findings import Finding, Item, NotCompared, Note
+from userturn.audit.findings import Finding, Item, Note, Status
 from userturn.config.load import load_config
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import prepare_dataset
@@ -86,7 +86,7 @@ def test_a_file_with_another_content_is_not_the_studys_and_accuses_nobody(
     lines = FILE.read_text().splitlines()
     FILE.write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"answer": "0"})]))
     (note,) = found(record)
-    assert isinstance(note, NotCompared) and "its file with the study's content" in note.why
+    assert isinstance(note, Status) and "its file with the study's content" in note.why
 
 
 def test_a_dataset_that_was_already_found_altered_is_not_prepared(record: StudyRecord) -> None:

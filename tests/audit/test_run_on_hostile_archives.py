@@ -1,5 +1,6 @@
 """Whatever an archive holds, an audit of it ends in findings or a sentence, and harms nobody."""
 
+import json
 import os
 import shutil
 import socket
@@ -7,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from tests.support.hostile_archives import ARCHIVES, Host, every_edit, zipped
-from tests.support.hostile_programs import PACKINGS, PROGRAMS
+from tests.support.hostile_programs import PACKINGS, PROGRAMS, program
 
 needs_sandbox = pytest.mark.skipif(
     shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap"
@@ -28,6 +30,7 @@ IN_THE_GATE = [
     "an unknown verifier",
     "no data",
 ]
+WRITTEN = {"audit.json", "audit.html", "config.yaml"}
 LONGEST = 300  # seconds on a busy machine; a look at this study takes some ten
 
 
@@ -59,10 +62,10 @@ class Watched:
             return True
         return False
 
-    def audited(self, archive: Path) -> subprocess.CompletedProcess[str]:
-        """Audit an archive in a folder for itself."""
+    def audited(self, study: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Audit a study from a folder for itself."""
         return subprocess.run(
-            [USERTURN, "audit", archive, "--to", "out"],
+            [USERTURN, "audit", study, "--to", "out", *options],
             cwd=self.folder / "work",
             env=os.environ | {"HOME": str(self.home), "AWS_SECRET_ACCESS_KEY": "canary"},
             text=True, capture_output=True, timeout=LONGEST, errors="replace",
@@ -82,11 +85,13 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     machine.server.close()
 
 
-def check(watched: Watched, archive: Path) -> subprocess.CompletedProcess[str]:
-    """Audit an archive, and check that it was read to its end or refused, and did nothing."""
-    done = watched.audited(archive)
+def check(watched: Watched, study: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Audit a study, and check that it was read to its end or refused, and did nothing."""
+    before = watched.written()
+    done = watched.audited(study, *options)
     assert "Traceback" not in done.stderr + done.stdout, done.stderr[-3000:]
-    assert watched.is_unasked() and watched.is_unread() and watched.written() == []
+    assert watched.is_unasked() and watched.is_unread() and watched.written() == before
+    assert {path.name for path in (watched.folder / "work/out").rglob("*")} <= WRITTEN
     assert "secret of the auditor" not in done.stdout + done.stderr
     if done.returncode == 2:
         errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
@@ -119,6 +124,37 @@ def test_there_are_more_than_a_hundred_archives() -> None:
 )
 def test_attack_by_what_a_study_holds(name: str, finished_study: Path, watched: Watched) -> None:
     check(watched, of_edit(name, finished_study, watched))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", ["the canary", "the canary by ..", "the home folder"])
+def test_an_archive_that_is_unpacked_in_the_present_folder_is_still_a_strangers(
+    place: str, finished_study: Path, watched: Watched
+) -> None:
+    with ZipFile(of_edit(f"instruction is {place}", finished_study, watched)) as archive:
+        archive.extractall(watched.folder / "work")
+    assert "paths: results/study.json" in check(watched, "results").stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["AutoTokenizer", "AutoConfig"])
+def test_code_beside_a_tokenizer_is_not_run_to_render_its_prompts(
+    kind: str, finished_study: Path, watched: Watched
+) -> None:
+    study, archive = watched.folder / "study", watched.folder / "theirs.zip"
+    for part in ("results", "data", "models"):
+        shutil.copytree(finished_study / part, study / part)
+    model = study / "models/tiny"
+    (model / "evil.py").write_text(program(watched.host))
+    named = "tokenizer_config.json" if kind == "AutoTokenizer" else "config.json"
+    said = json.loads((model / named).read_text())
+    for name in ("tokenizer_class", "model_type"):
+        said.pop(name, None)
+    code = ["evil.Evil", "evil.Evil"] if kind == "AutoTokenizer" else "evil.Evil"
+    (model / named).write_text(json.dumps(said | {"auto_map": {kind: code}}))
+    zipped(study, archive)
+    shutil.rmtree(study)
+    check(watched, archive, "--tokenizer")
 
 
 @pytest.mark.long

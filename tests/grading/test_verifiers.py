@@ -18,7 +18,7 @@ from userturn.grading.math import final_answer, mathematical
 from userturn.grading.math import verify as grade_mathematics
 from userturn.grading.numeric import verify as grade_numbers
 from userturn.grading.verifiers import grade, grade_answers
-from userturn.time_limit import map_bounded
+from userturn.time_limit import at_most_overdue, map_bounded
 
 
 @pytest.fixture
@@ -106,6 +106,11 @@ def test_a_process_that_dies_is_replaced() -> None:
 def test_bounded_work_keeps_the_order_of_its_arguments() -> None:
     assert map_bounded(abs, list(range(-20, 0)), 2, seconds=60) == list(range(20, 0, -1))
     assert map_bounded(time.sleep, [], 2, seconds=1) == []
+
+
+def test_bounded_work_ends_where_as_much_took_too_long_as_may() -> None:
+    with at_most_overdue(2), pytest.raises(TimeoutError, match=r"2 took more than 0.5 s each"):
+        map_bounded(eval, ["9**9**9**9"] * 9, 1, seconds=0.5)
 
 
 @needs_shared_data

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from userturn.audit.findings import Compared, Finding, Item
+from userturn.audit.findings import COMPARED, Finding, Item, Status
 
 
 def said_of(items: Iterable[Item]) -> list[Item]:
     """Return everything but the artifacts that were compared."""
-    return [item for item in items if not isinstance(item, Compared)]
+    return [item for item in items if item != Status(item.artifact, COMPARED)]
 
 
 def findings_of(items: Iterable[Item]) -> list[Finding]:

@@ -24,13 +24,18 @@ from tests.support.hostile_archives import (
     Edit,
     Host,
     Pack,
+    bombs_of_yaml,
     change_record,
     chart_with,
+    edited,
     in_journal,
     of_config,
     table,
+    with_text,
     zipped,
 )
+from userturn.provenance.job_record import read_record, write_record
+from userturn.storage.hashing import file_sha256
 from userturn.storage.journal import encode_line
 
 PROGRAM = """
@@ -105,6 +110,47 @@ def of_pickled_type(turns: pa.Table, host: Host) -> pa.Table:
 def of_many_columns(turns: pa.Table, host: Host) -> pa.Table:
     more = {f"c{n}": pa.nulls(turns.num_rows, pa.bool_()) for n in range(20_000)}
     return pa.table({**dict(zip(turns.column_names, turns.columns, strict=True)), **more})
+
+
+def of_deep_lists(turns: pa.Table, host: Host) -> pa.Table:
+    """Add a column of lists in lists, 3,000 deep, which a reader by recursion does not survive."""
+    deep = pa.null()
+    for _ in range(3000):
+        deep = pa.list_(deep)
+    return turns.append_column("deep", pa.nulls(turns.num_rows, deep))
+
+
+def job_of_another_place(study: Path, host: Host) -> None:
+    """Let the job of a page for people write, when it is run again, where the audit writes."""
+    path = study / "results/provenance/build_annotation/first.json"
+    record = read_record(path) or {}
+    record["wildcards"] = {"round": f"../../../../../../..{host.canary.parents[1]}/work/out/theirs"}
+    write_record(path, record)
+
+
+def long_answers(verifier: str, text: str) -> Edit:
+    """Return an attack by a text over which a search by a pattern takes the square of its time."""
+
+    def attack(study: Path, host: Host) -> None:
+        answers = f"answers/tiny/{DATASET}.parquet"
+        table(answers, lambda t: t.with_columns(answer=pl.lit(text), text=pl.lit(text)))(
+            study, host
+        )
+        more = {"verifier": verifier}
+        of_config(lambda c, _: c["datasets"][DATASET].update(more))(study, host)
+
+    return attack
+
+
+def expanding_controls(study: Path, host: Host) -> None:
+    """Let the texts of hard controls, with their hash in all records, grow as they are read."""
+    path = study / "data/controls/hard_failures.yaml"
+    path.write_text(bombs_of_yaml())
+    for place in (study / "results/provenance").rglob("*.json"):
+        record = read_record(place) or {}
+        if "data/controls/hard_failures.yaml" in record["inputs"]:
+            record["inputs"]["data/controls/hard_failures.yaml"] = file_sha256(path)
+            write_record(place, record)
 
 
 def endless_pattern(study: Path, host: Host) -> None:
@@ -186,6 +232,17 @@ PROGRAMS: dict[str, Edit] = {
     "a file packed without end": placed("results/tables/more.json.gz", text=packed_zeros),
     "a pattern without end": endless_pattern,
     "everything is left out": everything_left_out,
+    "a column of deep lists": arrow_table(of_deep_lists),
+    "a job of another place": job_of_another_place,
+    "controls that expand": expanding_controls,
+    "answers of fences": long_answers("code", "`" * 3_000_000),
+    "answers of lines": long_answers("math", "\n" * 3_000_000),
+    "a turn of spaces": table(TURNS, with_text("x" + " " * 3_000_000 + "x")),
+    "turns of one word": table(TURNS, with_text("x" * 3_000_000)),
+    "a picture of many widths": edited(
+        "figures/grid_overview.svg",
+        lambda svg, _: svg.replace("<svg", "<svg" + ' width="1"' * 500_000),
+    ),
 }
 
 

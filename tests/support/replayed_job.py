@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from userturn.audit.check_replay import check_replay, replayable
-from userturn.audit.findings import Compared, Item
+from userturn.audit.findings import COMPARED, Item, Status
 from userturn.audit.pair import Pair
 from userturn.provenance.job_record import PROVENANCE, write_record
 from userturn.provenance.study_files import Files
@@ -41,8 +41,8 @@ def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) ->
     files, wanted = Files(results, {}), frozenset(outputs)
     jobs = replayable(files, of_tables=False)
     found = check_replay(files, pair.study, study, wanted, frozenset(), jobs)
-    assert {item.artifact for item in found if isinstance(item, Compared)} == wanted
-    return [item for item in found if not isinstance(item, Compared)]
+    assert {item.artifact for item in found if item == Status(item.artifact, COMPARED)} == wanted
+    return [item for item in found if item != Status(item.artifact, COMPARED)]
 
 
 def _sha256(results: Path, path: str) -> str:

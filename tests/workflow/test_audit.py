@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import copy_project
-from userturn.audit.audit import NO_JOURNALS
+from userturn.audit.audit import NO_JOURNALS, NOT_NEEDED
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
@@ -289,19 +289,25 @@ def test_a_forged_row_is_found_though_every_hash_was_forged_too(
     assert named(results, path)
 
 
-def test_a_table_that_cannot_be_made_again_is_found_and_not_passed_over(results: Path) -> None:
+def test_a_table_that_cannot_be_made_again_is_told_why_and_not_passed_over(results: Path) -> None:
     grades = "grades/tiny/word-problems.parquet"
     rewrite(results / grades, lambda table: table.drop("correct"))
     forge(results, grades, everywhere=True)
-    assert [f.check for f in named(results, "tables/accuracy.parquet")] == ["tables"]
+    done = audit(results)
+    why = {of.artifact: of.why for of in done.statuses}
+    assert {(f.check, f.artifact) for f in done.findings} >= {("grades", f"results/{grades}")}
+    assert why["results/tables/accuracy.parquet"] == f"results/{grades} is missing or altered"
 
 
-def test_a_report_that_cannot_be_written_again_is_found_and_not_passed_over(study: Path) -> None:
+def test_a_report_that_cannot_be_written_again_is_told_why_and_not_passed_over(study: Path) -> None:
     results, model = study / "results", "models/tiny.json"
     described = json.loads((results / model).read_text())
     (results / model).write_text(json.dumps(described | {"weights_sha256": 7}))
     forge(results, model, everywhere=True)
-    assert [f.check for f in named(results, "report/index.html")] == ["pages"]
+    done = audit(results)
+    why = {of.artifact: of.why for of in done.statuses}
+    assert {(f.check, f.artifact) for f in done.findings} >= {("sources", f"results/{model}")}
+    assert why["results/report/index.html"] == f"results/{model} is missing or altered"
 
 
 @pytest.mark.parametrize("line", [[], {"key": "k", "outcome": "ok", "token_ids": [10**30]}])
@@ -426,7 +432,6 @@ def test_a_copy_without_journals_is_said_to_be_one(results: Path) -> None:
     shutil.rmtree(results / "journal")
     done = audit(results)
     assert done.findings == []
-    assert {note.check for note in done.notes} - {"sources"} == {"journals"}
     why = {of.artifact: of.why for of in done.statuses}
     assert why[f"results/{TURNS}"] == NO_JOURNALS
 
@@ -490,7 +495,7 @@ def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     assert "another version of userturn" in (tmp_path / "audit.html").read_text()
 
 
-def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_noted_and_not_accused(
+def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_not_needed_and_not_accused(
     results: Path,
 ) -> None:
     path = results / "provenance/sample_for_humans/tiny/word-problems/t0/none.json"
@@ -500,7 +505,8 @@ def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_noted_and_n
     write_record(path, record)
     done = audit(results)
     assert done.findings == []
-    assert f"results/{CELL}/human_sample.parquet" in {note.artifact for note in done.notes}
+    why = {of.artifact: of.why for of in done.statuses}
+    assert why[f"results/{CELL}/human_sample.parquet"] == NOT_NEEDED
     (results / CELL / "human_sample.parquet").unlink()
     assert named(results, f"{CELL}/human_sample.parquet")[0].check == "completeness"
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.forgery import first_row, forge, rewrite
-from userturn.audit.audit import NO_JOURNALS, OTHER, ROOT, Audit
+from userturn.audit.audit import NO_JOURNALS, Audit
+from userturn.audit.check_replay import OTHER_FONTS
+from userturn.audit.findings import COMPARED, OTHER, ROOT
 from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.provenance.job_record import read_record, write_record
@@ -56,30 +58,44 @@ def of_other_altair(study: Path) -> None:
     forge(study / "results", "figures/rates_by_temperature.vl.json", everywhere=True)
 
 
-CHART = "figures/rates_by_temperature.vl.json"
+def of_other_fonts(study: Path) -> None:
+    """Let every picture be drawn as a machine with other fonts draws it."""
+    for picture in sorted((study / "results/figures").glob("*.[sp][vn]g")):
+        picture.write_bytes(picture.read_bytes() + b"\n")
+        forge(study / "results", f"figures/{picture.name}", everywhere=True)
 
 
-@pytest.mark.parametrize(
-    ("change", "path", "why"),
-    [
-        (without("data"), "report/index.html", "data/captions/accuracy.rst is missing"),
-        (without("data/captions/rates.rst"), "report/index.html", "data/captions/rates.rst is"),
-        (without("data/labelled"), "humans/first/task.html", "data/labelled/turns.jsonl is"),
-        (without("results/journal"), "answers/tiny/word-problems.parquet", NO_JOURNALS),
-        (of_other_altair, CHART, "it was made with altair 1.0, and altair"),
-    ],
-    ids=["data", "a caption", "labelled turns", "journals", "altair"],
-)
-def test_what_is_missing_is_named_and_accuses_nobody(
-    study: Path, tmp_path: Path, change: Callable[[Path], None], path: str, why: str
+CHART, PICTURE = (f"figures/rates_by_temperature.{ending}" for ending in ("vl.json", "svg"))
+TAKEN_AWAY = {  # what is, how, an artifact that is then not compared, and why not
+    "data": (without("data"), "report/index.html", "data/captions/accuracy.rst is missing"),
+    "a caption": (without("data/captions/rates.rst"), "report/index.html", "data/captions/rates"),
+    "labelled turns": (without("data/labelled"), "humans/first/task.html", "data/labelled/turns"),
+    "journals": (without("results/journal"), "answers/tiny/word-problems.parquet", NO_JOURNALS),
+    "altair": (of_other_altair, CHART, "it was made with altair 1.0, and altair"),
+    "fonts": (of_other_fonts, PICTURE, OTHER_FONTS),
+    "a tokenizer": (without("models"), "models/tiny.json", "not rendered again: the tokenizer of"),
+}
+
+
+@pytest.mark.parametrize("what", TAKEN_AWAY)
+def test_an_input_that_is_taken_away_changes_the_counts_is_named_and_accuses_nobody(
+    what: str, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    change, path, why = TAKEN_AWAY[what]
+    options = ["--tokenizer"] if what == "a tokenizer" else []
+    before = states(audit(study / "results", with_tokenizers=bool(options)))
     change(study)
-    done = audit(study / "results")
-    assert done.findings == []
-    assert reason(done, path).startswith(why)
-    assert main(["audit", str(study / "results"), "--to", str(tmp_path / "said")]) == 3
-    page = (tmp_path / "said" / "audit.html").read_text("utf-8")
-    assert f"{states(done)[OTHER]} not compared" in page
+    done = audit(study / "results", with_tokenizers=bool(options))
+    now = states(done)
+    assert done.findings == [] and reason(done, path).startswith(why)
+    assert before[OTHER] == 0 < now[OTHER]
+    assert before.total() == now.total() == len(done.statuses) == done.n_artifacts
+    capsys.readouterr()
+    command = ["audit", str(study / "results"), "--to", str(tmp_path / "said"), *options]
+    assert main(command) == 3
+    counts = f"{now[COMPARED]} compared, {now[ROOT]} roots, {now[OTHER]} not compared"
+    said, page = capsys.readouterr().out, (tmp_path / "said" / "audit.html").read_text("utf-8")
+    assert said.count(counts) == 1 and counts in page and f"): {why}" in said
 
 
 def test_a_forged_report_of_a_study_without_captions_is_not_called_right(study: Path) -> None:

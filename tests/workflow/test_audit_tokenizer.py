@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.findings_of import said_of
 from tests.workflow.test_rerun_samples import change_row
-from userturn.audit.audit import COMPARED, OTHER, ROOT
 from userturn.audit.check_prompts import check_prompts
-from userturn.audit.findings import Finding
+from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
 

@@ -39,7 +39,7 @@ RUN_ELSEWHERE = {
     "userturn remake results.zip --to remade": "tests/remake/test_remake.py",
     "userturn remake results --to anew --sweep": "tests/remake/test_sweep.py, to its dry run",
     "userturn remake results.zip --to anew --sweep --trust HASH": (
-        "tests/study/test_powers.py; tests/audit/test_check_paths.py asks it of a judge"
+        "tests/study/test_powers.py; tests/audit/test_check_settings_paths.py asks it of a judge"
     ),
     "userturn compare results.zip anew/results": "tests/remake/test_remake.py, with the same study",
     "userturn compare results anew/results": "tests/remake/test_remake.py, with the same study",
@@ -51,7 +51,7 @@ RUN_ELSEWHERE = {
     "userturn doctor": "tests/slurm/test_slurm.py",
     "userturn doctor --gpu --seconds 1800": "needs a GPU; tests/slurm/test_node_check.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
-    "userturn audit results --regenerate 20 --rejudge 20": "tests/audit/test_check_paths.py",
+    "userturn audit results --regenerate 20 --rejudge 20": "test_check_settings_paths.py",
     "userturn audit results.zip --tokenizer": "test_audit_tokenizer.py",
     'userturn try my-model "How tall is a giraffe?"': "test_try.py",
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",

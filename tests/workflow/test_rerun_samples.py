@@ -12,7 +12,7 @@ from tests.support.judge_server import judge_server, says
 from tests.support.judged_cell import PRICE, settings
 from userturn.audit.rerun_judges import rejudge_sample
 from userturn.audit.rerun_requests import OTHER_KEY, regenerate
-from userturn.audit.rerun_sample import MEASURES, RERUN_SCHEMA, Reruns, draw_rows
+from userturn.audit.rerun_sample import MEASURES, draw_rows
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.parquet import write_table
 
@@ -63,9 +63,8 @@ def test_every_request_is_run_again_and_what_differs_is_found(study: Path) -> No
     not_run = found.table.drop_nulls("reason")
     assert not_run.select("row", "reason").rows() == [(1, OTHER_KEY)]
     assert found.n_not_run == 1
-    shares = {row["measure"]: (row["n_equal"], row["n"]) for row in found.shares.to_dicts()}
     # All but those two.
-    assert shares["equal_bytes"] == shares["equal_tokens"] == (23, 24)
+    assert found.counts["equal_bytes"] == found.counts["equal_tokens"] == (23, 24)
 
 
 def test_model_without_its_description_is_counted(study: Path) -> None:
@@ -86,8 +85,7 @@ def test_model_that_is_not_here_as_it_was_is_counted(is_gone: bool, study: Path)
     found = regenerate(study / "results", 3, rng())
     assert found.table["reason"].str.contains("not on this machine in the version").all()
     assert found.n_not_run == 3
-    assert found.shares["n"].to_list() == [0] * len(MEASURES)
-    assert found.shares["estimate"].to_list() == [None] * len(MEASURES)
+    assert found.counts == dict.fromkeys(MEASURES, (0, 0))
 
 
 def test_nothing_in_the_study_is_touched(study: Path) -> None:
@@ -145,16 +143,6 @@ def test_texts_of_a_record_are_written_nowhere_else(study: Path, tmp_path: Path)
     path.write_text(json.dumps(record))
     rejudge_sample(study / "results", 1, rng())
     assert not (tmp_path / "planted").exists()
-
-
-def test_shares_of_a_few_have_wide_limits() -> None:
-    rows = [{"key": "k", "equal_bytes": True, "equal_tokens": True}] * 8
-    shares = Reruns(pl.DataFrame(rows, schema=RERUN_SCHEMA)).shares
-    assert shares["measure"].to_list() == list(MEASURES)
-    first = shares.row(0, named=True)
-    # Wilson's lower limit of n of n is n / (n + z^2) = 8 / (8 + 3.8415).
-    assert (first["estimate"], first["upper"]) == (1.0, 1.0)
-    assert first["lower"] == pytest.approx(0.67559, abs=1e-5)
 
 
 def test_rows_are_drawn_by_the_generator_from_all_that_fit(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ check_documents.py: are a study's description of its files, and its claims, this
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_markers.py: do markers of sweeps and judging say what was planned?
-check_paths.py: does a stranger's configuration name files outside of its study?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_records.py: does every record belong to the job that its path names?
@@ -18,7 +17,7 @@ check_reruns.py: do requests that are run again give the same result?
 check_rounds.py: are turns and pairs for people those that samples give, shown as written?
 check_rows.py: does every answer, user turn and score match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
-check_settings.py: were artifacts made with the settings of the configuration?
+check_settings.py: does a study have what its configuration asks for, inside of it?
 check_sources.py: do datasets and local models follow from their source files?
 check_training.py: does the record of a training say what its checkpoint, data and recipe say?
 check_verdicts.py: does every verdict, grade and count match its source?

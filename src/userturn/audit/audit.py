@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from userturn.audit.findings import Compared, Finding, NotCompared, Note
+from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status, not_compared
 from userturn.plural import number_of
 from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
 
-COMPARED, ROOT, OTHER = "compared", "a root", "not compared"
 ROOTS = (*SWEEPS, "record_study", "describe_model", "train")
 LEFT_OUT = "left out of this copy, or made from rows that are"
 NOT_NEEDED = "the study does not need it: it is of cells, tables or a round that it has no more"
@@ -22,23 +21,6 @@ NO_JOURNALS = "it is joined from journals, which are not in this copy"
 JOINED = ("collect_", "judge")  # names of rules that join what journals have
 HAS_FINDING = "it, or what it is made of, is missing or altered, which a finding says"
 NO_CHECK = "no check of this version makes it again"
-
-
-@dataclass(frozen=True)
-class Status:
-    """What became of an artifact.
-
-    Attributes:
-        artifact: its path.
-        state: `compared`, `a root` or `not compared`.
-        why: why it was not compared.
-        could_be: whether another copy, machine or version could compare it.
-    """
-
-    artifact: str
-    state: str
-    why: str = ""
-    could_be: bool = False
 
 
 def checklist(
@@ -49,11 +31,11 @@ def checklist(
     excused: Mapping[str, str],
 ) -> list[Status]:
     """Return the status of every artifact that records claim, or that is excused, sorted."""
-    marks = {m.artifact: m for m in found if isinstance(m, NotCompared)}
-    marks |= {path: NotCompared(path, why) for path, why in excused.items()}
-    compared = {mark.artifact for mark in found if isinstance(mark, Compared)}
+    said = [item for item in found if isinstance(item, Status)]
+    marks = {of.artifact: of for of in sorted(said, key=lambda of: of.state == OTHER)}
+    marks |= {path: not_compared(path, why) for path, why in excused.items()}
     paths = sorted({*files.recorded, *excused})
-    return [_status(files, path, needed, broken, compared, marks) for path in paths]
+    return [_status(files, path, needed, broken, marks) for path in paths]
 
 
 def _status(
@@ -61,8 +43,7 @@ def _status(
     path: str,
     needed: Collection[str],
     broken: Collection[str],
-    compared: Collection[str],
-    marks: Mapping[str, NotCompared],
+    marks: Mapping[str, Status],
 ) -> Status:
     makers = files.makers.get(path, ())
     records = [record for maker in makers if (record := files.records[maker])]
@@ -70,36 +51,18 @@ def _status(
     if path in files.left_out:
         return Status(path, OTHER, LEFT_OUT)
     if path in marks:
-        return Status(path, OTHER, marks[path].why, marks[path].could_be)
+        return marks[path]
     if rule is None or rule in ROOTS:
         return Status(path, ROOT)
-    if path in compared:
-        return Status(path, COMPARED)
     if path not in needed:
         return Status(path, OTHER, NOT_NEEDED)
     if path in broken:
-        return Status(path, OTHER, HAS_FINDING, could_be=True)
+        return not_compared(path, HAS_FINDING)
     if rule.startswith(JOINED) and not files.has_journals:
-        return Status(path, OTHER, NO_JOURNALS, could_be=True)
+        return not_compared(path, NO_JOURNALS)
     if files.left_out:
         return Status(path, OTHER, LEFT_OUT)
-    return Status(path, OTHER, HAS_FINDING if broken else NO_CHECK, could_be=True)
-
-
-def with_marks(statuses: Iterable[Status], found: Iterable[object]) -> list[Status]:
-    """Return a checklist with the marks of roots that were compared after all, or could be."""
-    marks = {mark.artifact: mark for mark in found if isinstance(mark, Compared | NotCompared)}
-    return [_marked(of, marks.get(of.artifact)) if of.state == ROOT else of for of in statuses]
-
-
-def _marked(status: Status, mark: Compared | NotCompared | None) -> Status:
-    match mark:
-        case None:
-            return status
-        case Compared():
-            return Status(status.artifact, COMPARED)
-        case NotCompared():
-            return Status(status.artifact, OTHER, mark.why, mark.could_be)
+    return not_compared(path, HAS_FINDING if broken else NO_CHECK)
 
 
 def counted(statuses: Iterable[Status]) -> str:

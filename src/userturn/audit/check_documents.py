@@ -6,7 +6,7 @@ from shlex import quote
 from userturn.audit.findings import Finding
 from userturn.config.installation import INSTALLATION
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.claims import SHEET, claims_sheet
+from userturn.report.claims import SHEET, claims_sheet
 
 README = "results/README.md"
 AGAIN = "export the study again: its sheet is written from its tables"

@@ -39,8 +39,6 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
         *_claimed_twice(files),
         *_orphans(files, wanted),
         *_stale(files, wanted),
-        *_not_asked_for(files, wanted),
-        *_left_out(files),
         *check_drawn(files),
         *check_journals(files),
     ]
@@ -190,28 +188,3 @@ def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, 
         for name, noted in record["inputs"].items():
             if not name.startswith(MARKERS):
                 yield name, noted, made
-
-
-def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
-    others = [
-        name
-        for _, record in files.readable
-        if not _is_current(record, wanted)
-        for name in record["outputs"]
-        if name in files.hashes and not name.startswith(MARKERS)
-    ]
-    if others:
-        text = (
-            f"{number_of(len(others), 'artifact')} that the study does not need: of cells that its "
-            "configuration leaves out, or samples of a round that was drawn before verdicts changed"
-        )
-        yield Note("completeness", others[0], text)
-
-
-def _left_out(files: Files) -> Iterator[Note]:
-    if files.left_out:
-        text = (
-            f"{number_of(len(files.left_out), 'file')} left out of this copy; the records have "
-            "their hashes, and what was made from them was not made again"
-        )
-        yield Note("completeness", "left_out.json", text)

@@ -131,10 +131,7 @@ def _wrong_note(files: Files, path: str, content: dict[str, Any]) -> str | None:
         for name, size in sizes.items():
             path = f"results/journal/{model}/{dataset}/{name}"
             is_here = files.has_journals and path not in files.left_out
-            if is_here and _size(files.at(path)) < size:
+            place = files.at(path)
+            if is_here and not (place.is_file() and place.stat().st_size >= size):
                 return f"{size} bytes of {dataset}'s journal {name}"
     return None
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1

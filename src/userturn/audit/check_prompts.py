@@ -18,7 +18,7 @@ import polars as pl
 
 from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.check_rows import are_known
-from userturn.audit.findings import Compared, Finding, Item, NotCompared
+from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
 from userturn.config.model_keys import ModelEntry
@@ -68,9 +68,9 @@ def check_prompts(results: Path) -> Iterator[Item]:
             description = read_description(grid, model)
             template, default = _templates(grid, model, description)
         except FAULTS as error:
-            yield NotCompared(path, f"not rendered again: {error}")
+            yield not_compared(path, f"not rendered again: {error}")
             continue
-        yield Compared(path)
+        yield Status(path, COMPARED)
         noted, forms = description["identity"], description.get("forms", {})
         known_as = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
         found = tokenizer_identity(template, known_as)
@@ -91,7 +91,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
             yield from _of_scores(grid, model, planner)
         except FAULTS as error:
             reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
-            yield NotCompared(path, reason)
+            yield not_compared(path, reason)
 
 
 def _described_otherwise(
@@ -183,8 +183,8 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
                 yield Finding("prompts", scored.path, *wrong)
 
 
-def _compared_plan(grid: Grid, path: Path) -> Compared:
-    return Compared(f"results/{path.relative_to(grid.results).as_posix()}")
+def _compared_plan(grid: Grid, path: Path) -> Status:
+    return Status(f"results/{path.relative_to(grid.results).as_posix()}", COMPARED)
 
 
 def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared
+from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
 from userturn.html.chart import names_an_address
 from userturn.provenance.job_record import JobRecord
@@ -24,6 +24,7 @@ from userturn.storage.csv_cells import csv_of
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
+from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study import Study
 
 OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
@@ -110,7 +111,7 @@ def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
         return  # of cells, tables or a round that the configuration does not ask for
     reason = _why_not(of, job)
     if reason is not None:
-        yield from (NotCompared(path, *reason) for path in outputs)
+        yield from (not_compared(path, *reason) for path in outputs)
         return
     try:
         with redirect_stdout(None):  # a job may print what it did
@@ -118,7 +119,7 @@ def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
     except FAULTS as error:
         why = _other_version(of.here.files, job, outputs[0])
         if why is not None:
-            yield from (NotCompared(path, why) for path in outputs)
+            yield from (not_compared(path, why) for path in outputs)
             return
         path = min(outputs, key=lambda name: (name not in of.wanted, name))
         expected = "to follow from its inputs"
@@ -135,7 +136,11 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
         return NO_ACCOUNTS, True
     try:
         needs = of.here.needs(job["rule"], **job["wildcards"])
+        makes = outputs_of(of.here.study, job["rule"], job["wildcards"]).values()
+        is_other = all(of.wanted.isdisjoint(paths) for paths in makes)
     except (SystemExit, *FAULTS):
+        is_other = True
+    if is_other:  # or it would be made elsewhere
         return "its record names nothing that this study has", True
     for path in needs:
         if path.startswith(OF_A_RUN) or path == RUBRIC:
@@ -155,7 +160,7 @@ def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
     made, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
     if not made.is_file():
         changed = _other_version(of.here.files, job, path)
-        yield NotCompared(path, changed or "its job does not make it in this version")
+        yield not_compared(path, changed or "its job does not make it in this version")
         return
     try:
         wrong = _wrong(made, there, check)
@@ -163,9 +168,9 @@ def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
         wrong = "a table" if check == "tables" else "a file of its kind", type(error).__name__
     why = None if wrong is None else _other_version(of.here.files, job, path)
     if why is not None:
-        yield NotCompared(path, why)
+        yield not_compared(path, why)
         return
-    yield Compared(path)
+    yield Status(path, COMPARED)
     if wrong is not None:
         yield Finding(check, path, *wrong)
 
@@ -224,10 +229,11 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
     Other fonts draw other bytes, and the report draws parts of figures for paper.
     """
     wrong = {item.artifact for item in found if isinstance(item, Finding)}
+    drawn = [i.artifact for i in found if isinstance(i, Status) and i.state == COMPARED]
     others: set[str] = set()
     for kind in PICTURES:
-        drawn = [i.artifact for i in found if isinstance(i, Compared) and i.artifact.endswith(kind)]
-        of_equal = [p for p in drawn if p.removesuffix(kind) + CHART not in wrong]
+        of_kind = [path for path in drawn if path.endswith(kind)]
+        of_equal = [p for p in of_kind if p.removesuffix(kind) + CHART not in wrong]
         differing = wrong.intersection(of_equal)
         if 2 * len(differing) > len(of_equal):
             others |= differing
@@ -236,8 +242,8 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
     for item in found:
         if item.artifact not in others:
             yield item
-        elif isinstance(item, Compared):
-            yield NotCompared(item.artifact, OTHER_FONTS)
+        elif isinstance(item, Status):
+            yield not_compared(item.artifact, OTHER_FONTS)
 
 
 def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
@@ -249,9 +255,9 @@ def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
         first = made_of.get(item.artifact, set())
         if not first:
             yield item
-        elif isinstance(item, Compared):
+        elif isinstance(item, Status):
             why = f"it is made from {min(first & told or first)}, which a finding is about"
-            yield NotCompared(item.artifact, why)
+            yield not_compared(item.artifact, why)
 
 
 def _inputs(files: Files, path: str) -> set[str]:

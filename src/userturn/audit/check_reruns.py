@@ -57,6 +57,9 @@ def fresh_nonce() -> str:
 
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     """Run requests of engine and judges again, as many as `samples` says."""
+    if samples.nonce:  # which also draws the answers that were graded again
+        text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same again"
+        yield Note("samples", "results", text)
     if samples.n_regenerated:
         from userturn.audit.rerun_requests import regenerate, rescore  # engines
 
@@ -78,9 +81,9 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
 def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
     """Yield how many rows are equal, which were not run, and the chance to find a forged one."""
     shares = [
-        f"{row['measure'].replace('_', ' ')} {row['n_equal']} of {row['n']}, "
-        f"{row['estimate']:.1%} [{row['lower']:.1%}, {row['upper']:.1%}]"
-        for row in reruns.shares.filter(pl.col("n") > 0).to_dicts()
+        "{} {} of {}, {:.1%} [{:.1%}, {:.1%}]".format(m.replace("_", " "), k, n, *wilson(k, n))
+        for m, (k, n) in reruns.counts.items()
+        if n
     ]
     cost = "" if reruns.cost is None else f"; cost {reruns.cost:.4f}"
     yield Note(what, "results", f"{'; '.join(shares) or f'no {rows} compared'}{cost}")

@@ -12,7 +12,7 @@ from shlex import quote
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared
+from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
@@ -52,7 +52,7 @@ def check_rounds(
         wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
         found = [*_drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)]
         yield from found
-        if found and all(isinstance(item, Compared) for item in found):
+        if found and all(item == Status(item.artifact, COMPARED) for item in found):
             yield from _order(files, humans, name, sorted(inputs))
     for name in pairs.rounds:
         inputs = _inputs_of(files, "draw_pairs", name)
@@ -109,7 +109,7 @@ def _drawn_again(
     if not inputs and _is_empty(files, key):
         return  # the study has no cell for it
     if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
-        yield from (NotCompared(path, NOT_COMPARED) for path in (key, items))
+        yield from (not_compared(path, NOT_COMPARED) for path in (key, items))
         return
     try:
         wrong = wrong_key(sorted(inputs))
@@ -117,7 +117,7 @@ def _drawn_again(
         wrong = wrong or wrong_items(sorted(inputs))
     except FAULTS as error:
         artifact, wrong = key, ("to follow from its samples", type(error).__name__)
-    yield from (Compared(path) for path in (key, items))
+    yield from (Status(path, COMPARED) for path in (key, items))
     if wrong is not None:
         yield Finding("samples", artifact, *wrong, _restored(folder.rpartition("/")[2]))
 
@@ -185,7 +185,7 @@ def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) ->
     asked, n_first = asked_first(of_round, before, humans.grid.config["judge_card"])
     noted = pl.read_parquet_metadata(files.at(items)).get(ASKED_FIRST)
     if noted not in (None, str(n_first)):
-        yield NotCompared(items, OTHER_LIMITS)
+        yield not_compared(items, OTHER_LIMITS)
         return
     order = (asked if noted else of_round.sort("id"))["id"].to_list()
     if pl.read_parquet(files.at(items))["id"].to_list() != order:

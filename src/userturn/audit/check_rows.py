@@ -6,17 +6,15 @@ of requests are recomputed from everything that they depend on.
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import polars as pl
 
 from userturn.audit.check_probes import check_headers, check_probes
 from userturn.audit.check_sources import is_at_hand
 from userturn.audit.findings import Finding, Item
-from userturn.audit.pair import BrokenError, Pair, compared, place_of
+from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong, difference
 from userturn.config.endpoint_models import has_endpoint
-from userturn.export.read_archive import read_left_out
 from userturn.generation.collect import table_of
 from userturn.generation.conversations import continued, going_on
 from userturn.generation.scored_turns import turns_to_score
@@ -26,7 +24,7 @@ from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed, role_at
 from userturn.prompts.perturbations import NO_REFERENCE
-from userturn.provenance.study_files import FAULTS, Files
+from userturn.provenance.study_files import FAULTS
 from userturn.sources.candidates import REACTIONS
 from userturn.sources.registry import asked, asked_of, judged
 from userturn.sources.scores import HUMAN_TURNS
@@ -43,7 +41,6 @@ from userturn.study.model_description import (
     request_identity,
     turn_ends,
 )
-from userturn.study.record import StudyRecord
 from userturn.study.replies import scan_plans
 
 ENDS = ("stop", "length")  # why an engine ends a text
@@ -225,39 +222,33 @@ def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None
     return None
 
 
-def check_likelihood(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
+def check_likelihood(pair: Pair) -> Iterator[Item]:
     """Plan the turns and contexts to score again, join plans and journals again, and compare."""
-    grid, left_out = record.grid(results), read_left_out(results)
-    with_journals = Files(results, {}).has_journals
-    for scored in (of for of in asked(grid).values() if of.kind == SCORES):
-        path = scored.path
-        pair = f"{grid.places.of_pair(scored.model, scored.dataset)}/"
-        of_pair = (f"results/requests/{pair}", f"results/journal/{pair}")
-        is_left_out = any(name.startswith(of_pair[: 1 + with_journals]) for name in left_out)
-        if path in broken or is_left_out:
-            continue
-        yield from _plans_of_scores(grid, scored, broken)
-        if with_journals:
-            there = partial(pl.read_parquet, place_of(grid, path))
-            make = partial(_joined, grid, scored)
-            yield from compared("rows", path, make, there, [*TURN_KEYS, "context"])
+    for scored in asked_of(pair.grid, pair.model):
+        if scored.dataset == pair.dataset and scored.kind == SCORES:
+            yield from _plans_of_scores(pair, scored)
+            if pair.with_journals:
+                make = partial(_joined, pair.grid, scored)
+                yield from pair.held("rows", scored.path, make, [*TURN_KEYS, "context"])
 
 
 def _joined(grid: Grid, scored: Asked) -> pl.DataFrame:
     return pl.concat(scores_of(grid, scored))
 
 
-def _plans_of_scores(grid: Grid, scored: Asked, broken: frozenset[str]) -> Iterator[Finding]:
+def _plans_of_scores(pair: Pair, scored: Asked) -> Iterator[Finding]:
     """Compare the plan of each shard with the turns and contexts that it should have."""
-    made_of = {f"results/datasets/{scored.dataset}.parquet", f"results/models/{scored.model}.json"}
+    grid = pair.grid
     folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
     for place in sorted(folder.glob("[!.]*.parquet")):
         path = f"results/{place.relative_to(grid.results).as_posix()}"
-        if not broken.isdisjoint({path, *made_of}):
-            continue
         try:
+            for part in (scored.path, path, pair.path_to_items, pair.path_to_description):
+                pair.whole(part)
             plan = scan_plans([place]).collect()
             wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_score(grid, scored, plan)
+        except BrokenError:
+            return  # reported elsewhere
         except FAULTS as error:
             wrong = "a plan of the dataset's turns", type(error).__name__
         if wrong is not None:

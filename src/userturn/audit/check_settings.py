@@ -1,4 +1,4 @@
-"""Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
+"""Does the study have what its configuration asks for, and name no file outside of it?"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -9,6 +9,8 @@ import polars as pl
 from userturn.audit.findings import Finding, Note
 from userturn.config.formats import model_of
 from userturn.config.model_keys import ModelEntry
+from userturn.config.named_paths import faults_of_paths
+from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.read_archive import reasons_left_out
 from userturn.export.withheld import Withholding, text_of
@@ -23,6 +25,22 @@ from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
+
+STUDY = "results/study.json"
+OPENED = "in its own folder an audit opens it; for others, put it there by a relative path"
+
+
+def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
+    """Return the files that a stranger's configuration names and an audit does not open.
+
+    A record of a job that names such a file is not read at all, which is found with the records.
+    """
+    if is_of_this_folder(files.results):
+        return []
+    return [
+        Finding("paths", STUDY, "a file inside the study", f"{key}: {path}, {why}", OPENED)
+        for key, path, why in faults_of_paths(record.config, files.results.parent)
+    ]
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
@@ -150,7 +168,7 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
             wanted = f"judge {name} to use the annotators' rubric {short_hash(expected)}"
             fix = f"give judges.{name} the rubric data/rubric.yaml and run snakemake"
             there = f"rubric {short_hash(found)}"
-            yield Finding("rubrics", "results/study.json", wanted, there, fix)
+            yield Finding("rubrics", STUDY, wanted, there, fix)
 
 
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:

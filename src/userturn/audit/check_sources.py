@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Finding, Item, NotCompared, Note
+from userturn.audit.findings import Finding, Item, Note, not_compared
 from userturn.audit.pair import compared, place_of
 from userturn.config.dataset_files import paths_of
 from userturn.datasets.fetch import complete, shaping
@@ -47,11 +47,12 @@ def _dataset(
     try:
         settings = complete(entry, record.config["seed"], record.contents.ids)
         is_same = fingerprint(shaping(settings)) == record.contents.datasets[name]
-        files = files_at_hand(settings) if is_same and _is_inside(entry) else None
+        is_near = "hub" in entry or all(_is_inside(Path(path)) for path in paths_of(entry))
+        files = files_at_hand(settings) if is_same and is_near else None
     except (OSError, KeyError, UserError):
         files = None
     if files is None:
-        yield NotCompared(path, "its file with the study's content is not here")
+        yield not_compared(path, "its file with the study's content is not here")
         return
     there = partial(pl.read_parquet, place_of(grid, path))
     with redirect_stdout(None):  # preparing prints how many rows it read
@@ -59,10 +60,9 @@ def _dataset(
         yield from compared("sources", path, make, there, ["item"], "its source")
 
 
-def _is_inside(entry: Mapping[str, Any]) -> bool:
-    """Return whether a dataset's files are the hub's, or inside the folder around the results."""
-    here = Path.cwd().resolve()
-    return "hub" in entry or all(Path(p).resolve().is_relative_to(here) for p in paths_of(entry))
+def _is_inside(path: Path) -> bool:
+    """Return whether a path leads into the folder around the results, in which a check runs."""
+    return path.resolve().is_relative_to(Path.cwd().resolve())
 
 
 def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
@@ -94,7 +94,8 @@ def _why_away(source: str) -> str | None:
         place = local_path(source)
     except UserError:
         return "its package is not installed"
-    is_here = source.startswith(PACKAGE) or _is_near(place)
+    is_near = place is not None and place.exists() and _is_inside(place)
+    is_here = source.startswith(PACKAGE) or is_near
     return None if is_here else "it is not beside the results"
 
 
@@ -123,18 +124,10 @@ def _changed_model(
     yield Finding("sources", path, *changed, fix)
 
 
-def _is_near(path: Path | None) -> bool:
-    """Return whether a path exists inside the folder around the results."""
-    return (
-        path is not None and path.exists() and path.resolve().is_relative_to(Path.cwd().resolve())
-    )
-
-
 def is_at_hand(file: str, digest: str) -> bool:
     """Return whether a file inside the folder around the results has the content of a digest."""
     path = Path(file)
-    inside = path.resolve().is_relative_to(Path.cwd().resolve())
     try:
-        return inside and path.is_file() and file_sha256(path) == digest
+        return _is_inside(path) and path.is_file() and file_sha256(path) == digest
     except OSError:  # nobody is accused of what the auditor may not read
         return False

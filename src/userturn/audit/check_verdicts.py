@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item, NotCompared, Note
+from userturn.audit.findings import COMPARED, Finding, Item, Note, Status, not_compared
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
@@ -19,12 +19,14 @@ from userturn.sources.registry import asked_of
 from userturn.sources.source import Asked, Turns
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.judge import judge_of
+from userturn.time_limit import at_most_overdue
 
 OTHER_RULES = (
     "its rules have changed since this study was made, so its verdicts are checked only by their "
     "hashes; run the study again to judge them by the rules of this version"
 )
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
+MOST_OVERDUE = 3  # of them may take all the time that a verifier gives to one
 
 
 def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
@@ -33,7 +35,7 @@ def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
         kind, path = kind_of(entry), turns.verdicts(judge)
         if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
             yield Note("verdicts", f"judge {judge}", OTHER_RULES)
-            yield NotCompared(path, "the rules of its judge have changed since")
+            yield not_compared(path, "the rules of its judge have changed since")
         elif pair.with_journals or kind.IS_DETERMINISTIC:
             made = partial(judged_again, pair, turns, judge)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
@@ -69,20 +71,21 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
     wrong = None
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
     if verifier == "rubric":
-        yield NotCompared(path, "a judge gave the grades: they are checked by their hash", False)
+        yield not_compared(path, "a judge gave the grades: they are checked by their hash", False)
     elif rows.height > REGRADED:
-        yield NotCompared(path, f"{REGRADED} of {rows.height} answers were graded again", False)
+        yield not_compared(path, f"{REGRADED} of {rows.height} answers were graded again", False)
     else:
-        yield Compared(path)
+        yield Status(path, COMPARED)
     if not of_items:
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
         some = rows[drawn]
         try:
-            made = grades_table(some, grade_answers(verifier, some.to_dicts()))
+            with at_most_overdue(MOST_OVERDUE):
+                made = grades_table(some, grade_answers(verifier, some.to_dicts()))
             wrong = difference(made, there[drawn], keys_of(there))
-        except NoSandboxError as error:
-            yield NotCompared(path, f"not graded again: {error}")
+        except (NoSandboxError, TimeoutError) as error:
+            yield not_compared(path, f"not graded again: {error}")
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:

@@ -9,6 +9,7 @@ from shlex import quote
 # An audit writes the study's configuration there: its commands plan this study and no other.
 CONFIG = "results/audit/config.yaml"
 SNAKEMAKE = f"snakemake --configfile {CONFIG} --cores all"
+COMPARED, ROOT, OTHER = "compared", "a root", "not compared"
 
 
 @dataclass(frozen=True, order=True)
@@ -44,28 +45,28 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """An artifact that was made again and compared, with or without a finding."""
-
-    artifact: str
-
-
-@dataclass(frozen=True)
-class NotCompared:
-    """An artifact that was not made again.
+class Status:
+    """What became of an artifact.
 
     Attributes:
         artifact: its path.
-        why: the reason, in words.
+        state: `COMPARED`, with or without a finding; `ROOT`; or `OTHER`.
+        why: why it was not compared.
         could_be: whether another copy, machine or version could compare it.
     """
 
     artifact: str
-    why: str
-    could_be: bool = True
+    state: str
+    why: str = ""
+    could_be: bool = False
 
 
-Item = Finding | Note | Compared | NotCompared
+def not_compared(artifact: str, why: str, could_be: bool = True) -> Status:
+    """Return that an artifact was not made again."""
+    return Status(artifact, OTHER, why, could_be)
+
+
+Item = Finding | Note | Status
 
 
 def remake(path: str) -> str:

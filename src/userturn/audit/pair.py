@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Compared, Finding, Item
+from userturn.audit.findings import COMPARED, Finding, Item, Status
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
@@ -56,9 +56,9 @@ class Pair:
         return f"results/datasets/{self.dataset}.parquet"
 
     @property
-    def path_to_answers(self) -> str:
-        """The model's answers to the dataset."""
-        return f"results/answers/{self.model}/{self.dataset}.parquet"
+    def path_to_description(self) -> str:
+        """The model's description."""
+        return f"results/models/{self.model}.json"
 
     @cached_property
     def items(self) -> list[str]:
@@ -68,7 +68,7 @@ class Pair:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The model's description."""
-        return given_object(self.whole(f"results/models/{self.model}.json"))
+        return given_object(self.whole(self.path_to_description))
 
     def whole(self, path: str) -> Path:
         """Return the present path of an intact artifact, from its path in rules.
@@ -136,7 +136,6 @@ def compared(
     except FAULTS as error:
         reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
         wrong = f"to follow from {made_of}", reason or type(error).__name__
-    if check != "probes":  # which looks at one column
-        yield Compared(path)
+    yield Status(path, COMPARED)
     if wrong is not None:
         yield Finding(check, path, *wrong)

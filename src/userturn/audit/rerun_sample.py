@@ -12,7 +12,6 @@ import pyarrow as pa
 from userturn.audit.pair import place_of
 from userturn.datasets.messages import Message
 from userturn.sources.registry import judged
-from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
 
@@ -25,14 +24,6 @@ RERUN_SCHEMA: Schema = {
     "row": pl.Int64,
     **dict.fromkeys(MEASURES, pl.Boolean),
     "reason": pl.String,
-}
-SHARES_SCHEMA: Schema = {
-    "measure": pl.String,
-    "n_equal": pl.Int64,
-    "n": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
 }
 
 
@@ -50,14 +41,10 @@ class Reruns(NamedTuple):
     cost: float | None = None
 
     @property
-    def shares(self) -> pl.DataFrame:
-        """One row per measure: `n_equal` of `n` compared, with the share and its 95% limits."""
-        rows = []
-        for measure in MEASURES:
-            seen = self.table[measure].drop_nulls()
-            n_equal = int(seen.sum())
-            rows.append((measure, n_equal, len(seen), *wilson(n_equal, len(seen))))
-        return pl.DataFrame(rows, schema=SHARES_SCHEMA, orient="row")
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """How many are equal, of how many that were compared, by measure."""
+        seen = {measure: self.table[measure].drop_nulls() for measure in MEASURES}
+        return {measure: (int(column.sum()), len(column)) for measure, column in seen.items()}
 
     @property
     def n_not_run(self) -> int:

@@ -7,24 +7,24 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import Audit, checklist, with_marks
+from userturn.audit.audit import Audit, checklist
 from userturn.audit.check_documents import check_documents
 from userturn.audit.check_files import check_files
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_markers import check_markers
-from userturn.audit.check_paths import check_paths
 from userturn.audit.check_records import check_inputs_of_tables, check_records
 from userturn.audit.check_replay import check_replay, made_by_other, replayable
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_likelihood, check_rows
 from userturn.audit.check_secrets import check_secrets
-from userturn.audit.check_settings import check_settings
+from userturn.audit.check_settings import STUDY, check_paths, check_settings
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_training import check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
@@ -43,13 +43,15 @@ from userturn.provenance.study_files import (
     times_and_commits,
 )
 from userturn.remake.remake import MADE_AGAIN
-from userturn.sources.registry import judged
+from userturn.sources.registry import asked, judged
 from userturn.storage.atomic_files import read_identity
 from userturn.study.powers import check_may_run
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import Identities, asked_for, is_optional
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
+
+Part = Callable[[], Iterable[Item]]
 
 
 def wanted_of(files: Files, study: Study) -> Identities:
@@ -86,32 +88,35 @@ def drawn_from_before(files: Files, study: Study) -> set[str]:
 
 
 NO_SAMPLES = Samples()
-RECORD_OF_STUDY = "results/study.json"
 RECOMPUTED = ("identities", "markers", "verdicts", "grades", "samples")  # not by a replay
+OF_ROWS = ("keys", "rows", "probes", "verdicts", "grades", "samples", "sources")
 FEW_CELLS = 40  # one process checks so many before others have started
 
 
 def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = False) -> Audit:
-    """Check a results folder.
+    """Check a results folder, and repeat the samples.
 
     Raises:
         UserError: it is not a results folder.
     """
     record, study = open_record(results)
-    files = Files(results, read_left_out(results))
+    files, grid = Files(results, read_left_out(results)), study.grid
     wanted = wanted_of(files, study)
-    found: list[Item] = [*check_paths(files, record), *check_files(files, wanted)]
-    altered = {item.artifact for item in found if isinstance(item, Finding)}
-    broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
-    found += check_settings(files, record, study, wanted)
-    of_jobs = [*check_markers(files, wanted), *check_training(files, study.grid)]
-    found += [item for item in of_jobs if item.artifact not in broken]
-    found += [
-        *check_records(files, wanted, record.contents.annotations),
-        *check_aliases(files, study.grid),
-    ]
-    found += _content(files, study, broken, samples)
-    grid = study.grid
+    with without_network():
+        found: list[Item] = [*check_paths(files, record), *check_files(files, wanted)]
+        altered = {item.artifact for item in found if isinstance(item, Finding)}
+        broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
+        found += check_settings(files, record, study, wanted)
+        of_jobs = [*check_markers(files, wanted), *check_training(files, grid)]
+        found += [item for item in of_jobs if item.artifact not in broken]
+        found += check_records(files, wanted, record.contents.annotations)
+        found += check_aliases(files, grid)
+        found += _content(files, study, broken, samples)
+    found += rerun(results, samples)
+    if with_tokenizers:
+        from userturn.audit.check_prompts import check_prompts  # transformers
+
+        found += check_prompts(results)
     sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}
     findings = sorted(
         {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
@@ -137,34 +142,50 @@ def _excuse(files: Files, finding: Finding) -> str | None:
     """
     path, check = finding.artifact, finding.check
     if path not in files.makers:
-        return made_by_other(files, RECORD_OF_STUDY) if check == "completeness" else None
+        return made_by_other(files, STUDY) if check == "completeness" else None
     return made_by_other(files, path) if check in RECOMPUTED else None
 
 
 def _content(
     files: Files, study: Study, broken: frozenset[str], samples: Samples
 ) -> Iterator[Item]:
-    """Check the contents of files; parts of a large study in parallel processes."""
-    results = files.results
-    pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
-    small = len(study.grid.cells) <= FEW_CELLS
-    n_parts, jobs = 1 if small else 4 * (os.cpu_count() or 1), replayable(files, False)
-    parts: list[Callable[[], Iterable[Item]]] = [
-        partial(_replayed, results, broken, replayable(files, True)),
-        *(partial(_replayed, results, broken, jobs[n::n_parts]) for n in range(n_parts)),
-        *(partial(_once, results, broken, number) for number in range(len(ONCE))),
-        *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
+    """Check the contents of files: rows first, since what is made of wrong ones is wrong, too."""
+    results, grid = files.results, study.grid
+    pairs = {(of.model, of.dataset) for of in asked(grid).values()}
+    pairs |= {(turns.model, turns.dataset) for turns in judged(grid).values()}
+    is_small = len(grid.cells) <= FEW_CELLS
+    n_parts, jobs = 1 if is_small else 4 * (os.cpu_count() or 1), replayable(files, False)
+    checks: list[Part] = [
+        *(partial(_once, results, broken, check) for check in ONCE),
+        *(partial(_rows, results, broken, samples, *pair) for pair in sorted(pairs)),
     ]
-    if small:
-        for part in parts:
-            yield from part()
+    with _in_parts(is_small) as found_by:
+        found = [*found_by(checks)]
+        yield from found
+        items = [item for item in found if isinstance(item, Finding) and item.check in OF_ROWS]
+        wrong = broken | {item.artifact for item in items}
+        replays: list[Part] = [
+            partial(_replayed, results, wrong, replayable(files, True)),
+            *(partial(_replayed, results, wrong, jobs[n::n_parts]) for n in range(n_parts)),
+        ]
+        yield from found_by(replays)
+
+
+@contextmanager
+def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]]:
+    """Yield what runs the parts of a check, those of a large study in parallel processes."""
+    if is_small:
+        yield lambda parts: (item for part in parts for item in part())
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of each process, which reads it as it starts
     context = get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context, initializer=forbid_network) as pool:
         try:
-            for running in [pool.submit(part) for part in parts]:
-                yield from running.result()
+            yield lambda parts: (
+                item
+                for running in [pool.submit(part) for part in parts]
+                for item in running.result()
+            )
         except BrokenProcessPool as error:
             raise MemoryError from error  # the one thing that ends a process of them
 
@@ -173,15 +194,6 @@ def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[It
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
     return check_replay(files, record, study, frozenset(wanted_of(files, study)), broken, jobs)
-
-
-def _other_verdicts(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Check the verdicts on turns that no selected model wrote after a selected dataset."""
-    with_journals, grid = Files(results, {}).has_journals, record.grid(results)
-    for turns in judged(grid).values():
-        if turns.model not in grid.models or turns.dataset not in grid.datasets:
-            pair = Pair(grid, record, turns.model, turns.dataset, with_journals, broken)
-            yield from check_verdicts(pair, turns)
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
@@ -193,11 +205,12 @@ def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> It
     yield from check_documents(files, broken)
 
 
-ONCE = (check_likelihood, check_sources, check_secrets, _other_verdicts, _documents)
+Check = Callable[[Path, StudyRecord, frozenset[str]], Iterator[Item]]
+ONCE: tuple[Check, ...] = (check_sources, check_secrets, _documents)
 
 
-def _once(results: Path, broken: frozenset[str], number: int) -> list[Item]:
-    return list(ONCE[number](results, read_study_record(results), broken))
+def _once(results: Path, broken: frozenset[str], check: Check) -> list[Item]:
+    return list(check(results, read_study_record(results), broken))
 
 
 def _rows(
@@ -218,6 +231,7 @@ def _rows(
         found += [Finding("journals", journal, "finished requests", type(error).__name__, fix)]
         pair = replace(pair, with_journals=False)
     found += check_rows(pair)
+    found += check_likelihood(pair)
     found += check_grades(pair, samples.rng("grades", model, dataset))
     for turns in judged(grid).values():
         if (turns.model, turns.dataset) == (model, dataset):
@@ -250,26 +264,10 @@ def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool 
         if (option := samples.option) is not None:
             own, trusted = samples.configfiles, samples.trusted
             check_may_run(path, results, config, option, INSTEAD, own, trusted)
-        found = _audit_whole(results, samples, with_tokenizers)
+        found = audit(results, samples, with_tokenizers)
     whole = with_config_in(found, folder)
     say(format_audit(whole))
     write_audit(whole, config, folder)
     if whole.findings:
         return 1
     return 3 if whole.is_partial else 0
-
-
-def _audit_whole(results: Path, samples: Samples, with_tokenizers: bool) -> Audit:
-    """Check the results of a folder or archive, and repeat the samples."""
-    with without_network():
-        found = audit(results, samples, with_tokenizers)
-    text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
-    more: list[Item] = [Note("samples", "results", text), *rerun(results, samples)]
-    if with_tokenizers:
-        from userturn.audit.check_prompts import check_prompts  # transformers
-
-        more += check_prompts(results)
-    findings = sorted([*found.findings, *(m for m in more if isinstance(m, Finding))])
-    notes = sorted([*found.notes, *(m for m in more if isinstance(m, Note))])
-    statuses = with_marks(found.statuses, more)
-    return replace(found, findings=findings, notes=notes, statuses=statuses)

@@ -11,17 +11,9 @@ from shlex import quote
 
 import yaml
 
-from userturn.audit.audit import (
-    COMPARED,
-    OTHER,
-    ROOT,
-    Audit,
-    counted,
-    reasons,
-    verdict_of,
-)
+from userturn.audit.audit import Audit, counted, reasons, verdict_of
 from userturn.audit.checks import CHECKS
-from userturn.audit.findings import CONFIG, Finding, Note
+from userturn.audit.findings import COMPARED, CONFIG, OTHER, ROOT, Finding, Note
 from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.html.page import policy, read_page

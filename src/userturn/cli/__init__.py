@@ -11,6 +11,7 @@ format_rates.py: the lines that `userturn rates` prints.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
+opened_files.py: what `userturn audit` and `userturn remake` open, in their sandbox.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.

@@ -8,7 +8,7 @@ from userturn.cli.arguments import take_results
 from userturn.export.dataset_folder import write_dataset_folder
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.write_archive import export
-from userturn.remake.claims import SHEET, claims_sheet
+from userturn.report.claims import SHEET, claims_sheet
 from userturn.tables.judge_validity import warned
 
 HELP = "pack a finished study into one archive"

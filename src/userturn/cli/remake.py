@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from userturn.cli.arguments import take_own_configuration, take_results
-from userturn.remake.opened_files import opened_of
+from userturn.cli.opened_files import opened_of
 from userturn.remake.remake import remake
 from userturn.remake.sweep import sweep_again
 from userturn.sandbox.confined import Reach

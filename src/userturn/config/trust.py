@@ -17,8 +17,11 @@ RESULTS = "results"
 
 
 def is_of_this_folder(results: Path) -> bool:
-    """Return whether a results folder is that of the present folder, and so the user's own."""
-    return results.resolve() == Path(RESULTS).resolve()
+    """Return whether a results folder is that of the present folder, and so the user's own.
+
+    Without a configuration beside it, it is of an archive that was unpacked here.
+    """
+    return results.resolve() == Path(RESULTS).resolve() and Path(CONFIG).is_file()
 
 
 def why_not_own(
@@ -32,9 +35,7 @@ def why_not_own(
         configfiles: the user's configuration files besides `config.yaml`.
     """
     if not is_of_this_folder(results):
-        return f"is not the `{RESULTS}` of this folder"
-    if not Path(CONFIG).is_file():
-        return f"has no {CONFIG} beside it"
+        return f"is not the `{RESULTS}` of this folder with a {CONFIG} beside it"
     if others := list(_others(recorded, load_study(configfiles))):
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         hint = "" if configfiles else ", which `--configfile` may add to"

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from unicodedata import category
 
 CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
+ADDRESS = re.compile(r"https?://\S+|(?<!\S)\S+@\S+")
 TOKEN = re.compile(r"<\|[^|>]*\|>")  # of a chat template, such as <|im_end|>
-NUMBER = re.compile(r"[!-~]*\d[!-~]*")  # with the signs around it, as in (20-8=12)
+NUMBER = re.compile(r"(?<![!-~])[!-~]*\d[!-~]*")  # with the signs around it, as in (20-8=12)
 SYMBOLS = frozenset("{}[]()<>=;_\\|&#$%^*/+")
 MOST_SYMBOLS = 0.1  # largest share of them in a text that is no code
 LEAST_LETTERS = 20  # fewer letters have no reliable language

@@ -8,7 +8,7 @@ from userturn.grading.grade import Case, Grade
 from userturn.sandbox.run import run_program
 
 BLOCK = re.compile(
-    r"^(?P<indentation>[ \t]*)(?P<fence>```+|~~~+)[^\n]*\n"
+    r"^(?P<indentation>[ \t]*)(?P<fence>`{3,}+|~{3,}+)[^\n]*\n"
     r"(?P<code>.*?)(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )

@@ -9,7 +9,7 @@ from userturn.grading.grade import SECONDS, Case, Grade
 from userturn.time_limit import map_bounded
 
 FINAL_LINE = re.compile(
-    r"(?:^\W*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*?)[*_ \t]*$",
+    r"(?:^[^\w\n]*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*)$",
     re.MULTILINE,
 )
 DOLLARS = re.compile(r"\\[(\[](.*)\\[)\]]|\$\$?(.*?)\$?\$", re.DOTALL)
@@ -35,7 +35,7 @@ def final_answer(answer: str) -> str:
     or the last expression.
     """
     lines = FINAL_LINE.findall(answer)
-    return boxed(lines[-1]) if lines else answer
+    return boxed(lines[-1][0] + lines[-1][1:].rstrip("*_ \t")) if lines else answer
 
 
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:

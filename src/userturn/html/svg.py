@@ -2,7 +2,7 @@
 
 import re
 
-SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
+SIZE = re.compile(r'<svg[^<>]{0,999}? width="([\d.]+)"[^<>]{0,999}? height="([\d.]+)"')
 LETTERS = re.compile(r'font-size="([\d.]+)px"')
 DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and refers to
 

@@ -17,7 +17,8 @@ from userturn.unseen import show_codes
 MARK = "⟦mark⟧"
 CHANNEL = re.compile(r"<\|(?:channel|constrain)\|>[ \w]*")
 MARKS = re.compile(rf"{MARK}(?:\s*{MARK})*")
-ENDS = re.compile(rf"^(?:\s*⟦(?:mark|{ROLES})⟧)+|(?:\s*⟦(?:mark|{ROLES})⟧)+\s*$")
+SHOWN = re.compile(rf"⟦(?:mark|{ROLES})⟧")
+FIRST = re.compile(rf"(?:\s*{SHOWN.pattern})*")
 
 
 def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
@@ -43,7 +44,18 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
         text = text.replace(token, MARK)
     text = MARKS.sub(MARK, text)
     text = show_codes(text)
-    return ENDS.sub("", text).strip() if is_turn else text
+    return _without_ends(text) if is_turn else text
+
+
+def _without_ends(turn: str) -> str:
+    """Return a turn without the marks at its two ends; however long it is, it is read once."""
+    begin = found.end() if (found := FIRST.match(turn)) else 0
+    end = len(turn)
+    for mark in reversed([*SHOWN.finditer(turn, begin)]):
+        if turn[mark.end() : end].strip():
+            break
+        end = mark.start()
+    return turn[begin:end].strip()
 
 
 def _role(found: re.Match[str]) -> str:

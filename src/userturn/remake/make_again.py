@@ -94,17 +94,13 @@ class Remaking:
         inputs = self._inputs(rule, wildcards).values()
         return sorted({path for paths in inputs for path in paths} - {RUBRIC})
 
-    def make(self, rule: str, ending: str = "", **wildcards: str) -> None:
-        """Make the outputs of a job again, all or those of one ending."""
+    def make(self, rule: str, **wildcards: str) -> None:
+        """Make the outputs of a job again."""
         task = replayed(self.study, rule, self._read, self.to, wildcards)
         record = self.files.records.get(f"results/provenance/{rule}.json")
         if record is not None:  # an earlier version may have named the same by another identity
             task = replace(task, params={**task.params, "identity": record["identity"]})
-        outputs = {
-            name: [path for path in paths if path.endswith(ending)]
-            for name, paths in task.outputs.items()
-        }
         named = self._inputs(rule, wildcards).items()
         inputs = {name: [self._read(path) for path in paths] for name, paths in named}
         with there_is_room(self.folder):
-            call(replace(task, inputs=inputs, outputs=outputs))
+            call(replace(task, inputs=inputs))

@@ -2,6 +2,7 @@
 
 build.py: writes the page with headline, figures and tables.
 comparison_page.py: two studies in one page, for `userturn compare --html`.
+claims.py: each main number, table and figure of an archive, with what makes it again.
 charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.

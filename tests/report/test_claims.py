@@ -9,7 +9,7 @@ import pytest
 
 from userturn.audit.run import audit
 from userturn.cli.main import main
-from userturn.remake.claims import SHEET, claims_sheet
+from userturn.report.claims import SHEET, claims_sheet
 from userturn.tables.layout import layouts
 
 pytestmark = pytest.mark.slow

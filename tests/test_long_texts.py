@@ -1,0 +1,36 @@
+"""Patterns read a text of millions of signs in seconds: with its square it would take days."""
+
+from collections.abc import Callable
+
+import pytest
+
+from userturn.datasets.language import detected
+from userturn.grading.code import code_of
+from userturn.grading.math import final_answer
+from userturn.grading.numeric import final
+from userturn.html.svg import size_of
+from userturn.humans.blinding import neutral
+
+N = 3_000_000
+READERS: dict[str, Callable[[str], object]] = {
+    "final answer": final_answer,
+    "final number": lambda text: final(text, {}),
+    "program": lambda text: code_of(text, "f"),
+    "language": detected,
+    "what people see": lambda text: neutral(text, ["<end>"], is_turn=True),
+    "size of a picture": size_of,
+}
+TEXTS = {
+    "lines": "\n" * N,
+    "spaces": f"Answer: x{' ' * N}y",
+    "letters": "x" * N,
+    "fence": "`" * N,
+    "marks": "⟦mark⟧⟦user⟧" * (N // 12) + "x",
+    "widths": "<svg" + ' width="1"' * (N // 10),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_long_text_is_read_to_its_end(reader: str, text: str) -> None:
+    READERS[reader](TEXTS[text])
