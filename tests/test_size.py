@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (53_927, 29_231),
-    "tests": (45_745, 26_059),
+    "src": (54_623, 29_575),
+    "tests": (46_267, 26_327),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

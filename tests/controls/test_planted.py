@@ -11,6 +11,7 @@ from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.controls.control_turn import HARD, LABELS, PLANTED_HARD, SOURCES
 from userturn.controls.hard_failures import parse_texts
+from userturn.controls.harder_failures import parse_frames
 from userturn.controls.human_turns import human_turns
 from userturn.controls.planted import planted_turns
 from userturn.datasets.prepare import SCHEMA
@@ -41,8 +42,8 @@ def items(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 ASKED = items(
-    {"item": "a", "messages": [user("Why is the sky blue?\n\nBe brief.")]},
-    {"item": "b", "messages": [user("Who baked this bread?\n\nBe brief.")]},
+    {"item": "a", "messages": [user("Why is the sky blue at 7?\n\nBe brief.")]},
+    {"item": "b", "messages": [user("Who baked 2 of this bread?\n\nBe brief.")]},
     {"item": "c", "messages": [user("Where does the river end?\n\nBe brief.")]},
 )
 ANSWERS = pl.DataFrame(
@@ -50,12 +51,13 @@ ANSWERS = pl.DataFrame(
         "model": "m",
         "dataset": "d",
         "item": ["a", "b", "c"],
-        "answer": ["Light. Air.", "Ada. Eve.", None],
+        "answer": ["Light. Clear air.", "Ada baker. Adam.", None],
     }
 )
 OTHERS = {"a": "Because of Rayleigh.", "b": "Nobody knows."}
 TEXTS = parse_texts((ROOT / "data/controls/hard_failures.yaml").read_text())
-N_EASY, N_HARD, N_INJECTIONS = 6, 9, 7
+FRAMES = parse_frames((ROOT / "data/controls/harder_failures.yaml").read_text())
+N_EASY, N_HARD, N_INJECTIONS = 5, 18, 10
 N_PLANTED = N_EASY + N_HARD + N_INJECTIONS
 NOBODY = pl.DataFrame(schema=AGREEMENT)  # no two raters
 REPLIED = {
@@ -67,7 +69,7 @@ REPLIED = {
 
 
 def plant(n_items: int = 9) -> pl.DataFrame:
-    return planted_turns(ANSWERS, OTHERS, ASKED, TEXTS, n_items, 1, "\n\nBe brief.")
+    return planted_turns(ANSWERS, OTHERS, ASKED, TEXTS, n_items, 1, "\n\nBe brief.", FRAMES)
 
 
 def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
@@ -79,11 +81,11 @@ def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
 def test_planted_turns_are_what_they_are_called() -> None:
     of_a = plant().filter(pl.col("item") == "a")
     texts = dict(of_a.select("perturbation", "text").iter_rows())
-    assert texts["prompt_again"] == "Why is the sky blue?"
-    assert texts["answer_again"] == "Light. Air."
+    assert texts["prompt_again"] == "Why is the sky blue at 7?"
+    assert texts["answer_again"] == "Light. Clear air."
     assert texts["other_model"] == "Because of Rayleigh."
     assert "Be brief" not in "".join(texts.values())
-    assert texts["other_turn"] in ("Who baked this bread?", "Where does the river end?")
+    assert texts["other_turn"] in ("Who baked 2 of this bread?", "Where does the river end?")
     assert (texts["thanks"], texts["empty"]) == ("Thanks!", "")
     assert of_a.filter(pl.col("outcome") == "empty")["perturbation"].to_list() == ["empty"]
 
@@ -96,7 +98,7 @@ def test_fewer_items_are_part_of_more() -> None:
 
 def test_a_continuation_stands_after_the_half_that_it_continues() -> None:
     of_a = plant().filter(pl.col("item") == "a", pl.col("perturbation") == "continuation")
-    assert of_a.select("answer", "text").row(0) == ("Light.", "Air.")
+    assert of_a.select("answer", "text").row(0) == ("Light.", "Clear air.")
 
 
 def test_hard_failures_depend_on_seed_and_item_and_not_on_the_other_items() -> None:

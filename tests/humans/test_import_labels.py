@@ -157,7 +157,7 @@ def imported(folder: Path, files: list[Path], skip_problems: bool = False) -> pl
         identity="x",
         paths_to_files=[str(file) for file in files],
         path_to_key=str(folder / "key.parquet"),
-        path_to_rubric=str(ROOT / "data" / "rubric.yaml"),
+        path_to_rubric=str(ROOT / "data" / "rubric_2.yaml"),
         path_to_annotations=str(folder / "annotations.parquet"),
     )
     return pl.read_parquet(folder / "annotations.parquet")

@@ -9,7 +9,7 @@ from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
 
 LEAST = {"min_sensitivity": 0.7, "min_specificity": 0.9}
-RUBRIC = read_rubric("data/rubric.yaml")
+RUBRIC = read_rubric("data/rubric_2.yaml")
 
 
 def key(n_genuine: int, n_other: int) -> pl.DataFrame:

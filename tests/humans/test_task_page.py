@@ -20,7 +20,7 @@ from userturn.humans.task_page import (
 )
 from userturn.judges.rubric import read_rubric
 
-RUBRIC = read_rubric(ROOT / "data" / "rubric.yaml")
+RUBRIC = read_rubric(ROOT / "data" / "rubric_2.yaml")
 ITEMS = {"d": {f"i{n:04}": [{"role": "user", "content": f"Question {n}?"}] for n in range(20)}}
 TURNS, VERDICTS = study(LABELS[1:] * 4)
 KEY = key_of(TURNS, VERDICTS)
@@ -106,7 +106,7 @@ def test_label_studio_interface_names_what_its_tasks_hold() -> None:
         label_studio_tasks("first", SHOWN)[0]["data"]
     )
     (choices,) = view.findall("Choices[@name='label']")
-    assert [choice.get("value") for choice in choices] == LABELS
+    assert [choice.get("value") for choice in choices] == list(RUBRIC.labels)
     assert choices.get("toName") in {element.get("name") for element in view}
 
 

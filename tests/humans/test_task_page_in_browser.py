@@ -46,7 +46,7 @@ def write_page(
         }
         for number, turn in enumerate(turns)
     ]
-    rubric = read_rubric(ROOT / "data/rubric.yaml")
+    rubric = read_rubric(ROOT / "data/rubric_2.yaml")
     html = page(round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), rubric, practice)
     path = folder / "task.html"
     path.write_text(html, encoding="utf-8")

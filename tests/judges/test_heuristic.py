@@ -18,7 +18,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.judges import heuristic
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.verdict import GENUINE, Verdict
+from userturn.judges.verdict import ARGUABLE, GENUINE, Verdict
 from userturn.judges.words import WORD, share_repeated, words
 
 SETTINGS = {"restated": 0.8, "grounded": 0.1, "repeated": 0.5}
@@ -125,6 +125,17 @@ def test_labelled_turns_are_enough_and_each_has_the_label_of_most_of_its_three_l
         assert given.count(row["label"]) >= 2
 
 
+def test_what_only_refers_back_or_quotes_the_answer_is_arguable_by_rubric_2() -> None:
+    asked = [{"role": "user", "content": PROMPT}]
+    quoting = "Should I rinse the rice, toast it in oil and steam it on a low flame?"
+    for turn, by_rubric_1 in (
+        ("And without a cover?", GENUINE),
+        (quoting, "assistant_turn_restate"),
+    ):
+        assert judge_by_words(asked, ANSWER, turn, SETTINGS).label == by_rubric_1
+        assert judge_by_words(asked, ANSWER, turn, SETTINGS | {"arguable": True}).label == ARGUABLE
+
+
 def test_judge_reaches_its_goals_on_english_turns_and_is_silent_on_others() -> None:
     counts: Counter[tuple[bool, bool]] = Counter()
     for row in labelled_turns():
@@ -211,9 +222,9 @@ def test_share_of_repeated_triples() -> None:
 
 
 def test_every_label_of_the_judge_is_in_the_rubric() -> None:
-    labels = yaml.safe_load((ROOT / "data" / "rubric.yaml").read_text())["labels"]
+    labels = yaml.safe_load((ROOT / "data" / "rubric_2.yaml").read_text())["labels"]
     source = (ROOT / "src" / "userturn" / "judges" / "heuristic.py").read_text()
-    used = {name for name in labels if f'"{name}"' in source} | {GENUINE}
+    used = {name for name in labels if f'"{name}"' in source} | {GENUINE, ARGUABLE}
     assert used == set(labels)
     assert all(set(entry) == {"criterion", "example"} for entry in labels.values())
 

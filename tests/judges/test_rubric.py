@@ -19,10 +19,11 @@ from userturn.judges.endpoint import check, identity
 from userturn.judges.kinds import complete_judges
 from userturn.judges.question import judge_prompt
 from userturn.judges.rubric import note_on_ours, parse_rubric, read_rubric, rubric_sha256
+from userturn.judges.verdict import ARGUABLE, GENUINE
 
-TEXT = (ROOT / "data" / "rubric.yaml").read_text(encoding="utf-8")
-PROMPT = (ROOT / "data" / "judge_prompt.txt").read_text(encoding="utf-8")
-RUBRIC = read_rubric(ROOT / "data" / "rubric.yaml")
+TEXT = (ROOT / "data" / "rubric_2.yaml").read_text(encoding="utf-8")
+PROMPT = (ROOT / "data" / "judge_prompt_2.txt").read_text(encoding="utf-8")
+RUBRIC = read_rubric(ROOT / "data" / "rubric_2.yaml")
 OLD = "labels:\n  good:\n    criterion: It is good.\n    example: Yes.\n"
 NO_TURNS = pl.DataFrame(schema=ITEMS_SCHEMA)
 
@@ -60,14 +61,35 @@ def test_judges_people_and_label_studio_read_the_same_words() -> None:
         assert words in read_by_judges()
 
 
-def test_rules_name_every_label_and_say_that_a_short_reaction_counts() -> None:
-    order = RUBRIC.rules.partition("first of:")[2]
-    assert sorted(re.findall(r"[a-z_]+", order)) == sorted(RUBRIC.labels)
-    assert "even where it is short or clumsy" in RUBRIC.rules
+def test_rules_name_every_label_after_its_response_clearly_arguably_or_not() -> None:
+    general = RUBRIC.rules.partition("Border cases")[0]
+    clearly, arguably, fails = re.split(r"\n(?:clearly|arguably|not), if", general)[1:]
+    assert GENUINE in clearly and ARGUABLE in arguably
+    named = [name for name in re.findall(r"[a-z_]+", fails) if name in RUBRIC.labels]
+    assert sorted([*named, GENUINE, ARGUABLE]) == sorted(RUBRIC.labels)
+    begins = {name: label["criterion"].partition(" ")[0] for name, label in RUBRIC.labels.items()}
+    assert begins == dict.fromkeys(RUBRIC.labels, "Not") | {
+        GENUINE: "Clearly",
+        ARGUABLE: "Arguably",
+    }
+
+
+def test_each_of_twelve_border_cases_is_decided_for_a_label() -> None:
+    cases = RUBRIC.rules.partition("Border cases")[2].splitlines()[1:]
+    assert len(cases) == 12
+    decided = [re.search(r": (\w+)(?:;.*)?\.$", case) for case in cases]
+    assert {found[1] for found in decided if found} <= set(RUBRIC.labels)
+    assert all(decided)
+
+
+def test_a_border_case_for_a_label_that_the_rubric_lacks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="KeyError: 'bad'"):
+        parse_rubric(OLD + yaml.safe_dump({"borders": [{"case": "Thanks", "label": "bad"}]}))
 
 
 def test_the_words_that_judges_are_sent_and_their_identity_are_those_of_paid_verdicts() -> None:
-    sent = judge_prompt(TEXT, PROMPT, {}).system
+    former = [(ROOT / "data" / n).read_text("utf-8") for n in ("rubric.yaml", "judge_prompt.txt")]
+    sent = judge_prompt(*former, {}).system
     assert hashlib.sha256(sent.encode()).hexdigest() == (
         "4033bdeb7f5496a70a37085085685030a2d0013412b120d0edb664109fc39938"
     )
@@ -116,7 +138,7 @@ def test_a_rubric_that_cannot_be_read_is_named(text: str, tmp_path: Path) -> Non
 
 
 def test_labels_that_the_paper_does_not_name_are_said_to_be_ours() -> None:
-    assert RUBRIC.ours == ["generic", "unrelated", "degenerate"]
+    assert RUBRIC.ours == ["arguable_followup", "generic", "unrelated", "degenerate"]
     assert set(RUBRIC.paper) < set(RUBRIC.labels)
     note = note_on_ours(RUBRIC)
     assert note in page("first", NO_TURNS, RUBRIC)

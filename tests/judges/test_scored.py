@@ -32,7 +32,7 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 def test_a_scored_judge_is_served_without_being_told() -> None:
     check("judges.j", entry(), CONFIG)
-    assert entry()["serve"] and entry()["prompt"] == "data/scored_prompt.txt"
+    assert entry()["serve"] and entry()["prompt"] == "data/scored_prompt_2.txt"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_study
+from userturn.config.own_rubric import keep_own_rubric
 from userturn.sources.registry import (
     asked,
     asked_of,
@@ -45,8 +46,16 @@ def grid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Grid:
     return Grid(everything(), tmp_path)
 
 
-def test_the_663_identities_of_earlier_studies_stay_as_they_are(grid: Grid) -> None:
+def test_the_663_identities_of_earlier_studies_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Journals and finished studies are known by them."""
+    monkeypatch.chdir(ROOT)
+    record = {"contents": {"texts": {"data/rubric.yaml": ""}}}
+    (tmp_path / "study.json").write_text(json.dumps(record))
+    config = everything()
+    keep_own_rubric(config, tmp_path)
+    grid = Grid(config, tmp_path)
     found = {of.path: of.identity for of in asked(grid).values()}
     for turns in judged(grid).values():
         found[turns.path] = turns.identity

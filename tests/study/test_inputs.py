@@ -33,9 +33,9 @@ DATASET = {
 }
 JUDGE = {
     "shapes": {
-        *("model", "settings", "reply", "rationale_characters", "rubric", "prompt"),
+        *("model", "settings", "reply", "rationale_characters", "draws", "rubric", "prompt"),
         *("revision", "vllm", "serve", "kind", "template_options"),
-        *("restated", "grounded", "repeated"),
+        *("restated", "grounded", "repeated", "arguable"),
     },
     "does not": {
         *("base_url", "key_variable", "price", "concurrency", "timeout", "attempts", "batch"),

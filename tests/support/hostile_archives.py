@@ -142,7 +142,7 @@ def bombs_of_yaml() -> str:
 def of_text(text: str) -> Edit:
     """Return an attack by the rubric that a record has."""
     return lambda study, _: change_record(
-        study, lambda content: content["contents"]["texts"].update({"data/rubric.yaml": text})
+        study, lambda content: content["contents"]["texts"].update({"data/rubric_2.yaml": text})
     )
 
 

@@ -66,7 +66,7 @@ STUDY: Study = {
     "samples": 2,
     "self_play": {"turns": 2, "datasets": ["problems"]},
     "likelihood": {"datasets": [], "turns": 1, "distractors": 1},
-    "controls": {"human": [], "planted": 0, "chance_floor": 0, "labelled": False},
+    "controls": {"human": [], "planted": 0, "chance_floor": 0, "edited": 0, "labelled": False},
     "max_unscored_share": 1,
     "engine": "transformers",
 }

@@ -51,6 +51,8 @@ FILES = {  # where each input of a table lies
     "human_items": "datasets/*.parquet",
     "swapped_verdicts": "swapped/*.parquet",
     "unswapped_verdicts": "cells/*/*/*/*/verdicts/*.parquet",
+    "edited_verdicts": "swapped/*.parquet",  # for a table that has both, one is like the other
+    "unedited_verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "conversation_verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "labelled_verdicts": "labelled/verdicts/*.parquet",
     "labelled_items": "labelled/items.parquet",

@@ -19,7 +19,13 @@ from userturn.tables.judge_validity import CORRECTED, warning
 from userturn.tables.make_tables import Material
 
 YES, NO = LABELS[0], LABELS[3]
-NOT_GIVEN = ("swapped_verdicts", "control_verdicts", "human_items", "labelled_verdicts")
+NOT_GIVEN = (
+    "swapped_verdicts",
+    "control_verdicts",
+    "human_items",
+    "labelled_verdicts",
+    "edited_verdicts",
+)
 
 
 class Edge:

@@ -461,11 +461,11 @@ def test_an_altered_input_in_the_project_beside_a_study_is_noted_and_not_accused
 ) -> None:
     project = copy_project(tmp_path / "project")
     shutil.copytree(results, project / "results")
-    rubric = project / "data" / "rubric.yaml"
+    rubric = project / "data" / "rubric_2.yaml"
     rubric.write_text(rubric.read_text().replace("#", "# ", 1) + "\n")
     done = audit(project / "results")
     assert done.findings == []
-    assert ("chain", "data/rubric.yaml") in [(n.check, n.artifact) for n in done.notes]
+    assert ("chain", "data/rubric_2.yaml") in [(n.check, n.artifact) for n in done.notes]
 
 
 def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(

@@ -88,7 +88,7 @@ def test_archive_holds_the_workflow_and_what_it_took_from_the_project(archive: P
         "config.yaml",
         "rules/judges.smk",
         "scripts/run_job.py",
-        "data/rubric.yaml",
+        "data/rubric_2.yaml",
         "data/demo/word_problems.jsonl",
         "README.md",
         METADATA,

@@ -141,7 +141,13 @@ def with_controls(study: Path, server: JudgeServer) -> None:
     human = {"file": "data/demo/follow_ups.jsonl", "fields": {"id": "id", "messages": "messages"}}
     human |= {"verifier": "none", "condition": "gold_context", "limit": 20}
     change_study(study, datasets__follow_ups=human)
-    controls = {"human": ["follow_ups"], "planted": 2, "chance_floor": 6, "labelled": True}
+    controls = {
+        "human": ["follow_ups"],
+        "planted": 2,
+        "chance_floor": 6,
+        "edited": 0,
+        "labelled": True,
+    }
     change_study(study, controls=controls)
 
 

@@ -16,12 +16,12 @@ import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
+from userturn.config.own_rubric import RUBRICS
 from userturn.html.chart import names_an_address
 from userturn.provenance.job_record import JobRecord
 from userturn.provenance.study_files import FAULTS, OF_A_RUN, Files
 from userturn.remake.make_again import COUNTING, REPORT, Remaking
 from userturn.storage.csv_cells import csv_of
-from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 from userturn.workflow.run_job import outputs_of
@@ -143,7 +143,7 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
     if is_other:  # or it would be made elsewhere
         return "its record names nothing that this study has", True
     for path in needs:
-        if path.startswith(OF_A_RUN) or path == RUBRIC:
+        if path.startswith(OF_A_RUN) or path in RUBRICS:
             continue
         if path in of.here.files.left_out:
             return f"{path} was left out of this copy", False

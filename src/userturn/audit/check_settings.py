@@ -166,7 +166,7 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
         found = identity.get("rubric", expected)
         if found != expected:
             wanted = f"judge {name} to use the annotators' rubric {short_hash(expected)}"
-            fix = f"give judges.{name} the rubric data/rubric.yaml and run snakemake"
+            fix = f"give judges.{name} the rubric {study.contents.rubric_path} and run snakemake"
             there = f"rubric {short_hash(found)}"
             yield Finding("rubrics", STUDY, wanted, there, fix)
 

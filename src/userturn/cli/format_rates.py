@@ -58,6 +58,9 @@ def format_rate(name: str, row: Mapping[str, Any]) -> list[str]:
         counts += f", {row['n_answers_cut']} of {row['n_answers']} answers cut at the token limit"
     lines = [f"  {name} ({counts})"]
     by_judge = f"    {limits(row, 'estimate', 'lower', 'upper')}{format_floor(row)}"
+    if row.get("lenient") not in (None, row["estimate"]):
+        lenient = limits(row, "lenient", "lenient_lower", "lenient_upper").strip()
+        by_judge += f"  clearly or arguably {lenient}"
     if row["corrected"] is None:
         return [*lines, by_judge]
     corrected = limits(row, "corrected", "corrected_lower", "corrected_upper")

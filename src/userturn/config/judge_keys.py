@@ -73,6 +73,16 @@ class EndpointEntry(ResourceEntry, ServerEntry):
     rationale_characters: NotRequired[
         Annotated[int, harmless("maxLength of the rationale in the schema.", minimum=1)]
     ]
+    draws: NotRequired[
+        Annotated[
+            int,
+            harmless(
+                "How often a turn is asked about, every second time with the labels in reverse.",
+                minimum=1,
+                maximum=9,
+            ),
+        ]
+    ]
     price: NotRequired[Annotated[Prices, part("Price of a million tokens.")]]
     rubric: Annotated[str, path("File with the labels.")]
     prompt: Annotated[str, path("File with the judge's prompt.")]
@@ -90,6 +100,7 @@ class JudgeEntry(EndpointEntry, total=False):
     restated: Annotated[Share, part("Share of words found in one source.")]
     grounded: Annotated[Share, part("Share of content words found in the answer.")]
     repeated: Annotated[Share, part("Share of repeated word triples.")]
+    arguable: Annotated[bool, harmless("Doubtful turns are arguable_followup, as by rubric 2.")]
 
 
 class JudgeDefaults(TypedDict, total=False):

@@ -11,6 +11,7 @@ import yaml
 from userturn.config.catalogue import add_catalogue
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
+from userturn.config.own_rubric import keep_own_rubric
 from userturn.value_kinds import kind_of
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
@@ -159,7 +160,9 @@ def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
     Raises:
         ConfigError: a file that cannot be read.
     """
-    return load_config([*config_files(), *configfiles])
+    config = load_config([*config_files(), *configfiles])
+    keep_own_rubric(config)
+    return config
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,12 +131,7 @@ class Controls(TypedDict):
         int, harmless("Items of each model and dataset that get every planted failure.", minimum=0)
     ]
     labelled: NotRequired[
-        Annotated[
-            bool,
-            harmless(
-                "Whether every judge reads the project's own labelled user turns (data/labelled)."
-            ),
-        ]
+        Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
     ]
     chance_floor: NotRequired[
         Annotated[
@@ -145,6 +140,12 @@ class Controls(TypedDict):
                 "User turns of each cell that are judged again after another item's answer.",
                 minimum=0,
             ),
+        ]
+    ]
+    edited: NotRequired[
+        Annotated[
+            int,
+            harmless("User turns of each cell that are judged after edited answers.", minimum=0),
         ]
     ]
 

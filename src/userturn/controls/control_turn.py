@@ -9,8 +9,8 @@ from userturn.judges.verdict import GENUINE
 HUMAN = "human"  # as a model, and as a control
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
-# Sources of planted failures: verbatim copies and fixed texts, what is made of the answer's own
-# words, prompt injections.
+# Sources of planted failures: verbatim copies and fixed texts, what looks like a follow-up to this
+# conversation, prompt injections.
 PLANTED, PLANTED_HARD, INJECTED = "planted", "planted_hard", "injected"
 NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
 
@@ -23,7 +23,18 @@ HARD = {  # failures made of the answer's own words
     "other_model": "assistant_turn_restate",
     **dict.fromkeys(NOISE_STEPS, NOT_GENUINE),
 }
-MADE_WITH_TEXTS = ("thinking", "draft_reply", "paraphrased_prompt", *NOISE_STEPS)
+HARDER = {  # failures with a conversation's topic, numbers or words (`harder_failures`)
+    "same_topic": "unrelated",
+    "other_numbers": "prompt_restate",
+    "memorised_problem": "unrelated",
+    "transcript": "assistant_turn_restate",
+    "self_answered": "assistant_turn_restate",
+    "exam_item": "unrelated",
+    "narration": "assistant_turn_restate",
+    "identity_sentence": "assistant_turn_restate",
+}
+IN_ANSWERS = ("injected_answer_note", "injected_answer_roles", "injected_answer_full_width")
+ALL_INJECTIONS = (*INJECTIONS, *IN_ANSWERS)
 LABELS = {  # what each control is, by the labels of the rubric
     HUMAN: GENUINE,
     "prompt_again": "prompt_restate",
@@ -34,12 +45,14 @@ LABELS = {  # what each control is, by the labels of the rubric
     "role_tokens": "degenerate",
     **HARD,
     **dict.fromkeys(INJECTIONS, "generic"),
+    **HARDER,
+    **dict.fromkeys(IN_ANSWERS, "generic"),
 }
 SOURCES = {  # of turns of a known kind, by the control
     **dict.fromkeys(LABELS, PLANTED),
     HUMAN: HUMAN,
-    **dict.fromkeys(HARD, PLANTED_HARD),
-    **dict.fromkeys(INJECTIONS, INJECTED),
+    **dict.fromkeys((*HARD, *HARDER, "other_turn"), PLANTED_HARD),
+    **dict.fromkeys(ALL_INJECTIONS, INJECTED),
 }
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from userturn.controls.control_turn import LABELS, ROLE_TOKENS, control_turn
 from userturn.controls.hard_failures import Planted, Texts, hard_failures, parse_texts
+from userturn.controls.harder_failures import Frames, harder_failures, parse_frames
 from userturn.controls.injections import INJECTIONS
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import USER_TURNS_SCHEMA
@@ -50,6 +51,7 @@ def planted_turns(
     n_items: int,
     seed: int,
     instruction: str,
+    frames: Frames | None = None,
 ) -> pl.DataFrame:
     """Return every failure after a model's answers to some items of a dataset.
 
@@ -61,6 +63,7 @@ def planted_turns(
         n_items: number of items to use, chosen by the hash of seed and id.
         seed: seed of the choice.
         instruction: the text that the dataset's entry appends to every prompt; left out of turns.
+        frames: the frames of harder failures; None in a study that is older than these.
     """
     prompts = _last_prompts(items, instruction)
     ranked = sorted(prompts, key=lambda item: rank(seed, item))
@@ -74,6 +77,10 @@ def planted_turns(
             **easy_failures(prompt, row["answer"], other if other != prompt else None),
             **hard_failures(prompt, row["answer"], others.get(item), texts, rng),
         }
+        if frames:
+            turns |= harder_failures(
+                prompt, row["answer"], frames, generator(seed, "planted harder", item)
+            )
         rows += [
             control_turn(row["model"], row["dataset"], control, item, *turns[control])
             for control in LABELS
@@ -97,6 +104,7 @@ def plant_failures(
     paths_to_other_answers: Sequence[str],
     path_to_items: str,
     path_to_texts: str,
+    paths_to_frames: Sequence[str],
     path_to_user_turns: str,
 ) -> None:
     """Write every failure after a model's answers to some items of a dataset.
@@ -110,11 +118,13 @@ def plant_failures(
         paths_to_other_answers: another model's answers; empty if the study has one model.
         path_to_items: the dataset's prepared table.
         path_to_texts: the texts from which hard failures are made.
+        paths_to_frames: the frames of harder failures; empty in a study that is older than these.
         path_to_user_turns: output file.
     """
     answers, items = pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items)
     others = other_answers(Path(path) for path in paths_to_other_answers)
     texts = parse_texts(Path(path_to_texts).read_text(encoding="utf-8"))
+    frames = [parse_frames(Path(path).read_text(encoding="utf-8")) for path in paths_to_frames]
     instruction = settings.get("instruction", "")
-    turns = planted_turns(answers, others, items, texts, n_items, seed, instruction)
+    turns = planted_turns(answers, others, items, texts, n_items, seed, instruction, *frames)
     write_table(turns, path_to_user_turns, identity)

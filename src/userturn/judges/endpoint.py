@@ -26,7 +26,7 @@ IS_ENGLISH_ONLY = False
 
 REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict; the others say where, how fast and at what price.
-SHAPING = ("model", "settings", "reply", "rationale_characters")
+SHAPING = ("model", "settings", "reply", "rationale_characters", "draws")
 # Fields of a request that an entry's settings may not have, unless with one of the allowed values.
 NOT_TAKEN = {
     "model": "set `model` of the entry",
@@ -36,7 +36,7 @@ NOT_TAKEN = {
     "stream": "a reply is read whole",
 }
 ALLOWED = {"n": (1, None), "stream": (False, None)}
-TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
+TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 1600, 120
 N_REQUESTS = 2  # per question at most: the question and one repair
 TOKENIZER_MARGIN = 2  # a text may have so many times the tokens that its characters suggest
 
@@ -106,7 +106,7 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:
-    """Return the expected and the largest cost of calls that read `n_tokens` besides the rubric.
+    """Return the expected and the largest cost of judging that reads `n_tokens` besides the rubric.
 
     Expected: each question is asked once and gets a short reply. Largest: each is asked twice, its
     texts take twice the tokens, and each reply is as long as the settings allow. None if no price
@@ -115,6 +115,8 @@ def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[fl
     known = entry.get("price")
     if known is None:
         return None
+    n_draws = entry.get("draws", 1)
+    n_calls, n_tokens = n_draws * n_calls, n_draws * n_tokens
     n_read = n_tokens + n_calls * TOKENS_OF_A_RUBRIC
     longest = most_written(entry)
     usual = n_read * known["input"]

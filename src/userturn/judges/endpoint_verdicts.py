@@ -23,7 +23,7 @@ from userturn.judges.parse_reply import read_verdict
 from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
-from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
+from userturn.judges.verdict import ERROR, UserTurn, Verdict, together, verdict_schema
 from userturn.storage.parquet import PART
 
 
@@ -77,15 +77,16 @@ def json_format(judge: Judge) -> ReplyFormat:
 
 
 def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
-    """Yield the question about each turn of a cell; None for a turn that was never written."""
+    """Yield the question of each draw about each turn; None for a turn that was never written."""
     for turn in cell.user_turns():
-        yield None if turn is None else ask_about_turn(prompt, turn)
+        for drawn in prompt.draws:
+            yield None if turn is None else ask_about_turn(drawn, turn)
 
 
 def keys_and_decisions(
     judge: Judge, prompt: JudgePrompt, cell: CellToJudge
 ) -> tuple[list[str | None], Decisions]:
-    """Return the key of the question about each turn (None without one), and the decisions."""
+    """Return the keys of the questions about each turn (None without one), and the decisions."""
     keys = _keys(prompt, cell)
     return keys, Decisions(judge.journal(cell.dataset), filter(None, keys))
 
@@ -154,7 +155,7 @@ def endpoint_verdicts(
         if not _is_settled(judge, keys, decisions):
             endpoint = endpoint or form.open_endpoint(address_of(judge), n_at_once)
             asyncio.run(ask_about_cell(judge, endpoint, form, part, decisions))
-        verdicts = decided(keys, decisions)
+        verdicts = decided(form.prompt, keys, decisions)
         reasons += [verdict.unscored_reason for verdict in verdicts]
         yield part, verdicts
     check_error_share(judge, cell.name(judge.results), reasons)
@@ -181,7 +182,7 @@ def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
     """Return the verdicts on a cell in a judge's journal."""
-    return decided(*keys_and_decisions(judge, prompt, cell))
+    return decided(prompt, *keys_and_decisions(judge, prompt, cell))
 
 
 def ask_about_turns(
@@ -193,15 +194,22 @@ def ask_about_turns(
         UserError: the endpoint's key is missing, or nothing serves it.
     """
     endpoint = form.open_endpoint(address_of(judge), judge.settings["concurrency"])
-    questions = [ask_about_turn(form.prompt, turn) for turn in turns]
+    questions = [ask_about_turn(drawn, turn) for turn in turns for drawn in form.prompt.draws]
     account = judge.account(paid_by)
     records = asyncio.run(ask_without_journal(endpoint, form.read, account, questions))
-    return [_verdict(decision_of(record)) for record in records]
+    return _of_turns(form.prompt, [_verdict(decision_of(record)) for record in records])
 
 
-def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
+def decided(prompt: JudgePrompt, keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
     """Return a journal's decisions as verdicts; a turn without a key has none."""
-    return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
+    drawn = [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
+    return _of_turns(prompt, drawn)
+
+
+def _of_turns(prompt: JudgePrompt, drawn: Sequence[Verdict]) -> list[Verdict]:
+    """Return one verdict on each turn, of those of its draws."""
+    n = len(prompt.draws)
+    return [together(drawn[place : place + n]) for place in range(0, len(drawn), n)]
 
 
 def _verdict(decision: Decision | None) -> Verdict:

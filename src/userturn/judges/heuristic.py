@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from userturn.config.entries import Config
 from userturn.judges.language import is_english
-from userturn.judges.verdict import GENUINE, UserTurn, Verdict
+from userturn.judges.verdict import ARGUABLE, GENUINE, UserTurn, Verdict
 from userturn.judges.words import (
     EMPTY_WORDS,
     content_words,
@@ -159,7 +159,8 @@ def judge_by_words(
         messages: the conversation, the last message the user's.
         answer: the answer as the model was shown it.
         turn: what the model wrote as the user.
-        settings: the thresholds `restated`, `grounded` and `repeated`.
+        settings: the thresholds `restated`, `grounded` and `repeated`, and whether doubtful turns
+            are `arguable`, as by rubric 2.
     """
     prompt = messages[-1]["content"]
     bare = without_tokens(turn)
@@ -192,14 +193,20 @@ def _restated(turn: Turn) -> Verdict | None:
         return Verdict(GENUINE, "the turn says what the answer did")
     if ASSISTANT_OPENING.match(turn.text) or OFFER.search(turn.text):
         return Verdict("assistant_turn_restate", "the turn opens or offers as an assistant does")
-    why = _put_together(turn)
-    return Verdict("assistant_turn_restate", why) if why else None
+    asks = _asks(turn)
+    why = _put_together(turn, asks)
+    quotes = asks and turn.settings.get("arguable")
+    return Verdict(ARGUABLE if quotes else "assistant_turn_restate", why) if why else None
 
 
-def _put_together(turn: Turn) -> str | None:
-    """Return the reason why a turn restates the answer, or None if it does not."""
+def _asks(turn: Turn) -> bool:
+    """Return whether a turn asks something."""
     is_brief = len(turn.said) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
-    asks = "?" in turn.text or is_brief
+    return "?" in turn.text or is_brief
+
+
+def _put_together(turn: Turn, asks: bool) -> str | None:
+    """Return the reason why a turn restates the answer, or None if it does not."""
     is_in_answer = share_found(turn.meant, turn.answered) >= turn.settings["restated"]
     if is_in_answer and not asks and not _speaks(turn):
         return "nearly all content words stand in the answer"
@@ -241,7 +248,8 @@ def _reacting(turn: Turn) -> Verdict:
         return Verdict(GENUINE, "the turn takes up words that the answer brought in")
     points_back = known > 0 and REFERS_BACK.search(turn.text) is not None
     if (opens_back and n_words <= MANY) or (points_back and n_words <= FEW):
-        return Verdict(GENUINE, "the turn refers back to the answer")
+        label = ARGUABLE if turn.settings.get("arguable") else GENUINE
+        return Verdict(label, "the turn refers back to the answer")
     if not known:
         return Verdict("unrelated", "no content word stands in prompt or answer")
     return Verdict("generic", "the turn takes up nothing that the answer brought in")

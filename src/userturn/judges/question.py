@@ -7,7 +7,7 @@ written as escapes.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from typing import Any
 
@@ -15,8 +15,8 @@ from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
 from userturn.judges.prompt_fields import SYSTEM_ENDS
 from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
-from userturn.judges.verdict import UserTurn
-from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
+from userturn.judges.verdict import ARGUABLE, UserTurn
+from userturn.prompts.control_tokens import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import fingerprint
 from userturn.unseen import UNSEEN
@@ -24,6 +24,7 @@ from userturn.unseen import UNSEEN
 MARKER_LENGTH = 16
 
 ESCAPED = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}")
+ESCAPED_BY_RUBRIC_2 = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}|{WIDE_TOKEN}|{NAMES_ROLE}")
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,27 @@ class JudgePrompt:
         system: the system message.
         user: the user message with placeholders for `marker`, `conversation` and `turn`.
         identity: identity of everything except the judged texts that shapes the reply.
+        others: the prompts of further draws, every second with its labels in reverse.
     """
 
     labels: tuple[str, ...]
     system: str
     user: Template
     identity: str
+    others: tuple["JudgePrompt", ...] = ()
+
+    @property
+    def draws(self) -> tuple["JudgePrompt", ...]:
+        """The prompts by which each turn is asked about: this one, and those of further draws."""
+        return self, *self.others
+
+    def shown(self, text: str) -> str:
+        r"""Return a judged text in which what could end its block is written as \uXXXX.
+
+        Lines that name a role, and full-width tokens, are not, where questions by rubric 1 are paid
+        for.
+        """
+        return escaped(text, ESCAPED_BY_RUBRIC_2 if ARGUABLE in self.labels else ESCAPED)
 
 
 def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
@@ -58,10 +74,23 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
 
 
 def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
-    """Return a judge's prompt, from the texts of its rubric and its template."""
+    """Return a judge's prompt, from the texts of its rubric and its template.
+
+    An identity with `draws` has so many prompts, whose questions differ in their keys.
+    """
     rubric = parse_rubric(rubric_text)
-    listed = "\n".join(f"- {name}: {described(label)}" for name, label in rubric.labels.items())
-    return filled_prompt(rubric, prompt_text, listed, identity)
+    listed = [f"- {name}: {described(label)}" for name, label in rubric.labels.items()]
+    n_draws = identity.get("draws", 1)
+    first, *others = (
+        filled_prompt(
+            rubric,
+            prompt_text,
+            "\n".join(listed[:: -1 if number % 2 else 1]),
+            {**identity, "draw": number} if number else identity,
+        )
+        for number in range(n_draws)
+    )
+    return replace(first, others=tuple(others))
 
 
 def filled_prompt(
@@ -78,9 +107,13 @@ def filled_prompt(
     )
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, of: re.Pattern[str] = ESCAPED) -> str:
     r"""Return a text in which control tokens and invisible characters are written as \uXXXX."""
-    return ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return of.sub(lambda found: "".join(map(_code, found[0])), text)
+
+
+def _code(character: str) -> str:
+    return character if character in " \t" else f"\\u{ord(character):04x}"
 
 
 def ask_about(messages: Sequence[Message], identity: str) -> Question:
@@ -91,8 +124,8 @@ def ask_about(messages: Sequence[Message], identity: str) -> Question:
 def ask_about_turn(prompt: JudgePrompt, turn: UserTurn) -> Question:
     """Return the question about a user turn."""
     turns = [*turn.messages, {"role": "assistant", "content": turn.answer}]
-    conversation = "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in turns)
-    said = escaped(turn.text)
+    conversation = "\n\n".join(f"[{m['role']}]\n{prompt.shown(m['content'])}" for m in turns)
+    said = prompt.shown(turn.text)
     marker = fingerprint([conversation, said])[:MARKER_LENGTH]
     user = prompt.user.substitute(marker=marker, conversation=conversation, turn=said)
     asked = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]

@@ -2,7 +2,7 @@
 
 Judges and people read the same words, and they are only in the rubric's file. The labels come first
 in the file and alone are hashed as the rubric. The rules are hashed with the prompt that quotes
-them, and the paper's names change no verdict.
+them, with the border cases after them, and the paper's names change no verdict.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from userturn.config.errors import ConfigError
+from userturn.config.own_rubric import RUBRIC
 from userturn.judges.prompt_fields import check_prompt
 from userturn.judges.verdict import GENUINE
 from userturn.storage.given_files import given_text
@@ -28,7 +29,7 @@ class Rubric(NamedTuple):
 
     Attributes:
         labels: criterion and example by label, in their order.
-        rules: how to decide between labels; empty if the file has none.
+        rules: how to decide between labels, with the border cases; empty if the file has none.
         paper: the paper's name for the turns of a label; labels without one are ours.
     """
 
@@ -52,12 +53,28 @@ def parse_rubric(text: str) -> Rubric:
         content = yaml.safe_load(text)
         for label in content["labels"].values():
             described(label)
+        rules = "\n".join([content.get("rules", "").strip(), *_decided(content)]).strip()
     except (yaml.YAMLError, TypeError, LookupError, AttributeError) as error:
         raise ConfigError(
             f"a rubric cannot be read ({type(error).__name__}: {' '.join(str(error).split())}); "
-            "expected `labels:` with a `criterion` and an `example` each, as in data/rubric.yaml"
+            "expected `labels:` with a `criterion` and an `example` each, and under `borders:` a "
+            f"`case` and one of these labels each, as in {RUBRIC}"
         ) from error
-    return Rubric(content["labels"], content.get("rules", "").strip(), content.get("paper", {}))
+    return Rubric(content["labels"], rules, content.get("paper", {}))
+
+
+def _decided(content: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the border cases after a heading; none if a rubric has none.
+
+    Raises:
+        KeyError: one lacks a case, or a label that the rubric has.
+    """
+    lines = []
+    for border in content.get("borders", ()):
+        label = {name: name for name in content["labels"]}[border["label"]]
+        but = f"; {border['but']}" if "but" in border else ""
+        lines.append(f"- {border['case']}: {label}{but}.")
+    return ["Border cases are decided thus:", *lines] if lines else []
 
 
 def read_rubric(path: str | Path) -> Rubric:

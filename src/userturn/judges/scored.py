@@ -156,7 +156,15 @@ IS_ENGLISH_ONLY = False
 
 VERSION = 1  # of the request and of how its reply is read
 # Keys of endpoints that would have no effect here.
-FOREIGN = ("base_url", "key_variable", "settings", "reply", "rationale_characters", "batch")
+FOREIGN = (
+    "base_url",
+    "key_variable",
+    "settings",
+    "reply",
+    "rationale_characters",
+    "batch",
+    "draws",
+)
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

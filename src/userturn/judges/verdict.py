@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 GENUINE = "genuine_followup"
+ARGUABLE = "arguable_followup"  # of rubric 2: careful readers could differ on whether it is genuine
 ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
 
 
@@ -33,6 +34,22 @@ class Verdict(NamedTuple):
     def genuine(self) -> bool | None:
         """Whether the turn is a genuine follow-up."""
         return None if self.label is None else self.label == GENUINE
+
+
+def together(draws: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of some draws about one turn: the label of most, of as many the first.
+
+    It is that of the first draw that ended in an error, if there is one, since another attempt may
+    bring it; and unscored if all draws are.
+    """
+    errors = [v for v in draws if (v.unscored_reason or "").startswith(ERROR)]
+    labels = [v.label for v in draws if v.label is not None]
+    if len(draws) == 1 or errors or not labels:
+        return [*errors, *draws][0]
+    most = max(labels, key=labels.count)
+    chosen = next(v for v in draws if v.label == most)
+    said = f"{labels.count(most)} of {len(draws)} draws: {chosen.rationale}"
+    return chosen._replace(rationale=said)
 
 
 def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:

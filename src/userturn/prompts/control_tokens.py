@@ -42,3 +42,14 @@ MAY_OPEN_TOKEN = (
 
 Also of `[user]` and the like, the headings of messages in a judge's prompt.
 """
+
+WIDE_TOKEN = rf"\uff1c(?=[|｜/a-zA-Z_])|\uff3b(?=[ \t]*(?:/?[A-Z]|(?i:{ROLES})\b))"
+"""The first character of a token in full-width brackets, which a reader takes for the token."""
+
+_SPEAKERS = rf"{ROLES}|human|ai|bot|chatbot"
+_CLOSE = r":\uff1a\])】\uff09\uff3d>\uff1e"
+NAMES_ROLE = rf"(?m:^)[^\w\n]*+(?=(?i:{_SPEAKERS})\b[^\w\n{_CLOSE}]*+[{_CLOSE}])\w"
+"""What begins a line that names a role, up to the role's first letter.
+
+That is in `user:`, `[human]`, `**AI:**` or `【user】`.
+"""

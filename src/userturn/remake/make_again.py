@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from userturn.config.own_rubric import RUBRICS
 from userturn.disk_space import is_full_disk
 from userturn.errors import NoRoomError
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import write_text
-from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.workflow.run_job import call, inputs_of, replayed
 from userturn.workflow.study import Study
@@ -70,13 +70,14 @@ class Remaking:
         return str(self.folder / path)
 
     def _read(self, path: str) -> str:
-        return self.rubric if path == RUBRIC else str(self.at(path))
+        return self.rubric if path in RUBRICS else str(self.at(path))
 
     @cached_property
     def rubric(self) -> str:
         """The path of the rubric, written as the study's record has it."""
-        path = self.to(RUBRIC)
-        write_text(self.record.contents.texts[RUBRIC], path)
+        contents = self.record.contents
+        path = self.to(contents.rubric_path)
+        write_text(contents.texts[contents.rubric_path], path)
         return path
 
     def _inputs(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
@@ -92,7 +93,7 @@ class Remaking:
     def needs(self, rule: str, **wildcards: str) -> list[str]:
         """Return the files that the outputs of a job are made from, as rules name them."""
         inputs = self._inputs(rule, wildcards).values()
-        return sorted({path for paths in inputs for path in paths} - {RUBRIC})
+        return sorted({path for paths in inputs for path in paths} - {*RUBRICS})
 
     def make(self, rule: str, **wildcards: str) -> None:
         """Make the outputs of a job again."""

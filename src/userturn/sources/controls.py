@@ -72,6 +72,7 @@ def _identity(grid: Grid, model: str, dataset: str) -> str:
         names = (model, *_other_models(grid, model))
         answers = [grid.answers_identity(name, dataset) for name in names]
         kind = [answers, n_planted(grid), grid.config["seed"], grid.contents.hard_failures]
+        kind += filter(None, [grid.contents.harder_failures])
     return fingerprint([CONTROLS_VERSION, *kind])
 
 
@@ -107,6 +108,7 @@ JOBS = {
             "paths_to_other_answers": f"study.made_of({FOLDER})",
             "path_to_items": ITEMS,
             "path_to_texts": "data/controls/hard_failures.yaml",
+            "paths_to_frames": "study.grid.contents.harder_frames",
         },
         {"path_to_user_turns": RULE.user_turns},
         identity(f"identity({RULE.user_turns})"),

@@ -15,6 +15,7 @@ from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_
 from userturn.config.errors import ConfigError
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
 from userturn.config.model_keys import ModelEntry
+from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
 from userturn.config.recipes import (
     Recipe,
@@ -63,10 +64,10 @@ SHAPES_OUTPUT = (
     "header",
 )
 
-RUBRIC = "data/rubric.yaml"
 LABELLED = "labelled"  # as a model, a dataset and a control
 LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
+HARDER_FAILURES = "data/controls/harder_failures.yaml"
 REACTIONS = "data/reactions.yaml"
 ANNOTATIONS = Path("data/annotations")
 
@@ -87,6 +88,7 @@ class RecordedContents:
         texts: texts of rubrics and judge prompts, by path.
         labelled: sha256 of the project's labelled user turns.
         hard_failures: sha256 of the texts from which hard planted failures are made.
+        harder_failures: sha256 of the frames of harder ones.
         reactions: sha256 of the user turns that are scored after candidates.
         places: by models and datasets, the names that were first asked under another one.
         ids: how items are told apart (`FileContents.ids`).
@@ -103,9 +105,20 @@ class RecordedContents:
     texts: Mapping[str, str]
     labelled: str = ""  # empty in the record of a study older than the labelled turns
     hard_failures: str = ""  # the same
+    harder_failures: str = ""  # empty in a study with rubric 1, which keeps the plants that it has
     reactions: str = ""  # empty without candidates
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ids: int = 1  # of the record of an earlier version
+
+    @property
+    def rubric_path(self) -> str:
+        """The annotators' rubric."""
+        return RUBRIC if RUBRIC in self.texts else RUBRIC_1
+
+    @property
+    def harder_frames(self) -> list[str]:
+        """The file of frames of harder planted failures, if some are planted."""
+        return [HARDER_FAILURES] if self.harder_failures else []
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -244,7 +257,12 @@ class FileContents:
     @cached_property
     def rubric(self) -> str:
         """Sha256 of the labels of the annotators' rubric."""
-        return rubric_sha256(Path(RUBRIC).read_bytes().decode())
+        return rubric_sha256(Path(self.rubric_path).read_bytes().decode())
+
+    @cached_property
+    def rubric_path(self) -> str:
+        """The annotators' rubric."""
+        return RUBRIC_1 if self._config["judge_defaults"]["rubric"] == RUBRIC_1 else RUBRIC
 
     @cached_property
     def annotations(self) -> dict[str, dict[str, str]]:
@@ -258,7 +276,8 @@ class FileContents:
         judges = complete_judges(self._config)
         asked = [judges[name] for name in asked_judges(self._config)]
         paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}
-        return {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})}
+        every = sorted({*paths, self.rubric_path})
+        return {path: Path(path).read_text(encoding="utf-8") for path in every}
 
     @cached_property
     def labelled(self) -> str:
@@ -269,6 +288,17 @@ class FileContents:
     def hard_failures(self) -> str:
         """Sha256 of the texts of hard planted failures; empty if none is planted."""
         return file_sha256(HARD_FAILURES) if self._config["controls"]["planted"] else ""
+
+    @cached_property
+    def harder_failures(self) -> str:
+        """Sha256 of the frames of harder planted failures; empty if none is planted."""
+        is_older = self.rubric_path == RUBRIC_1
+        return file_sha256(HARDER_FAILURES) if self.hard_failures and not is_older else ""
+
+    @property
+    def harder_frames(self) -> list[str]:
+        """The file of frames of harder planted failures, if some are planted."""
+        return [HARDER_FAILURES] if self.harder_failures else []
 
     @cached_property
     def reactions(self) -> str:

@@ -58,9 +58,9 @@ class StudyRecord:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The record as it is written; without `places` and `reactions` where there are none."""
+        """The record as it is written; without what a study has none of."""
         content = asdict(self)
-        for name in ("places", "reactions"):
+        for name in ("places", "reactions", "harder_failures"):
             if not content["contents"][name]:
                 del content["contents"][name]
         if content["contents"]["ids"] == 1:

@@ -15,6 +15,7 @@ corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens, money and time of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
+edited_answers.py: how often a verdict flips where what a turn takes up is exchanged.
 equivalence.py: whether the claims of claims.py hold.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
@@ -39,6 +40,7 @@ pilot_follow_ups.py: the same for reference follow-ups on which two models are c
 parts_of_cells.py: rates after each turn of conversations, and in each language.
 pooling.py: pools turns over items, datasets, models and families.
 rates.py: share of genuine turns and of every other label, of cells and over them.
+reliability.py: whether the probabilities that a judge gives hold.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_contrasts.py: a later turn of conversations against the first.

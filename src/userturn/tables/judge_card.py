@@ -1,8 +1,10 @@
 """How accurate each judge is on turns whose kind is known: its card.
 
 A judge can be right about a turn's side (genuine or not) or about its label, which is stricter;
-the measures say which. Of planted failures each is the mean over their kinds, since a kind of which
-there are few, and which a judge misses, would be hidden in a share of all of them.
+the measures say which. They are strict: what is arguable is not genuine. Where a turn is arguable,
+by the judge or in truth, those called lenient take it for genuine. Of planted failures each is the
+mean over their kinds, since a kind of which there are few, and which a judge misses, would be
+hidden in a share of all of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +23,7 @@ from userturn.controls.control_turn import (
     SOURCES,
 )
 from userturn.humans.labels import PEOPLE
-from userturn.judges.verdict import GENUINE
+from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.margins import Counts, combination, first_part, side_by_side
@@ -29,6 +31,7 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
+from userturn.tables.reliability import reliability
 from userturn.tables.turn_clusters import rate_over
 
 BY = ("kind", "length", "language", "temperature", "dataset")
@@ -47,6 +50,8 @@ WHY_NONE = {  # why a control has no turn in a study
     "other_turn": "no second conversation in these datasets",
     "continuation": "no answer of two sentences",
 }
+LENIENTLY = {name: pl.col(name).replace(ARGUABLE, GENUINE) for name in ("truth", "label")}
+ARGUED = pl.any_horizontal(pl.col("truth", "label") == ARGUABLE)
 NO_ANSWER = "no conversation in English with an answer"
 
 
@@ -62,14 +67,24 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}
-        rows += [at | row for row in measures(part, {"by": ALL, "group": ALL})]
-        if source != PEOPLE:
-            rows.append(at | _kappa(part, generator(seed, "judge card", judge, source)))
+        rows += [at | row for row in _over_all(part, generator(seed, "judge card", judge, source))]
+        rows += [at | row for row in reliability(part, {"by": ALL, "group": ALL})]
+        if part.filter(ARGUED).height:
+            rng = generator(seed, "judge card", judge, source, "lenient")
+            for row in _over_all(part.with_columns(**LENIENTLY), rng):
+                rows.append(at | row | {"measure": f"lenient {row['measure']}"})
         for by in BY:
             for (group,), some in _groups(part.filter(pl.col(by).is_not_null()), [by]):
                 of = {"by": by, "group": group}
                 rows += [at | row for row in measures(some, of, part if by == "kind" else some)]
     return pl.DataFrame(rows, schema=CARD)
+
+
+def _over_all(turns: pl.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield the measures of a judge on all turns of a source, and but for people's its kappa."""
+    yield from measures(turns, {"by": ALL, "group": ALL})
+    if turns["source"][0] != PEOPLE:
+        yield _kappa(turns, rng)
 
 
 def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:

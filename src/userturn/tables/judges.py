@@ -6,6 +6,7 @@ from userturn.humans.labels import PEOPLE
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
+from userturn.tables.edited_answers import EDITED, flip_rates
 from userturn.tables.judge_card import CARD, CONTROLS, judge_card, without_turns
 from userturn.tables.known_turns import known_turns
 from userturn.tables.layout import INTERVAL, Layout, column, reported, texts
@@ -27,6 +28,8 @@ TABLE = Table(
         "labelled_verdicts",
         "labelled_items",
         "labelled_turns",
+        "edited_verdicts",
+        "unedited_verdicts",
     ),
     settings=("families", "seed"),
 )
@@ -39,15 +42,20 @@ MEANINGS = {
     "judge": "name of the judge; of two the first; null between people",
     "source": (
         "where the turns of known kind come from: human, planted (copies and fixed texts), "
-        "planted_hard (made of the answer's own words), injected, labelled, people; also of the "
-        "kappa with people, which is part of a judge's card"
+        "planted_hard (like a follow-up), injected, labelled, edited (turns of the study, with "
+        "what they take up exchanged in the answer), people; also of the kappa with people, which "
+        "is part of a judge's card"
     ),
     "by": "what the turns are grouped by; `all` is all of them",
     "group": "the kind, length, language, temperature, dataset or family of the turns",
     "measure": (
         "sensitivity: genuine follow-ups called genuine; specificity: all others not called "
-        "genuine; right side; right label; kappa (genuine or not). Of planted failures the mean "
-        "over their kinds. Or a coefficient: raw, kappa (Cohen's), krippendorff_alpha, gwet_ac1"
+        "genuine; right side; right label; kappa (genuine or not); the same with `lenient` before "
+        "it, if what is arguably genuine counts as genuine; flips: of turns called genuine, those "
+        "that no longer are after the edited answer; of judges that give probabilities brier, the "
+        "mean squared error of that of genuine_followup, and in bins of it (by `probability`) mean "
+        "probability and share genuine. Of planted failures the mean over their kinds. Or a "
+        "coefficient: raw, kappa (Cohen's), krippendorff_alpha, gwet_ac1"
     ),
     "estimate": "the measure",
     "n_turns": "turns of that kind; of two raters, turns that both labelled",
@@ -66,16 +74,20 @@ def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     turns = known_turns(material)
     labels = list(material.rubric.labels)
-    return judges(turns, agreement(*material.labelled, labels, material.seed), material.seed)
+    agreed = agreement(*material.labelled, labels, material.seed)
+    return judges(turns, agreed, material.seed, flip_rates(material))
 
 
-def judges(turns: pl.DataFrame, agreed: pl.DataFrame, seed: int) -> pl.DataFrame:
+def judges(
+    turns: pl.DataFrame, agreed: pl.DataFrame, seed: int, flipped: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Return each judge's card and the agreement of raters as one table.
 
     Args:
         turns: turns of known kind, one row per turn and judge.
         agreed: coefficients of agreement of raters.
         seed: the study's seed.
+        flipped: the rates of flips, as rows of a card.
     """
     none = pl.DataFrame(without_turns(turns), schema=CARD)
     with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
@@ -87,7 +99,8 @@ def judges(turns: pl.DataFrame, agreed: pl.DataFrame, seed: int) -> pl.DataFrame
     of_card = {"second": PEOPLE, "scale": "genuine", "weights": "study", "measure": "kappa"}
     in_card = pl.all_horizontal(pl.col(n) == v for n, v in (of_card | {"by": ALL}).items())
     parts = [pl.DataFrame(schema=SCHEMA)]
-    parts += [part.with_columns(part=pl.lit(KNOWN)) for part in (judge_card(turns, seed), none)]
+    known = [judge_card(turns, seed), none, *([] if flipped is None else [flipped])]
+    parts += [part.with_columns(part=pl.lit(KNOWN)) for part in known]
     parts.append(raters.with_columns(source=pl.when(in_card).then(pl.lit(PEOPLE))))
     whole = pl.concat(parts, how="diagonal_relaxed")
     return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
@@ -109,7 +122,7 @@ OF = (column("of turns scored", "of", "n_scored", "n_turns"),)
 LAYOUT = (
     Layout(
         "Judges: how far each can be believed",
-        {"by": ALL, "source": (*CONTROLS, "labelled", PEOPLE)},
+        {"by": ALL, "source": (*CONTROLS, "labelled", EDITED, PEOPLE)},
         (
             *texts("judge", "source", "measure"),
             column("estimate", "share or kappa", "estimate", *INTERVAL, "measure"),
@@ -132,6 +145,21 @@ LAYOUT = (
         about=(
             "Human turns should be called genuine, planted failures should not. Most of them are "
             "easy to recognise; docs/controls.md tells them apart."
+        ),
+    ),
+    Layout(
+        "Judges: whether probabilities hold",
+        {"by": "probability", "measure": ("mean probability", "share genuine")},
+        reported(
+            *texts("judge", "source"),
+            column("probability", "text", "group"),
+            *texts("measure"),
+            column("value", "share", "estimate", *INTERVAL),
+            *OF,
+        ),
+        about=(
+            "Turns of a known kind by the probability that a judge gives to a genuine follow-up. "
+            "Where it holds, the share that is genuine is near the mean probability."
         ),
     ),
     Layout(

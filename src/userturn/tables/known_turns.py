@@ -34,6 +34,7 @@ TURN: Schema = {
     "temperature": pl.String,
     "dataset": pl.String,
     "weight": pl.Float64,  # how many turns of the study it represents
+    "probability": pl.Float64,  # that it is genuine, by a judge that says so
 }
 
 
@@ -41,6 +42,12 @@ def known_turns(material: Material) -> pl.DataFrame:
     """Return all turns of known kind of a study, one row per turn and judge."""
     labelled, _ = material.labelled
     return pl.concat([_controls(material), _labelled_turns(material), peoples_turns(labelled)])
+
+
+def _verdicts(material: Material, name: str) -> pl.DataFrame:
+    """Return verdicts with the probabilities of those judges that give some."""
+    tables = [pl.read_parquet(path) for path in sorted(material.paths[name])]
+    return pl.concat([pl.DataFrame(schema=VERDICTS_SCHEMA), *tables], how="diagonal")
 
 
 def lengths(texts: pl.Expr) -> pl.Expr:
@@ -55,6 +62,10 @@ def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
     """Return verdicts as turns of known kind; columns that are not given are null."""
     own = {name: pl.col(name) for name in ("judge", "label")}
     nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
+    if "probabilities" in verdicts.columns:
+        genuine = pl.element().filter(pl.element().struct.field("label") == GENUINE)
+        of = pl.col("probabilities").list.eval(genuine.struct.field("probability"))
+        nothing["probability"] = of.list.first()
     found = nothing | own | columns
     return verdicts.select(found[name].cast(kind).alias(name) for name, kind in TURN.items())
 
@@ -86,7 +97,7 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
     said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
-    verdicts = material.read("labelled_verdicts", list(VERDICTS_SCHEMA))
+    verdicts = _verdicts(material, "labelled_verdicts")
     tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
     return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, said)
 
@@ -142,7 +153,7 @@ def control_verdicts(material: Material) -> pl.DataFrame:
     whichever model's answer they follow.
     """
     begun = first_messages(material.paths["human_items"])
-    verdicts = material.read("control_verdicts", list(VERDICTS_SCHEMA)).join(
+    verdicts = _verdicts(material, "control_verdicts").join(
         begun, on=ANSWER_KEYS, how="left", maintain_order="left"
     )
     begins = pl.col("conversation").fill_null(clusters())

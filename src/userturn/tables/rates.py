@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.endpoints.http_errors import REFUSED
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.judges.verdict import GENUINE
+from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
@@ -57,7 +57,7 @@ TABLE = Table(
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=6,
+    version=7,
 )
 MEANINGS = {
     "scope": f"cell; {BY_TURN}; {BY_LANGUAGE}; model (over datasets); family and dataset; family",
@@ -67,6 +67,10 @@ MEANINGS = {
     ),
     "label": f"label of the rubric; the rows of {GENUINE} are the rates of genuine turns",
     "estimate": "share of the label among scored turns",
+    "lenient": (
+        "share of turns that are clearly or arguably genuine, while `estimate` is of those that "
+        "clearly are: what the rubric leaves open lies between; by rubric 1 they are equal"
+    ),
     "n_answers": (
         "answers that the turns follow; like the other outcomes of turns only in the rows of "
         f"{GENUINE}"
@@ -86,10 +90,12 @@ OUTCOMES: Schema = {
     f"n_{kind}": pl.Int64
     for kind in ("ok", "empty", "error", "truncated", "refused", "answers", "answers_cut")
 }
+LENIENT = dict.fromkeys(("lenient", "lenient_lower", "lenient_upper"), pl.Float64)
 SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "group", "label", "paper"], pl.String)
     | {"temperature": pl.Float64}
     | RATE_SCHEMA
+    | LENIENT
     | OUTCOMES
     | FLOOR
     | CORRECTED
@@ -154,9 +160,23 @@ def rates(
     shares = pl.concat([of_genuine, of_labels]).with_columns(every, label=label, paper=named)
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
-    found = shares.join(summed, on=[*GROUP, "label"], how="left")
+    found = shares.join(summed, on=[*GROUP, "label"], how="left").join(
+        _lenient(items), on=[*GROUP, "label", "average"], how="left"
+    )
     later = [pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | CORRECTED).items()]
     return found.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
+
+
+def _lenient(items: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of turns that are clearly or arguably genuine."""
+    arguable = LABEL + ARGUABLE
+    n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)
+    counts = items.with_columns(n_lenient=pl.col("n_genuine") + n_more)
+    found = pool_scopes(counts, ["n_lenient"], SCOPES).with_columns(label=pl.lit(GENUINE))
+    limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
+    return found.select(
+        *GROUP, "label", "average", **{new: pl.col(of) for new, of in limits.items()}
+    )
 
 
 def above_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
@@ -194,6 +214,7 @@ def _limited(name: str) -> tuple[str, str, str]:
 
 
 OF_GENUINE = {"label": GENUINE}
+LENIENTLY = column("clearly or arguably", "share", *LENIENT)
 LAYOUT = (
     Layout(
         "Follow-up rates over all datasets",
@@ -205,7 +226,7 @@ LAYOUT = (
             printed_only("scored", "count", "n_scored"),
             *reported(*texts("average")),
             SHARE._replace(printed="{} %"),
-            *reported(SCORED, BOUNDS),
+            *reported(LENIENTLY, SCORED, BOUNDS),
         ),
         printed=OVER_DATASETS | OF_GENUINE,
         spread=("average", *AVERAGES),
@@ -253,6 +274,7 @@ LAYOUT = (
             TEMPERATURE,
             *texts("perturbation", "judge"),
             SHARE,
+            LENIENTLY,
             SCORED,
             BOUNDS,
             column("cut turns", "of", "n_truncated", "n_turns"),

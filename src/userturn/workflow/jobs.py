@@ -74,7 +74,7 @@ REPORT = Job(
         "paths_to_figures": "study.figures.files",
         "charts": "study.figures.charts",
         "paths_to_captions": "study.figures.captions",
-        "path_to_rubric": "data/rubric.yaml",
+        "path_to_rubric": input_of("rubric"),
     },
     {"path_to_report": "results/report/index.html", "folder_of_data": "results/report/data"},
     {"identity": "study.report.identity", "judge": "study.grid.primary_judge"},
@@ -180,7 +180,7 @@ PEOPLE = {
         "humans.task_page.build_annotation",
         {
             "path_to_items": f"{ROUND}/items.parquet",
-            "path_to_rubric": "data/rubric.yaml",
+            "path_to_rubric": input_of("rubric"),
             "path_to_labelled": "data/labelled/turns.jsonl",
         },
         {
@@ -195,7 +195,7 @@ PEOPLE = {
         {
             "paths_to_files": "study.humans.annotation_files",
             "path_to_key": f"{ROUND}/key.parquet",
-            "path_to_rubric": "data/rubric.yaml",
+            "path_to_rubric": input_of("rubric"),
         },
         {"path_to_annotations": f"{ROUND}/annotations.parquet"},
         identity("humans.annotations_identity") | {"skip_problems": "study.humans.skip_problems"},
