@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (54_623, 29_575),
-    "tests": (46_267, 26_327),
+    "tests": (46_293, 26_344),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

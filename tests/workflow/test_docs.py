@@ -19,6 +19,7 @@ RUN_HERE = {
     "snakemake --profile slurm -n",
     "snakemake --cores 2 --configfile mine.yaml",
     "userturn rates results",
+    "userturn rates results --cells",
     "userturn plan",
     "userturn status",
     "userturn export results",
