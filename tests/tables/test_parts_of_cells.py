@@ -56,6 +56,19 @@ def test_the_change_since_the_first_turn_is_over_conversations_scored_after_both
     assert found == pytest.approx(tuple(map(float, expected)))
 
 
+def test_turns_are_compared_with_the_first_turn_of_their_own_dataset() -> None:
+    early = verdicts(a=[True, False], b=[True, True])
+    late = early.with_columns(
+        dataset=pl.lit("late"), item=pl.col("item").str.replace("turn-2", "turn-3")
+    ).with_columns(item=pl.col("item").str.replace("turn-1", "turn-2"))
+    table = compare(since_the_first(pl.concat([early, late]).join(MEMBERS, on="model")))
+    found = table.filter(pl.col("scope") == "model and dataset").sort("dataset")
+    assert found.select("dataset", "baseline", "condition", "difference").rows() == [
+        ("d", "1", "2", -0.5),
+        ("late", "2", "3", -0.5),
+    ]
+
+
 def test_a_cell_has_one_interval_clustered_by_conversation(tmp_path: Path) -> None:
     table = verdicts(a=[True, True, True], b=[False, False, False], c=[True, False, True])
     turns = table.with_columns(outcome=pl.lit("ok"), finish_reason=pl.lit("stop"))

@@ -25,7 +25,7 @@ def turn_contrasts(material: Material) -> pl.DataFrame:
 
 
 def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Pair each later turn of a conversation with its first, where both were scored.
+    """Pair each later turn of a conversation with its dataset's first, where both were scored.
 
     Not every conversation has a later turn, so rates of two turns are of different conversations,
     and their difference is not what a turn changes: both rates here are of the shared ones.
@@ -40,6 +40,10 @@ def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
         n_genuine=pl.col("genuine").sum().cast(pl.Int64),
         first=pl.col("genuine").sort_by("sample").first(),
     )
-    first = counted[FACTOR].min() or 1
-    found = pairs(counted.sort(*JUDGED_ITEM_KEYS, FACTOR), FACTOR, first, JUDGED_ITEM_KEYS)
-    return found.filter(pl.col("change").is_not_null())
+    ordered = counted.sort(*JUDGED_ITEM_KEYS, FACTOR)
+    found = [
+        pairs(turns_of_one, FACTOR, turns_of_one[FACTOR].min(), JUDGED_ITEM_KEYS)
+        for turns_of_one in ordered.partition_by("dataset")
+    ]
+    none = pairs(ordered.clear(), FACTOR, 1, JUDGED_ITEM_KEYS)
+    return pl.concat([none, *found]).filter(pl.col("change").is_not_null())
