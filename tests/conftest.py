@@ -1,8 +1,9 @@
 """Fixtures: one finished study that tests copy and disturb, and a browser."""
 
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import settings
 from tests.support.slow import SLOW
 from tests.support.snakemake_runs import copy_project, run
 from tests.support.tiny_model import write_tiny_model
+from userturn.html import chart
 
 # Several tests share the cores: threads that spin while they wait for one another cost them most.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -51,6 +53,28 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def study(finished_study: Path, tmp_path: Path) -> Path:
     """A copy of the finished study, with new times, that a test may change."""
     return Path(shutil.copytree(finished_study, tmp_path / "copy", copy_function=shutil.copy))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def charts_are_drawn_once() -> Iterator[None]:
+    """Keep the pictures of charts: most of the time of an audit is drawing what another drew."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("vegalite_to_svg", "vegalite_to_png"):
+            patch.setattr(chart, name, drawn_once(getattr(chart, name)))
+        yield
+
+
+def drawn_once(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that draws each chart once, and gives later callers the same picture."""
+    pictures: dict[str, Any] = {}
+
+    def drawn(spec: dict[str, Any], **settings: Any) -> Any:
+        key = json.dumps([spec, settings])  # not sorted: the order of keys shows in a picture
+        if key not in pictures:
+            pictures[key] = draw(spec, **settings)
+        return pictures[key]
+
+    return drawn
 
 
 @pytest.fixture(scope="module")  # until it ends, no other test of the process can use asyncio

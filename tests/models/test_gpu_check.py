@@ -70,6 +70,7 @@ def test_way_that_cannot_be_loaded_leaves_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
 def test_both_loops_write_the_same_in_batches_and_alone(tmp_path: Path) -> None:
     """On this CPU every request runs by itself, so that the counts are whole."""

@@ -1029,7 +1029,9 @@ def open_everything(page: Any) -> None:
     page.wait_for_function("() => !document.querySelector('#tables .state')")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), pytest.param(390, "dark", marks=pytest.mark.long)]
+)
 def test_axe_core_finds_no_violation_in_any_view_wide_and_light_or_narrow_and_dark(
     browser: Any, whole: str, width: int, scheme: str
 ) -> None:

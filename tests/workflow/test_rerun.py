@@ -194,6 +194,7 @@ def test_a_cell_that_is_lost_with_all_plans_comes_back_without_a_sweep(study: Pa
     assert (marker["n_found"], marker["n_asked"]) == (N_FINISHED, 0)
 
 
+@pytest.mark.long
 def test_answers_and_cells_whose_requests_are_finished_are_gathered_without_a_sweep(
     study: Path,
 ) -> None:

@@ -1,5 +1,6 @@
 """The one look of all figures, and how they are saved."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -112,11 +113,12 @@ def save(
     """
     judges = {judge: other.to_dict() for judge, other in (others or {}).items()}
     chart = chart.properties(usermeta={"artifact": artifact(identity), "judges": judges})
+    spec = chart.to_dict()
     for path in map(Path, paths):
         with written_whole(path) as temporary:
             if path.suffix == ".json":
-                chart.save(str(temporary), format="json")
+                temporary.write_text(json.dumps(spec, indent=2, sort_keys=True), "utf-8")
             elif path.suffix == ".svg":
-                temporary.write_text(svg_of(chart.to_dict()), "utf-8")
+                temporary.write_text(svg_of(spec), "utf-8")
             else:
-                temporary.write_bytes(png_of(chart.to_dict(), PIXELS))
+                temporary.write_bytes(png_of(spec, PIXELS))
