@@ -18,6 +18,7 @@ from benchmarks.heuristic import FEWEST, continued, follow_ups, replies, swapped
 from userturn.config.load import load_config
 from userturn.controls.hard_failures import hard_failures, parse_texts
 from userturn.controls.labelled_turns import read_labelled
+from userturn.datasets.messages import ShownAnswer
 from userturn.judges import heuristic
 from userturn.judges.heuristic import MANY, judge_by_words
 from userturn.judges.verdict import GENUINE
@@ -128,8 +129,8 @@ def contexts(turn: Known, other: str) -> list[Context]:
     """Return the contexts of a turn: its own, the assistant's header, and after another answer."""
     prompt = _cut(turn.asked[-1]["content"], "prompt")
     asked = ({"role": "user", "content": prompt},)
-    own = (asked, _cut(turn.answer, "answer"))
-    after = Context(OTHER_ANSWER, None, asked, _cut(other, "answer"))
+    own = (asked, ShownAnswer(_cut(turn.answer, "answer")))
+    after = Context(OTHER_ANSWER, None, asked, ShownAnswer(_cut(other, "answer")))
     return [Context(OWN, None, *own), Context(ASSISTANT_HEADER, None, *own), after]
 
 

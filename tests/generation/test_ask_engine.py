@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner
+from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner, without_header
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
 from userturn.models.completion import Completion, Engine
@@ -173,3 +173,19 @@ def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
             yield one, Completion((5, END), "stop")
 
     assert set(complete(runner(tmp_path, late, stop), tmp_path, request("a"))) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("written", "turn"),
+    [
+        ("<|end|>\n\nWhy?", "Why?"),
+        ("<|end|>Why?", "Why?"),
+        ("\nWhy?", "Why?"),
+        ("Why?", "Why?"),
+        ("<b>Why?", "<b>Why?"),
+    ],
+)
+def test_what_a_model_writes_of_the_rest_of_a_header_is_no_part_of_its_turn(
+    written: str, turn: str
+) -> None:
+    assert without_header(written, "<|end|>\n\n") == turn

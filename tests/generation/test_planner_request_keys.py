@@ -12,6 +12,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from tests.support import family_templates as families
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.generation.planner import Planner
 from userturn.prompts.chat_template import Template
@@ -26,14 +27,16 @@ def keys(template: Template) -> tuple[str, str]:
     """Return how the keys of an answer and of a user turn begin."""
     planner = Planner(IDENTITY, template, 4096, 0, Asks("m", 0))
     answer = planner.answer("d", 0, ITEM, planner.sampling("assistant", DRAWN))
-    probe = planner.probe(ITEM, "It is four.", {"operator": "none"})
+    probe = planner.probe(ITEM, ShownAnswer("It is four."), {"operator": "none"})
     turn = planner.user_turn("d", 0, ITEM.id, 1, probe, planner.sampling("user", DRAWN))
     assert answer.request is not None and turn.request is not None
     return answer.request.key[:16], turn.request.key[:16]
 
 
 def made(tokenizer: Any, options: Mapping[str, Any], **settings: Any) -> Template:
-    return Template(tokenizer, date(2026, 4, 2), {"enable_thinking": False} | options, **settings)
+    """Return a template with the header of studies that an earlier version began."""
+    options = {"enable_thinking": False} | options
+    return Template(tokenizer, date(2026, 4, 2), options, is_shared=True, **settings)
 
 
 def smollm2() -> Template:

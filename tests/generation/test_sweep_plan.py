@@ -7,6 +7,7 @@ from typing import Any, cast
 import polars as pl
 
 from tests.support.tiny_grid import tiny_grid
+from userturn.datasets.messages import ShownAnswer
 from userturn.generation.loaded_model import load_model
 from userturn.generation.plan_files import Plan
 from userturn.generation.sweep import sweep_plans
@@ -47,7 +48,7 @@ def turns_of(plans: SweepPlans) -> list[Plan]:
     (_, answers), (_, turns) = plans.stages()
     (plan,) = plans.texts(answers)
     items = pl.read_parquet(plan.path)["item"]
-    shown = dict.fromkeys(((item, 0) for item in items), "It is four, since two and two are four.")
+    shown = dict.fromkeys(((item, 0) for item in items), ShownAnswer("It is four, as 2 + 2 is."))
     plans.shown = lambda _: shown  # type: ignore[method-assign]
     return list(plans.texts(turns))
 

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.likelihood.contexts import (
     ASSISTANT_HEADER,
     OTHER_ANSWER,
@@ -18,7 +19,7 @@ from userturn.likelihood.contexts import (
 def exchange(item: str, length: int, conversation: str = "") -> Exchange:
     asked = {"role": "user", "content": conversation or f"question {item}"}
     answer = item + "." * (length - len(item))
-    return Exchange(item, (asked,), answer, f"turn {item}")
+    return Exchange(item, (asked,), ShownAnswer(answer), f"turn {item}")
 
 
 def test_human_follow_ups_are_the_items_with_a_turn_after_an_answer() -> None:
@@ -31,7 +32,7 @@ def test_human_follow_ups_are_the_items_with_a_turn_after_an_answer() -> None:
         }
     )
     (found,) = human_exchanges(items)
-    assert (found.item, found.answer, found.turn) == ("with", "a", "why?")
+    assert (found.item, found.answer, found.turn) == ("with", ShownAnswer("a"), "why?")
     assert found.prompt == (context[0],)
 
 
@@ -62,7 +63,9 @@ def test_conversations_that_share_their_system_prompt_are_told_apart() -> None:
 
 
 def test_equal_answers_of_others_count_once() -> None:
-    first, second = (Exchange(i, exchange(i, 9).prompt, "Yes.", "turn") for i in ("x", "y"))
+    first, second = (
+        Exchange(i, exchange(i, 9).prompt, ShownAnswer("Yes."), "turn") for i in ("x", "y")
+    )
     drawn = draw_distractors([exchange("own", 50), first, second], 2, 0)
     assert [distractor.item for distractor in drawn["own"]] == ["x"]
 

@@ -6,6 +6,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
+from userturn.datasets.messages import ShownAnswer
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, Context
 from userturn.likelihood.scoring_plan import token_texts, turn_tokens
 from userturn.prompts.chat_template import Template
@@ -20,7 +21,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 
 def parts(template: Template, kind: str, turn: str) -> tuple[str, str]:
-    ids, n_context = turn_tokens(template, Context(kind, None, PROMPT, "Four."), turn)
+    ids, n_context = turn_tokens(template, Context(kind, None, PROMPT, ShownAnswer("Four.")), turn)
     return template.decode(ids[:n_context]), template.decode(ids[n_context:])
 
 
@@ -43,7 +44,7 @@ def test_under_the_assistant_s_header_only_the_header_differs(template: Template
 
 def test_a_control_token_that_somebody_wrote_stays_text(template: Template) -> None:
     ids, n_context = turn_tokens(
-        template, Context(OWN, None, PROMPT, "Four."), "<|im_end|> is what?"
+        template, Context(OWN, None, PROMPT, ShownAnswer("Four.")), "<|im_end|> is what?"
     )
     controls = set(template.control_tokens.values())
     assert not controls & set(ids[n_context:])

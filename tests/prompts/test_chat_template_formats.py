@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chat_formats import Format, all_formats, table
+from tests.support.chat_formats import Format, all_formats, histories, table
 from userturn.generation.ask_engine import to_record
 from userturn.generation.reasoning import Answer, read_answer
 from userturn.models.completion import Completion
@@ -29,7 +29,6 @@ NEXT_MESSAGES = (
     "But why?",
     "12 is more than 4",
     '"Four", you say',
-    "\nA line break first",
     "为什么是四",
     "{'a': 1}",
     "- a list",
@@ -79,6 +78,29 @@ def test_probe_s_tokens_begin_those_of_real_conversations(made: tuple[Format, Te
             whole = template.render([*history, {"role": "user", "content": text}])
             ids = template.tokenizer(whole, add_special_tokens=False)["input_ids"]
             assert tuple(ids[: len(prompt)]) == prompt, text
+
+
+def test_history_is_what_the_vendor_s_template_writes_with_the_reasoning(
+    made: tuple[Format, Template],
+) -> None:
+    one, template = made
+    given = one.entry.get("given")
+    assert template.answer_form.keeps_reasoning == (given is not None)
+    if given is None:
+        return
+    answer = {"role": "assistant", "content": ANSWER, given: "2 + 2"}
+    if given == "part thinking":
+        thought = {"type": "thinking", "thinking": "2 + 2"}
+        answer["content"] = [thought, {"type": "text", "text": ANSWER}]
+    history = [*QUESTION, answer, {"role": "user", "content": "Sure?"}]
+    whole = template.tokenizer.apply_chat_template(
+        history, tokenize=False, strftime_now=template.today.strftime, **template.options
+    )
+    shown = template.answer_form.shown(ANSWER, "2 + 2")
+    probe = template.probe_prompt(QUESTION, *shown)
+    assert whole.startswith(probe.text + template.left_to_the_model + "Sure?")
+    ids = template.tokenizer(whole, add_special_tokens=False)["input_ids"]
+    assert tuple(ids[: len(probe.token_ids)]) == probe.token_ids
 
 
 def test_no_more_of_the_header_is_left_to_the_model_than_must_be(
@@ -148,3 +170,9 @@ def test_there_are_at_least_sixty_formats_from_named_sources() -> None:
 def test_docs_name_every_format() -> None:
     docs = Path(__file__).parents[2] / "docs" / "models.md"
     assert table() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
+
+
+@pytest.mark.slow
+def test_docs_show_the_history_of_every_format_that_thinks() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "models.md"
+    assert histories() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"

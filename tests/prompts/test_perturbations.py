@@ -10,6 +10,7 @@ from tests.support.family_templates import QWEN, small_tokenizer
 from tests.support.snakemake_runs import ROOT
 from userturn.config.check import validate
 from userturn.config.errors import ConfigError
+from userturn.datasets.messages import ShownAnswer
 from userturn.generation.shards import next_in_hash_order, shard_of
 from userturn.prompts.chat_template import TemplateError
 from userturn.prompts.perturbations import (
@@ -24,6 +25,7 @@ from userturn.prompts.perturbations import (
 )
 
 MESSAGES = ({"role": "user", "content": "Two and two?"},)
+FOUR = ShownAnswer("Four.")
 
 
 class Words:
@@ -42,11 +44,11 @@ class Words:
 
 
 def changed(answer: str, donor: Donor | None = None, **settings: Any) -> Context:
-    return perturb(Context(MESSAGES, answer, {}, donor), settings, Words())
+    return perturb(Context(MESSAGES, ShownAnswer(answer), {}, donor), settings, Words())
 
 
 def test_none_changes_nothing() -> None:
-    assert changed("Four.", operator="none") == Context(MESSAGES, "Four.", {})
+    assert changed("Four.", operator="none") == Context(MESSAGES, FOUR, {})
 
 
 @pytest.mark.parametrize(
@@ -61,32 +63,48 @@ def test_truncate_keeps_the_first_share_of_the_tokens(keep: float, kept: str) ->
     context = changed("One two three four five", operator="truncate", keep=keep)
     n_kept = len(kept.split())
     expected = {"n_tokens": 5, "n_tokens_kept": n_kept, "n_characters_kept": len(kept)}
-    assert (context.answer, context.change) == (kept, expected)
+    assert (context.answer, context.change) == (ShownAnswer(kept), expected)
 
 
 def test_truncate_keeps_the_answer_s_own_characters_with_a_real_tokenizer() -> None:
     tokenizer = small_tokenizer("x", QWEN, eos_token="<|im_end|>")
     answer = "Grüße aus Zürich: 東京 <|im_end|> naïve"
-    kept = perturb(
-        Context(MESSAGES, answer, {}), {"operator": "truncate", "keep": 0.7}, tokenizer
-    ).answer
-    assert kept
-    assert answer.startswith(kept)
+    own = Context(MESSAGES, ShownAnswer(answer), {})
+    kept = perturb(own, {"operator": "truncate", "keep": 0.7}, tokenizer).answer
+    assert kept and kept.text
+    assert answer.startswith(kept.text)
+
+
+def test_reasoning_goes_with_the_answer_that_it_led_to() -> None:
+    own = Context(MESSAGES, ShownAnswer("One two three", "2 + 2"), {}, reference="It is 4.")
+    cut = perturb(own, {"operator": "truncate", "keep": 0.5}, Words()).answer
+    asked = perturb(own, {"operator": "generic_question", "text": "Any?"}, Words()).answer
+    assert (cut, asked) == (
+        ShownAnswer("One", "2 + 2"),
+        ShownAnswer("One two three\n\nAny?", "2 + 2"),
+    )
+    for settings in (
+        {"operator": "reference_answer"},
+        {"operator": "neutral_answer", "text": "Hm."},
+    ):
+        assert perturb(own, settings, Words()).answer.reasoning is None
 
 
 def test_truncate_of_an_empty_answer_is_empty() -> None:
-    assert changed("", operator="truncate", keep=0.5).answer == ""
+    assert changed("", operator="truncate", keep=0.5).answer == ShownAnswer("")
 
 
 def test_generic_question_is_the_last_paragraph() -> None:
     context = changed("Four.\n", operator="generic_question", text="Any questions?")
-    assert context.answer == "Four.\n\nAny questions?"
+    assert context.answer == ShownAnswer("Four.\n\nAny questions?")
     assert context.change == {"appended": "Any questions?"}
 
 
 def test_shuffled_answer_is_the_donor_s_and_names_it() -> None:
-    context = changed("Four.", Donor("b", "Blue."), operator="shuffled_answer")
-    assert context.answer == "Blue."
+    context = changed(
+        "Four.", Donor("b", ShownAnswer("Blue.", "blue?")), operator="shuffled_answer"
+    )
+    assert context.answer == ShownAnswer("Blue.", "blue?")  # with its own reasoning
     assert context.change == {"donor": "b"}
     assert context.messages == MESSAGES
 
@@ -98,9 +116,9 @@ def test_shuffled_answer_without_another_answer_is_an_error(donor: Donor | None)
 
 
 def test_reference_answer_is_the_dataset_s_and_not_a_control() -> None:
-    own = Context(MESSAGES, "Four.", {}, reference="It is 4.")
+    own = Context(MESSAGES, FOUR, {}, reference="It is 4.")
     shown = perturb(own, {"operator": "reference_answer"}, Words())
-    assert (shown.messages, shown.answer) == (MESSAGES, "It is 4.")
+    assert (shown.messages, shown.answer) == (MESSAGES, ShownAnswer("It is 4."))
     assert shown.change == {"answer_of_dataset": True}
     assert controls_of({"reference_answer": {"operator": "reference_answer"}}) == []
 
@@ -134,12 +152,14 @@ def test_no_answer_hides_the_answer_and_keeps_the_conversation() -> None:
 def test_readers_see_the_answer_that_the_model_was_shown(
     settings: dict[str, str], shown: str
 ) -> None:
-    own = Context(MESSAGES, "Four.", {})
+    own = Context(MESSAGES, FOUR, {})
     assert answer_for_readers(own, perturb(own, settings, Words())) == shown
 
 
 def test_neutral_answer_is_the_same_for_every_item() -> None:
-    assert changed("Four.", operator="neutral_answer", text="Noted.").answer == "Noted."
+    assert changed("Four.", operator="neutral_answer", text="Noted.").answer == ShownAnswer(
+        "Noted."
+    )
 
 
 def test_donors_are_one_ring_through_all_items() -> None:
@@ -190,11 +210,12 @@ def test_new_operator_is_one_function_and_one_entry() -> None:
         context: Context, tokenizer: Any, *, times: Annotated[int, {"type": "integer"}]
     ) -> Context:
         """End the answer in exclamation marks."""
-        return Context(context.messages, f"{context.answer}{'!' * times}", {"times": times})
+        said = ShownAnswer((context.answer or FOUR).text + "!" * times)
+        return Context(context.messages, said, {"times": times})
 
     try:
         check(operator="shout", times=2)
-        assert changed("Four", operator="shout", times=2).answer == "Four!!"
+        assert changed("Four", operator="shout", times=2).answer == ShownAnswer("Four!!")
     finally:
         del OPERATORS["shout"]
 

@@ -7,7 +7,7 @@ commonest pieces of Qwen's stand in for the others.
 import importlib.util
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from transformers import LlamaTokenizer, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from userturn.prompts.chat_template import Template
+from userturn.prompts.thinking_state import NONE, thinking_state
 
 FORMATS = Path(__file__).parents[1] / "prompts" / "formats.yaml"
 WHEELS = {"trl": "chat_templates", "vllm": "transformers_utils/chat_templates"}
@@ -87,6 +88,33 @@ def table() -> str:
     }
     lines = [f"| {what} | {'; '.join(one.name for one in found)} |" for what, found in rows.items()]
     return "\n".join(["| what | formats |", "|---|---|", *lines])
+
+
+def histories() -> str:
+    """Return the other table of docs/models.md: what history shows of an answer that thought."""
+    rows = []
+    for one in all_formats():
+        if not one.is_refused:
+            on, off = (_history(one.made(), thinking) for thinking in (True, False))
+            if {on[0], off[0]} != {NONE}:
+                told = " | ".join(f"{state} | `{history}`" for state, history in (on, off))
+                rows.append(f"| {one.name} | {told} |")
+    head = "| format | thinking: true | history | thinking: false | history |"
+    return "\n".join([head, "|---" * 5 + "|", *rows])
+
+
+def _history(template: Template, thinking: bool) -> tuple[str, str]:
+    """Return whether a model thinks, and what stands between a question and the end of an answer.
+
+    Reasoning is `…` there, the answer `Four`, and line breaks are written as such.
+    """
+    options = {**template.options, "enable_thinking": thinking}
+    template = replace(template, options=options)
+    shown = template.answer_form.shown("Four", "…")
+    question = {"role": "user", "content": "Two and two?"}
+    written = template.render([question, shown.message(), {"role": "user", "content": "Sure?"}])
+    text = written.partition("Two and two?")[2].partition("Four")[0] + "Four"
+    return thinking_state(template), text.replace("\n", "↵").replace("|", "\\|")
 
 
 def _jinja_of_turns(trim: bool = False, **texts: str) -> str:
@@ -172,4 +200,4 @@ def _installed(package: str) -> Path:
 
 
 if __name__ == "__main__":
-    print(table())
+    print(table(), histories(), sep="\n\n")

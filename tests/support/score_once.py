@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.support.complete_once import requests
+from userturn.datasets.messages import ShownAnswer
 from userturn.likelihood.contexts import OWN, Context
 from userturn.likelihood.scoring_plan import turn_tokens
 from userturn.models.completion import Engine
@@ -28,7 +29,7 @@ def scoring_requests(template: Template) -> list[ScoringRequest]:
     reaches into what is scored.
     """
     whole = [
-        turn_tokens(template, Context(OWN, None, QUESTION, answer), turn)
+        turn_tokens(template, Context(OWN, None, QUESTION, ShownAnswer(answer)), turn)
         for answer in ANSWERS
         for turn in TURNS
     ]

@@ -16,6 +16,7 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
 from userturn.generation.sweep_plan import Shown
+from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import (
     NO_ANSWER,
     NO_REFERENCE,
@@ -57,11 +58,14 @@ class NotedTokenizer:
         return ""
 
 
-def own_answers(answers: pl.DataFrame) -> Shown:
+def own_answers(answers: pl.DataFrame, form: AnswerForm) -> Shown:
     """Return the answers of a table that the model is shown as its own."""
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
-    rows = answers.select("item", sample, "answer", "outcome").iter_rows()
-    return {(i, n): answer if outcome in OWN_ANSWER else None for i, n, answer, outcome in rows}
+    rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
+    return {
+        (item, n): form.shown(*said) if outcome in OWN_ANSWER else None
+        for item, n, outcome, *said in rows
+    }
 
 
 def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
@@ -119,7 +123,7 @@ def _wrong_probe(pair: Pair, of: Asked) -> str | None:
 def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
     """Return what a table's probes are made of, by item and number of the answer."""
     operator = operator_of(pair.grid, of)
-    own = own_answers(pair.read(of.stands_after))
+    own = own_answers(pair.read(of.stands_after), AnswerForm.of(pair.description))
     items = {item.id: item for item in read_items(pair.whole(pair.path_to_items))}
     donors: Mapping[str, str] = {}
     if needs_donor(operator):

@@ -25,7 +25,7 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
-from userturn.generation.describe_model import default_template, prompts_of, tokenizer_identity
+from userturn.generation.describe_model import other_formats, prompts_of, tokenizer_identity
 from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
@@ -37,6 +37,8 @@ from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.models.scoring import scoring_request
 from userturn.prompts.chat_template import Template
+from userturn.prompts.format_checks import Other
+from userturn.prompts.header import SHARED
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.sources.registry import asked_of, judged
@@ -66,7 +68,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
         path = f"results/models/{model}.json"
         try:
             description = read_description(grid, model)
-            template, default = _templates(grid, model, description)
+            template, others = _templates(grid, model, description)
         except FAULTS as error:
             yield not_compared(path, f"not rendered again: {error}")
             continue
@@ -79,13 +81,14 @@ def check_prompts(results: Path) -> Iterator[Item]:
             expected = f"the tokenizer and chat template of {source}"
             yield Finding("prompts", path, expected, "others")
             continue
-        prompts = json.loads(json.dumps(prompts_of(template, default)))
+        prompts = json.loads(json.dumps(prompts_of(template, others)))
         if (name := _described_otherwise(files, path, description, prompts)) is not None:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another")
         identity = request_identity(grid, model, description)
         limit, asks = longest_text(grid, model, description), asks_of(grid, model)
-        planner = Planner(identity, template, limit, grid.config["seed"], asks)
+        recorded = replace(template, record=description)
+        planner = Planner(identity, recorded, limit, grid.config["seed"], asks)
         try:
             yield from _of_model(record, whole, model, planner)
             yield from _of_scores(grid, model, planner)
@@ -105,8 +108,8 @@ def _described_otherwise(
 
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
-) -> tuple[Template, Template | None]:
-    """Return the template of a model whose tokenizer is on this machine, and without its format.
+) -> tuple[Template, list[Other]]:
+    """Return the template of a model whose tokenizer is on this machine, and its other formats.
 
     Weights are not needed.
 
@@ -119,8 +122,10 @@ def _templates(
         with chdir(place):
             folder = folder_at_hand(entry["source"], description["revision"] or "main")
             if folder is not None:
-                template = load_template(folder, entry, grid.config["today"])
-                return template, default_template(grid, model, folder)
+                is_shared = description.get("header", SHARED) == SHARED
+                today = grid.config["today"]
+                template = load_template(folder, entry, today, is_shared=is_shared)
+                return template, other_formats(grid, model, folder)
     raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
 
 
@@ -136,7 +141,8 @@ class RecordedPlans(SweepPlans):
 
     def shown(self, answers: Asked) -> Shown:
         """Return the answers of a table that are shown."""
-        return own_answers(pl.read_parquet(place_of(self.study, answers.path)))
+        table = pl.read_parquet(place_of(self.study, answers.path))
+        return own_answers(table, self.form)
 
     def before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations that a table goes on with."""

@@ -149,7 +149,7 @@ def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str
     entry, description = grid.models[model], read_description(grid, model)
     with chdir(_folder_with_model(grid, entry, description)):
         folder = model_folder(entry["source"], description["revision"])
-        template = load_template(folder, entry, grid.config["today"])
+        template = load_template(folder, entry, grid.config["today"], description)
         settings = engine_settings(grid.config, entry) | {"reads_text": template.has_stop_texts}
         engine = load_engine(grid.config["engine"], folder, settings)
         asked = {request.key: request for request in requests}

@@ -4,15 +4,34 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from userturn.errors import UserError
 from userturn.unseen import UNSEEN
 from userturn.value_kinds import kind_of
 
-Message = Mapping[str, str]  # role and content
+Message = Mapping[str, str]  # role and content; of the model's own answers also the reasoning
+REASONING = "reasoning"
 ROLES = ("system", "user", "assistant")
 OTHER_NAMES = {"developer": "system", "prompter": "user"}
+
+
+class ShownAnswer(NamedTuple):
+    """An answer that a model is shown as its own.
+
+    Attributes:
+        text: what a user sees of it.
+        reasoning: what the model wrote before it, where its template writes that into history;
+            else None.
+    """
+
+    text: str
+    reasoning: str | None = None
+
+    def message(self) -> Message:
+        """Return the assistant's message."""
+        said = {"role": "assistant", "content": self.text}
+        return said if self.reasoning is None else {**said, REASONING: self.reasoning}
 
 
 def unpacked(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Send the engine every request that no journal has yet, and journal each as it finishes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     said = ids[:-1] if ids and ids[-1] in sampling.stop_token_ids else ids
     text = template.decode(said)
     stop = first_stop(text, sampling.stop_texts)
-    text = text[:stop].removeprefix(sampling.begins_with)
+    text = without_header(text[:stop], sampling.begins_with)
     if completion.error is not None:
         outcome = "error"
     else:
@@ -97,6 +98,22 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
         "finish_reason": reason,
         "error": completion.error,
     }
+
+
+def without_header(text: str, rest: str) -> str:
+    """Return a turn without what the model wrote of the rest of its header.
+
+    A model that was shown a header up to the role may leave out a line break, or begin after it, so
+    it is any run of the rest's words and white space with which the turn begins. The turn's token
+    ids keep it.
+    """
+    pieces = re.findall(r"\s|\S+", rest)
+    begins = [n for n, piece in enumerate(pieces) if text.startswith(piece)]
+    for piece in pieces[begins[0] :] if begins else []:
+        if not text.startswith(piece):
+            break
+        text = text.removeprefix(piece)
+    return text
 
 
 def any_record(

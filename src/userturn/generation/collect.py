@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
@@ -61,11 +62,11 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 
 def shown_samples(
     plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
-) -> dict[tuple[str, int], str | None]:
+) -> dict[tuple[str, int], ShownAnswer | None]:
     """Map each item and sample to the answer that is shown; None where there is none."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
-    shown: dict[tuple[str, int], str | None] = {}
+    shown: dict[tuple[str, int], ShownAnswer | None] = {}
     columns = ["item", "sample", "key", "prompt_text"]
     asked_for = [slices(scan_plans([path]).select(columns), PLAN_SLICE) for path in plans]
     for asked in chain.from_iterable(asked_for):
@@ -73,10 +74,10 @@ def shown_samples(
         rows = rows.with_columns(pl.coalesce("prompt_end", "prompt_text"))
         for item, sample, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
             if outcome not in ("ok", "empty") or text == UNKNOWN:
-                shown[item, sample] = None if outcome != "ok" else UNKNOWN
+                shown[item, sample] = None if outcome != "ok" else ShownAnswer(UNKNOWN)
                 continue
             answer = read_answer(text, prompt or "", ids, form)
-            shown[item, sample] = None if answer.error else answer.text
+            shown[item, sample] = None if answer.error else form.shown(*answer[:2])
     return shown
 
 

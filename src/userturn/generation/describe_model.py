@@ -1,14 +1,23 @@
 """Describe a model before it runs: its revision, hashes, user header, stops and checks."""
 
 import hashlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.formats import DEFAULT, format_of, model_of
+from userturn.config.formats import (
+    DEFAULT,
+    entry_in_format,
+    format_of,
+    formats,
+    in_format,
+    model_of,
+)
 from userturn.config.model_keys import ModelEntry
+from userturn.logs import say
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.model_files import files_of_folder
 from userturn.models.revision import pinned_revision, resolved_revision
@@ -17,10 +26,12 @@ from userturn.models.weights import weights_sha256
 from userturn.models.whole_model import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
-from userturn.prompts.format_checks import prove_format
+from userturn.prompts.format_checks import CLAIMS, Other, prove_format
+from userturn.prompts.header import SHARED
 from userturn.prompts.load_template import load_template
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
+from userturn.prompts.thinking_state import contradiction, thinking_state
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
@@ -45,7 +56,8 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     check_setup(setup)
     if is_loaded:
         check_weights(folder)
-    template = load_template(folder, entry, grid.config["today"])
+    is_shared = begins_with_shared_headers(grid)
+    template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
     check_setup(with_prompts(setup, template))
     source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {
@@ -62,8 +74,10 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "forms": aliases.forms,
         "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
-        **prompts_of(template, default_template(grid, model, folder)),
+        **prompts_of(template, other_formats(grid, model, folder)),
     }
+    if description["thinking_contradicts"]:
+        say(f"WARNING: the model '{model}': {description['thinking_contradicts']}")
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
     identity = grid.model_fingerprint(model)
     if format_of(model) == DEFAULT:
@@ -75,12 +89,63 @@ def _path_to_pin(grid: Grid, model: str) -> Path:
     return grid.results / "revisions" / f"{model_of(model)}.json"
 
 
-def default_template(grid: Grid, model: str, folder: Path) -> Template | None:
-    """Return a model's template without its format, if it has one."""
-    if format_of(model) == DEFAULT:
-        return None
-    entry = cast(ModelEntry, grid.opened(grid.entries[model_of(model)]))
-    return load_template(folder, entry, grid.config["today"])
+def other_formats(grid: Grid, model: str, folder: Path) -> list[Other]:
+    """Return the ways of writing a model's prompts from which its format must differ.
+
+    These are the default, the format without each of its levers, and the formats of the model that
+    come before it by name; none for a model in the default format.
+    """
+    name, known = format_of(model), formats(grid.config)
+    if name == DEFAULT:
+        return []
+    base, own = grid.entries[model_of(model)], levers_of(known[name])
+    others: list[tuple[str, dict[str, Any]]] = [("the default format", {})]
+    if len(own) > 1:
+        others += [(f"the format without `{n}`", without(own, n)) for n in own if n in CLAIMS]
+    before = [
+        other
+        for other in known
+        if other < name and in_format(model_of(model), other) in grid.entries
+    ]
+    others += [(f"the format `{other}`", levers_of(known[other])) for other in before]
+    return [
+        Other(said, _in_format(grid, base, name, choices, folder), differing(own, choices))
+        for said, choices in others
+    ]
+
+
+def begins_with_shared_headers(grid: Grid) -> bool:
+    """Return whether a study has models that an earlier version described.
+
+    Their headers are no longer than what all messages share, and those of all models of a study
+    end alike.
+    """
+    described = sorted(grid.results.glob("models/*.json"))
+    return any(json.loads(path.read_text()).get("header", SHARED) == SHARED for path in described)
+
+
+def levers_of(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a format."""
+    return without(choices, "models")
+
+
+def without(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return choices without one of them."""
+    return {key: value for key, value in choices.items() if key != name}
+
+
+def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the settings in which two formats differ."""
+    return [key for key in {**one, **other} if one.get(key) != other.get(key)]
+
+
+def _in_format(
+    grid: Grid, base: ModelEntry, name: str, choices: Mapping[str, Any], folder: Path
+) -> Template:
+    entry = entry_in_format(base, name, choices)
+    opened = cast(ModelEntry, grid.opened(entry))
+    is_shared = begins_with_shared_headers(grid)
+    return load_template(folder, opened, grid.config["today"], is_shared=is_shared)
 
 
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
@@ -97,20 +162,21 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
     }
 
 
-def prompts_of(template: Template, default: Template | None) -> dict[str, Any]:
+def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
     """Return the part of the description that shows what a model's prompts look like.
 
     Args:
         template: the model's.
-        default: without its format, if it has one.
+        others: ways of writing its prompts from which its format must differ, if it has one.
 
     Raises:
         TemplateError: the prompts fail a check.
     """
-    of_format = [] if default is None else [prove_format(template, default)]
-    names = template.tokenizer.convert_ids_to_tokens
+    of_format = [prove_format(template, others)] if others else []
+    names, state = template.tokenizer.convert_ids_to_tokens, thinking_state(template)
     return {
         "user_header": template.user_header_text,
+        "header": template.header_form,
         "left_to_the_model": template.left_to_the_model,
         "user_header_is_by_hand": template.header_is_by_hand,
         "stop": names(list(template.stop_token_ids)),
@@ -120,6 +186,8 @@ def prompts_of(template: Template, default: Template | None) -> dict[str, Any]:
         "end_of_answer_token_ids": template.end_token_ids,
         "end_of_answer_texts": template.end_texts,
         "answer_form": template.answer_form.to_json(),
+        "thinking": state,
+        "thinking_contradicts": contradiction(template, state),
         "template_options": dict(template.options),
         **({} if template.system is None else {"system": template.system}),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.generation.other_names import PLANNER_VERSION, AnyPlan, Name
@@ -66,7 +67,7 @@ class ForecastPlanner(Planner):
     def probe(
         self,
         item: Item,
-        answer: str | None,
+        answer: ShownAnswer | None,
         operator: Mapping[str, Any],
         donor: Donor | None = None,
     ) -> Probe:
@@ -79,7 +80,7 @@ class ForecastPlanner(Planner):
         if needs_reference(operator) and item.reference is None:
             return Probe(None, error=NO_REFERENCE)
         shown = digest_of_probe(operator, item.messages, answer, lent, item.reference)
-        return Probe(NO_PROMPT, answer, shown=shown)
+        return Probe(NO_PROMPT, None if answer is None else answer.text, shown=shown)
 
     def _answer_prompt(self, item: Item) -> Prompt:
         return NO_PROMPT

@@ -48,7 +48,7 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
     check_weights(model, entry["source"], description.get("weights_sha256", {}))
     revision = description["revision"]  # a commit, not a branch
     folder = model_folder(entry["source"], revision, with_weights=not has_endpoint(entry))
-    template = load_template(folder, entry, grid.config["today"])
+    template = load_template(folder, entry, grid.config["today"], description)
     longest = {"max_model_len": longest_text(grid, model, description)}
     return LoadedModel(
         model,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
@@ -133,7 +134,7 @@ class Planner:
     def probe(
         self,
         item: Item,
-        answer: str | None,
+        answer: ShownAnswer | None,
         operator: Mapping[str, Any],
         donor: Donor | None = None,
     ) -> Probe:
@@ -147,9 +148,10 @@ class Planner:
         try:
             context = perturb(own, operator, self.template.tokenizer)
             shown = context.answer
-            prompt = self.template.probe_prompt(context.messages, context.answer)
+            prompt = self.template.probe_prompt(context.messages, *(shown or (None,)))
         except TemplateError as error:
-            return Probe(None, shown, error=str(error), shown=hashed)
+            seen = None if shown is None else shown.text
+            return Probe(None, seen, error=str(error), shown=hashed)
         change = canonical_json(dict(context.change))
         return Probe(prompt, answer_for_readers(own, context), change, shown=hashed)
 

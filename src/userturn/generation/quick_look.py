@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
@@ -68,30 +69,32 @@ def look(
         planner = planner_of(grid, loaded)
         engine = engine_of(grid, loaded, WHOLE)
         item = Item("question", ({"role": "user", "content": question},))
-        shown = _answer(grid, loaded, planner, engine, item) if answer is None else answer
-        literals, contents = loaded.template.probe_parts(item.messages, shown)
+        own = None if answer is None else ShownAnswer(answer)
+        shown = own or _answer(grid, loaded, planner, engine, item)
+        literals, contents = loaded.template.probe_parts(item.messages, *shown)
         texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
         turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
-    return QuickLook(description, texts, shown, turns)
+    return QuickLook(description, texts, shown.text, turns)
 
 
-def _answer(grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item) -> str:
+def _answer(
+    grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item
+) -> ShownAnswer:
     sampling = planner.sampling("assistant", grid.answer_settings(model.name))
     (record,) = _completed([planner.answer("look", 0, item, sampling)], model, engine)
-    form = model.template.answer_form
     prompt = model.template.answer_prompt(item.messages).text
-    answer = read_answer(record["text"], prompt, record["token_ids"], form)
+    answer = read_answer(record["text"], prompt, record["token_ids"], model.template.answer_form)
     reason = record["error"] or answer.error
     if reason is not None:
         raise UserError(f"the model's answer cannot be used: {reason}")
-    return answer.text
+    return model.template.answer_form.shown(*answer[:2])
 
 
 def _user_turns(
-    grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item, answer: str
+    grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item, shown: ShownAnswer
 ) -> Iterator[tuple[float, GenerationRecord]]:
     """Yield the temperature and the record of each user turn, in the order of `DRAWS`."""
-    probe = planner.probe(item, answer, NONE)
+    probe = planner.probe(item, shown, NONE)
     planned, temperatures = [], []
     for temperature, n_samples in DRAWS:
         sampling = planner.sampling("user", grid.user_turn_settings(temperature))

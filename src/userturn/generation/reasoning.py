@@ -65,18 +65,21 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
         prompt: the prompt before it, whose generation prompt may already open the reasoning.
         form: how this model wraps an answer and its reasoning.
     """
-    for begin, end in form.thinking:
-        if end in text:
-            reasoning, _, answer = text.rpartition(end)
-            thought = replace(form, reasons_first=False)
-            return Answer(_unwrapped(answer, thought)[0], _reasoning(reasoning, begin))
-        if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
-            return Answer("", _reasoning(text, begin))
     if final := FINAL_CHANNEL.search(text):
         answer = END_OF_MESSAGE.split(text[final.end() :])[0]
         return Answer(answer.strip(), text[: final.start()].strip() or None)
     if text.lstrip().startswith(CHANNEL):
         return Answer("", text.strip())
+    for begin, end in form.thinking:
+        if end in text:
+            reasoning, _, answer = text.rpartition(end)
+            thought = replace(form, reasons_first=False)
+            opening = next((one for one, _ in form.wrappers if one and end.endswith(one)), "")
+            return Answer(_unwrapped(opening + answer, thought)[0], _reasoning(reasoning, begin))
+        if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
+            return Answer("", _reasoning(text, begin))
+        if text.strip() and begin.startswith(text.strip()):  # cut before it was whole
+            return Answer("", None)
     return Answer(*_unwrapped(text, form))
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 import polars as pl
 
 from userturn.config.entries import likelihood_settings
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import rank, read_items
 from userturn.generation.collect import shown_samples
 from userturn.generation.plan_files import plan_paths
 from userturn.generation.shards import is_in_shard
 from userturn.likelihood.contexts import (
+    NO_ANSWER,
     PROMPT,
     Context,
     Exchange,
@@ -93,11 +95,11 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
         )
         drawn = _own_distractors(grid, _answered(grid, model, dataset, shard))
     for (item, sample), answer in shown.items():
-        if answer is None or not answer.strip():
+        if answer is None or not answer.text.strip():
             continue
         place, prompt = {"sample": sample}, prompts[item]
-        said = Exchange(item, prompt, "", answer)
-        yield TurnToScore(said, [Context(PROMPT, None, prompt, "")], place)
+        said = Exchange(item, prompt, NO_ANSWER, answer.text)
+        yield TurnToScore(said, [Context(PROMPT, None, prompt, NO_ANSWER)], place)
         for name, text in texts.items():
             context = Context(name, None, prompt, answer)
             yield TurnToScore(Exchange(item, prompt, answer, text), [context], place)
@@ -106,7 +108,7 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
             yield TurnToScore(own, own_contexts(own, drawn[item]), place)
 
 
-def _shown(grid: Grid, answers: Asked, shard: str) -> dict[tuple[str, int], str | None]:
+def _shown(grid: Grid, answers: Asked, shard: str) -> dict[tuple[str, int], ShownAnswer | None]:
     """Return the answers of a shard's items by item and sample; None where there is none."""
     model, dataset = answers.model, answers.dataset
     paths = plan_paths(grid, model, dataset, answers.identity, shard)
@@ -136,7 +138,7 @@ def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exc
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
         for item in read_items(grid.dataset_path(dataset))
-        if (answer := shown.get((item.id, 0))) and answer.strip()
+        if (answer := shown.get((item.id, 0))) and answer.text.strip()
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from userturn.config.entries import likelihood_settings
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import collect_table
 from userturn.generation.conversations import READ, Conversations, continued, going_on
@@ -75,7 +76,7 @@ def exchanges_at(conversations: Conversations, turns: Asked) -> list[Exchange]:
     written = conversations.turns(turns).filter(pl.col("sample") == 0)
     both = known.join(written, on="item", maintain_order="left")
     return [
-        Exchange(item, tuple(messages), answer, text if outcome == "ok" else "")
+        Exchange(item, tuple(messages), ShownAnswer(answer), text if outcome == "ok" else "")
         for item, messages, answer, outcome, text in both.select(
             "item", "messages", "answer", "outcome", "text"
         ).iter_rows()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.generation.collect import shown_samples
 from userturn.generation.conversations import Conversations, going_on
@@ -27,7 +28,7 @@ from userturn.study.asks import asks_of
 from userturn.study.grid import Grid
 from userturn.study.replies import journal_of
 
-Shown = Mapping[tuple[str, int], str | None]
+Shown = Mapping[tuple[str, int], ShownAnswer | None]
 """The answer that is shown, by item and sample; None where there is none."""
 
 

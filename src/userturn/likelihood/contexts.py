@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.datasets.messages import Message, opening
+from userturn.datasets.messages import Message, ShownAnswer, opening
 from userturn.stats.rng import generator
 from userturn.storage.hashing import fingerprint
 
@@ -25,6 +25,7 @@ OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
     "assistant_header",
 )
 PROMPT = "prompt"
+NO_ANSWER = ShownAnswer("")
 CANDIDATES_PER_DISTRACTOR = 4  # each distractor is drawn from this many of the nearest in length
 
 
@@ -41,7 +42,7 @@ class Exchange:
 
     item: str
     prompt: tuple[Message, ...]
-    answer: str
+    answer: ShownAnswer
     turn: str
 
     @cached_property
@@ -64,7 +65,7 @@ class Context(NamedTuple):
     kind: str
     distractor: str | None
     prompt: tuple[Message, ...]
-    answer: str
+    answer: ShownAnswer
 
 
 def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
@@ -73,7 +74,7 @@ def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
         "item", "reference_context", "reference_user_turn"
     )
     return [
-        Exchange(item, tuple(context[:-1]), context[-1]["content"], turn)
+        Exchange(item, tuple(context[:-1]), ShownAnswer(context[-1]["content"]), turn)
         for item, context, turn in found.iter_rows()
         if turn.strip() and context[-1]["content"].strip()
     ]
@@ -90,11 +91,11 @@ def draw_distractors(
     """
     of_length: dict[int, list[Exchange]] = {}
     for exchange in exchanges:
-        of_length.setdefault(len(exchange.answer), []).append(exchange)
+        of_length.setdefault(len(exchange.answer.text), []).append(exchange)
     lengths, drawn = sorted(of_length), {}
     for exchange in exchanges:
         near = []
-        for distance in _by_distance(lengths, len(exchange.answer)):
+        for distance in _by_distance(lengths, len(exchange.answer.text)):
             near += _others(exchange, [e for length in distance for e in of_length[length]])
             if len(near) >= CANDIDATES_PER_DISTRACTOR * n_distractors:
                 break
@@ -126,8 +127,9 @@ def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange
     """Return exchanges of other conversations with other answers, one of each, by a hash."""
     others: dict[str, Exchange] = {}
     for other in candidates:
-        if other.answer != exchange.answer and other.conversation != exchange.conversation:
-            others.setdefault(other.answer, other)
+        is_other = other.answer.text != exchange.answer.text
+        if is_other and other.conversation != exchange.conversation:
+            others.setdefault(other.answer.text, other)
     return sorted(others.values(), key=lambda other: fingerprint(other.item))
 
 

@@ -12,6 +12,7 @@ from userturn.datasets.messages import Message
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, PROMPT, Context, Exchange
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
+from userturn.prompts.header import SHARED
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.asks import Asks
@@ -44,14 +45,16 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
         TemplateError: the template refuses the context, or the context's tokens are not a prefix of
             the whole.
     """
-    history: list[Message] = [*context.prompt, {"role": "assistant", "content": context.answer}]
     if context.kind in (ASSISTANT_HEADER, PROMPT):
-        said = history if context.kind == ASSISTANT_HEADER else [*context.prompt]
+        answered = [context.answer.message()] if context.kind == ASSISTANT_HEADER else []
+        said: list[Message] = [*context.prompt, *answered]
         literals, contents = template.split(said, add_generation_prompt=True)
         rest = ""
     else:
-        literals, contents = template.probe_parts(context.prompt, context.answer)
+        literals, contents = template.probe_parts(context.prompt, *context.answer)
         rest = template.left_to_the_model
+        if template.header_form != SHARED:  # what the model itself writes of it is no turn
+            literals, rest = [*literals[:-1], literals[-1] + rest], ""
     return _after(template, literals, contents, rest, turn.strip())
 
 

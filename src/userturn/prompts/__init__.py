@@ -7,7 +7,8 @@ chat_template.py: derives prompts from a model's own chat template.
 context_length.py: refuses prompts that are too long for a model's context.
 control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
-format_checks.py: checks that a prompt format changes a model's prompts.
+format_checks.py: checks that each lever of a prompt format changes a model's prompts.
+given_reasoning.py: where a template reads the reasoning before an answer.
 header.py: derives the user header, and proves it for every conversation.
 load_template.py: reads a model folder's tokenizer and chat template.
 missing_answer.py: what a template writes in place of a removed answer.
@@ -19,6 +20,7 @@ stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
 template_checks.py: checks a template and tokenizer before a study uses them.
 template_text.py: the text of a chat template without what shapes no prompt.
+thinking_state.py: whether a model thinks before it answers, as its prompts have it.
 tokenize.py: encodes text so that no message can contain a control token.
 trimmed.py: finds contents whose white space a template has trimmed.
 """

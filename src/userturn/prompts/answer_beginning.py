@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from userturn.prompts.answer_form import THINKING
 from userturn.prompts.examples import EXAMPLE, NEXT_USER
 from userturn.prompts.tokenize import TemplateError
 
@@ -23,7 +22,8 @@ def answer_beginning(template: "Template") -> str:
     before = template.literals([*EXAMPLE, NEXT_USER])[1]
     added = before.removeprefix(prompt) if before.startswith(prompt) else ""
     whole = prompt + added
-    opened = [begin for begin, end in THINKING if whole.rfind(begin) > whole.rfind(end)]
+    pairs = template.answer_form.thinking
+    opened = [begin for begin, end in pairs if whole.rfind(begin) > whole.rfind(end)]
     if opened:
         raise TemplateError(
             f"the chat template opens reasoning before an answer: {opened[0]!r}; expected one that "

@@ -7,10 +7,11 @@ itself: a channel, a response token, the end of its reasoning. It is not part of
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, user
-from userturn.prompts.template_text import without_remarks
+from userturn.datasets.messages import REASONING, Message, ShownAnswer
+from userturn.prompts.examples import EXAMPLE, NEXT_USER, NEXT_USER_MESSAGES, user
+from userturn.prompts.template_text import shared_beginning, without_remarks
 from userturn.prompts.tokenize import TemplateError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class AnswerForm:
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
         required: plain text that every answer must begin with; a line break if the generation
             prompt ends within a line, which the model may continue with another channel.
+        keeps_reasoning: whether the template writes reasoning into history.
     """
 
     wrappers: tuple[tuple[str, str], ...] = ()
@@ -65,6 +67,11 @@ class AnswerForm:
     has_special_opening: bool = False
     reasons_first: bool = False
     required: str = ""
+    keeps_reasoning: bool = False
+
+    def shown(self, text: str, reasoning: str | None) -> ShownAnswer:
+        """Return an answer as the model is shown it."""
+        return ShownAnswer(text, reasoning if self.keeps_reasoning else None)
 
     @property
     def first_words(self) -> str:
@@ -98,14 +105,65 @@ def answer_form(template: "Template") -> AnswerForm:
     closing = next((end for begin, end in WRAPPERS if opening.endswith(begin)), "")
     closing = closing or _closing(template, behind, bool(opening))
     ends = [end for begin, end in BEHIND_THINKING.items() if begin in source]
+    around = around_reasoning(template)
+    wrappers = tuple(_wrappers(template, source, before, opening, closing, ends))
+    own = () if around is None else (around.pair(prompt),)
     return AnswerForm(
-        tuple(_wrappers(template, source, before, opening, closing, ends)),
-        known,
+        wrappers,
+        (*own, *known),
         dict(template.control_tokens),
         bool(_special(template, opening)),
         bool(opening) and not before.startswith(prompt),
         _required(template, prompt, before, opening),
+        around is not None and around.stays,
     )
+
+
+def is_named_in(source: str, template: "Template", pair: tuple[str, str]) -> bool:
+    """Return whether texts around reasoning are the template's own, and not looked for in all."""
+    return pair not in COMMON or pair[1] in source or template.reasoning_key is not None
+
+
+class AroundReasoning(NamedTuple):
+    """What a template writes around the reasoning before an answer.
+
+    Attributes:
+        before: from the end of the user's message to the reasoning.
+        behind: from there to the answer.
+        stays: whether it still does when the user has spoken again.
+    """
+
+    before: str
+    behind: str
+    stays: bool
+
+    def pair(self, prompt: str) -> tuple[str, str]:
+        """Return the texts that begin and end reasoning after the prompt for an answer.
+
+        The first is a part of the prompt where that begins the reasoning, else what the model
+        writes. The second ends in what begins the answer, if anything does.
+        """
+        written = self.before[len(shared_beginning(prompt, self.before)) :].strip()
+        return written or self.before.strip(), self.behind.strip()
+
+
+def around_reasoning(template: "Template") -> AroundReasoning | None:
+    """Return what a template writes around reasoning; None if it writes none, or no end of it."""
+    if template.reasoning_key is None:
+        return None
+    answered: list[Message] = [EXAMPLE[0], {**EXAMPLE[1], REASONING: "Two and two."}]
+    found: list[tuple[str, str] | None] = []
+    for said in (answered, [*answered, NEXT_USER]):
+        try:
+            literals = template.literals(said)
+        except TemplateError:
+            found.append(None)
+            continue
+        found.append((literals[1], literals[2]))
+    last = found[0] or found[1]
+    if last is None or not last[1].strip():
+        return None
+    return AroundReasoning(*last, found[1] is not None)
 
 
 def _wrappers(
@@ -145,7 +203,7 @@ def _opening(template: "Template", prompt: str, before: str, ends: set[str]) -> 
         opening = before[len(prompt) :]
         opening = opening.strip() if template.encoder.find(opening) else opening.lstrip()
     else:
-        n_shared = next(i for i, (a, b) in enumerate(zip(before, prompt, strict=False)) if a != b)
+        n_shared = len(shared_beginning(before, prompt))
         opening = _from_last_token(template, before, n_shared).strip()
         if not NAMES_THINKING.search(prompt[n_shared:]):
             return ""  # the prompt only says the same in other words

@@ -4,11 +4,12 @@ The probe prompt is the history as the model sees it and the model's own user he
 header.py derives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import Message, ShownAnswer
 from userturn.prompts.answer_form import AnswerForm, answer_form
 from userturn.prompts.header import HeaderRenderer
 from userturn.prompts.missing_answer import missing_answer
@@ -17,6 +18,7 @@ from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
 from userturn.prompts.tokenize import TemplateError, interleave
 
 __all__ = ["Prompt", "Template", "TemplateError"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,30 @@ class Template(HeaderRenderer):
         """
         return self._prompt(*self.split(messages, add_generation_prompt=True))
 
-    def probe_prompt(self, messages: Sequence[Message], answer: str | None) -> Prompt:
+    def probe_prompt(
+        self, messages: Sequence[Message], answer: str | None, reasoning: str | None = None
+    ) -> Prompt:
         """Return the prompt that ends in the model's own user header, after its answer.
 
         Args:
             messages: the item's messages; none for a prompt of the header alone.
             answer: the answer that the model is shown as its own; None for no answer, in which case
                 `missing_answer` gives the assistant's turn.
+            reasoning: what stood before that answer, if the template writes it into history.
 
         Raises:
             TemplateError: no prompt can be proven for this conversation.
         """
-        return self._prompt(*self.probe_parts(messages, answer))
+        return self._prompt(*self.probe_parts(messages, answer, reasoning))
 
     def probe_parts(
-        self, messages: Sequence[Message], answer: str | None
+        self, messages: Sequence[Message], answer: str | None, reasoning: str | None = None
     ) -> tuple[list[str], list[str]]:
         """Return the probe prompt in two lists: the template's texts, and the contents between."""
         if answer is None and messages:
             answer = self.missing_answer
-        history = [*messages]
-        if answer is not None:
-            history.append({"role": "assistant", "content": answer})
-        return self.probe_after(history)
+        own = [] if answer is None else [ShownAnswer(answer, reasoning).message()]
+        return self.probe_after([*messages, *own])
 
     def _prompt(self, literals: Sequence[str], contents: Sequence[str]) -> Prompt:
         ids = self.encoder.encode(literals, contents)
@@ -90,17 +93,17 @@ class Template(HeaderRenderer):
     @cached_property
     def answer_form(self) -> AnswerForm:
         """The texts around the model's answers."""
-        return answer_form(self)
+        return AnswerForm.of(self.record) if self.record else answer_form(self)
 
     @cached_property
     def end_texts(self) -> tuple[str, ...]:
         """Texts that end the model's own answer."""
-        return answer_end_texts(self)
+        return self._ends("end_of_answer_texts", answer_end_texts)
 
     @cached_property
     def stop_texts(self) -> tuple[str, ...]:
         """Texts that end a user turn."""
-        return user_turn_stop_texts(self)
+        return self._ends("stop_texts", user_turn_stop_texts)
 
     @property
     def has_stop_texts(self) -> bool:
@@ -110,9 +113,13 @@ class Template(HeaderRenderer):
     @cached_property
     def end_token_ids(self) -> tuple[int, ...]:
         """Tokens that end the model's own answer."""
-        return answer_ends(self)
+        return self._ends("end_of_answer_token_ids", answer_ends)
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
         """Tokens that end a user turn: ends of turns, starts of other turns, the entry's stops."""
-        return user_turn_stops(self)
+        return self._ends("stop_token_ids", user_turn_stops)
+
+    def _ends(self, name: str, derived: Callable[["Template"], tuple[T, ...]]) -> tuple[T, ...]:
+        """Return what ends a turn: of a study as its description has it, else as derived."""
+        return tuple(self.record.get(name, ())) if self.record else derived(self)

@@ -14,13 +14,20 @@ NEXT_USER_MESSAGES = (
     '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
 )
 # Ways in which real messages begin: the probe's tokens must be a prefix of each one's tokens.
+# None begins with white space, of which a header's own may not be told apart.
 NEXT_MESSAGES_BY_BEGINNING = {
     "a letter": NEXT_USER_MESSAGES[0],
     "a digit": NEXT_USER_MESSAGES[1],
     "a quote": '"Four" is a number, is it not?',
-    "a line break": "\nAnd what is three and three?",
     "a non-Latin word": "为什么是四",
 }
+AFTER_A_LINE_BREAK = "\nAnd what is three and three?"
+# A vocabulary may join the header's last character with any of these: each printable of ASCII, and
+# one of each kind of letter, mark, number, sign and symbol beyond.
+BEYOND_ASCII = "éÄßжЯαλעبहกあアㄱ漢ー٣²Ⅷ«“‘…–—·¿¡。、《【（％€£°±×≤→∞©™😀👍🏽"  # noqa: RUF001
+FIRST_CHARACTERS = tuple(
+    f"{first} is what I mean" for first in (*map(chr, range(33, 127)), *BEYOND_ASCII)
+)
 
 
 def user(content: str) -> Message:

@@ -4,13 +4,16 @@ A conversation is rendered with different next user messages. What these renderi
 is the history as the model sees it and, after the last answer, the user header.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.prompts.examples import (
+    AFTER_A_LINE_BREAK,
     EXAMPLE,
+    FIRST_CHARACTERS,
     NEXT_MESSAGES_BY_BEGINNING,
     NEXT_USER_MESSAGES,
     user,
@@ -69,6 +72,7 @@ def find_left_to_the_model(
     )
 
 
+SHARED = "shared"
 NO_HEADER = "so nothing says that the user speaks; such a model has no user header, leave it out"
 BY_HAND = (
     "to set it yourself, give the model's entry a `user_header`: the whole text between an answer "
@@ -80,25 +84,60 @@ BY_HAND = (
 class HeaderRenderer(Renderer):
     """A chat template that renders a conversation up to its user header.
 
+    The header is the vendor's before a message that does not begin with white space. That of
+    earlier studies is no longer than what all messages share, so that it often lacks its last line
+    break, and it stays theirs.
+
     Attributes:
         user_header: replaces the text that the probe prompt ends in.
+        is_bare: whether that is the name of the role.
+        record: description of the model in its study, whose header and ends it keeps; empty for
+            what this version derives.
+        is_shared: whether the header is derived as that of earlier studies was.
     """
 
     user_header: str | None = None
+    is_bare: bool = field(default=False, kw_only=True)
+    record: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    is_shared: bool = field(default=False, kw_only=True)
 
     @cached_property
     def user_header_text(self) -> str:
         """The text that the model is shown between an answer and the user's turn."""
-        return self._with_header(EXAMPLE)[0][-1].removesuffix(self.left_to_the_model)
+        if self.record:
+            return str(self.record["user_header"])
+        literals, contents = self._with_header(EXAMPLE)
+        behind, messages = self._behind_header, self._next_messages
+        left = find_left_to_the_model(self.encoder, literals, contents, behind, messages)
+        return literals[-1].removesuffix(left)
 
     @cached_property
     def left_to_the_model(self) -> str:
-        """The end of the header, if the model writes it itself; empty for most models."""
-        literals, contents = self._with_header(EXAMPLE)
-        messages = self._next_messages
-        return find_left_to_the_model(
-            self.encoder, literals, contents, self._behind_header, messages
+        """The rest of the vendor's header, which the model writes itself; empty for most models."""
+        if self.record:
+            return str(self.record.get("left_to_the_model", ""))
+        return self._left + ("" if self.is_shared else self._behind_header)
+
+    @cached_property
+    def header_form(self) -> str:
+        """How much of the vendor's header is shown: `complete`, `bare`, or what all messages share.
+
+        Where the entry has a header of its own, `the entry's`.
+        """
+        if self.record:
+            return str(self.record.get("header", SHARED))
+        if self.is_bare:
+            return "bare"
+        return (
+            "the entry's"
+            if self.user_header is not None
+            else (SHARED if self.is_shared else "complete")
         )
+
+    @cached_property
+    def _left(self) -> str:
+        """The end of the chosen header that is not shown."""
+        return self._with_header(EXAMPLE)[0][-1].removeprefix(self.user_header_text)
 
     @cached_property
     def header_is_by_hand(self) -> bool:
@@ -108,11 +147,11 @@ class HeaderRenderer(Renderer):
     def probe_after(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Return the probe prompt's texts and contents after a conversation, answered or not."""
         literals, contents = self._with_header(history)
-        header = literals[-1].removesuffix(self.left_to_the_model)
-        if header == literals[-1] and self.left_to_the_model:
+        header = literals[-1].removesuffix(self._left)
+        if header == literals[-1] and self._left:
             raise TemplateError(
                 f"the chat template writes {header!r} before this user's turn, which does not end "
-                f"in {self.left_to_the_model!r} as before others; leave that item out"
+                f"in {self._left!r} as before others; leave that item out"
             )
         self._check_item([*literals[:-1], header], literals[-1], contents)
         return [*literals[:-1], header], contents
@@ -186,7 +225,9 @@ class HeaderRenderer(Renderer):
     @cached_property
     def _next_messages(self) -> list[str]:
         """Next user messages that begin in different ways, as the template shows them."""
-        texts = list(NEXT_MESSAGES_BY_BEGINNING.values())
+        texts = [*NEXT_MESSAGES_BY_BEGINNING.values(), *FIRST_CHARACTERS]
+        if self.is_shared or self.record.get("header", "") == SHARED:
+            texts = [*NEXT_MESSAGES_BY_BEGINNING.values(), AFTER_A_LINE_BREAK]
         if self.header_is_by_hand:
             return texts
         return [self.split([*EXAMPLE, user(text)])[1][-1] for text in texts]

@@ -1,6 +1,7 @@
 """Load a model folder's tokenizer and chat template, with the choices of the model's entry."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from userturn.config.formats import NO_SYSTEM, system_file
@@ -24,7 +26,7 @@ ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker
 def with_bare_header(template: "Template") -> "Template":
     """Return a template whose probe prompts end in the name of the user's role.
 
-    A control token that holds the name stays whole.
+    A control token that holds the name stays whole, and a name in plain text keeps its colon.
 
     Raises:
         TemplateError: the header names no role, or ends in it.
@@ -40,19 +42,35 @@ def with_bare_header(template: "Template") -> "Template":
         place = header.rfind(token)
         if 0 <= place <= start and end <= place + len(token):
             start, end = place, place + len(token)
+            break
+    else:
+        end += header[end:].startswith(":")
     if not header[end:]:
         raise TemplateError(
             f"`header: bare`: the user header {header!r} ends in its role and is bare already; "
             f"{LEAVE_OUT}"
         )
-    return replace(template, user_header=header[start:end])
+    return replace(template, user_header=header[start:end], is_bare=True)
 
 
 UNREADABLE = (OSError, ValueError, ImportError, LookupError, AttributeError, TypeError)
 
 
-def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
+def load_template(
+    folder: Path,
+    entry: ModelEntry,
+    today: str,
+    record: Mapping[str, Any] = MappingProxyType({}),
+    is_shared: bool = False,
+) -> Template:
     """Return the template of a model folder with the choices of the model's entry.
+
+    Args:
+        folder: of the model.
+        entry: of the model in the config.
+        today: date given to templates that print one.
+        record: the model's description in its study, if it has one.
+        is_shared: whether its header is derived as that of studies of earlier versions.
 
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
@@ -79,8 +97,11 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         _end_of_sequence(folder),
         merge_system_message=entry.get("merge_system_message", False),
         system=_system(entry),
+        is_shared=is_shared,
     )
-    return with_bare_header(template) if entry.get("header") == "bare" else template
+    if entry.get("header") == "bare":
+        template = with_bare_header(template)
+    return replace(template, record=record)
 
 
 def options_of(entry: ModelEntry) -> dict[str, Any]:

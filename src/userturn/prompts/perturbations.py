@@ -14,7 +14,7 @@ from typing import Annotated, Any, Protocol, get_args, get_type_hints
 from userturn.config.check import check_values
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import Message, ShownAnswer
 from userturn.prompts.tokenize import TemplateError
 
 
@@ -35,7 +35,7 @@ class Donor:
     """Another item and the model's own answer to it; None if it has none."""
 
     item: str
-    answer: str | None
+    answer: ShownAnswer | None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Context:
     """
 
     messages: Sequence[Message]
-    answer: str | None
+    answer: ShownAnswer | None
     change: Mapping[str, Any]
     donor: Donor | None = None
     reference: str | None = None
@@ -130,7 +130,8 @@ def none(context: Context, tokenizer: Tokenizer) -> Context:
 @operator()
 def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, SHARE]) -> Context:
     """Keep the first `keep` (a share) of the answer's tokens, rounded down, at least one."""
-    answer = context.answer or ""
+    whole = context.answer or ShownAnswer("")
+    answer = whole.text
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
     n_tokens = len(encoded["input_ids"])
     n_kept = min(n_tokens, max(1, int(n_tokens * keep)))
@@ -139,7 +140,7 @@ def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, S
     else:
         kept = tokenizer.decode(encoded["input_ids"][:n_kept]).rstrip("\ufffd")
     change = {"n_tokens": n_tokens, "n_tokens_kept": n_kept, "n_characters_kept": len(kept)}
-    return replace(context, answer=kept, change=change)
+    return replace(context, answer=whole._replace(text=kept), change=change)
 
 
 @operator()
@@ -147,7 +148,8 @@ def generic_question(
     context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
 ) -> Context:
     """Append a sentence to the answer as its last paragraph."""
-    answer = f"{(context.answer or '').rstrip()}\n\n{text}"
+    whole = context.answer or ShownAnswer("")
+    answer = whole._replace(text=f"{whole.text.rstrip()}\n\n{text}")
     return replace(context, answer=answer, change={"appended": text})
 
 
@@ -173,7 +175,8 @@ def reference_answer(context: Context, tokenizer: Tokenizer) -> Context:
     """
     if context.reference is None:
         raise TemplateError(NO_REFERENCE)
-    return replace(context, answer=context.reference, change={"answer_of_dataset": True})
+    answer = ShownAnswer(context.reference)
+    return replace(context, answer=answer, change={"answer_of_dataset": True})
 
 
 @operator(shows_answer=False)
@@ -197,7 +200,7 @@ def neutral_answer(
     context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
 ) -> Context:
     """Show one fixed text as the answer to every item."""
-    return replace(context, answer=text, change={"answer": text})
+    return replace(context, answer=ShownAnswer(text), change={"answer": text})
 
 
 def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer) -> Context:
@@ -214,7 +217,8 @@ def answer_for_readers(before: Context, after: Context) -> str | None:
     """
     if after.answer is None and after.messages:
         return ""
-    return before.answer if after.answer is None else after.answer
+    seen = before.answer if after.answer is None else after.answer
+    return None if seen is None else seen.text
 
 
 def needs_donor(settings: Mapping[str, Any]) -> bool:

@@ -12,9 +12,15 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import REASONING, Message
 from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.given_reasoning import (
+    ReasoningKey,
+    as_given,
+    has_reasoning,
+    reasoning_key,
+)
 from userturn.prompts.own_system import OwnSystem, own_system
 from userturn.prompts.template_text import without_remarks
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
@@ -63,8 +69,14 @@ def as_written(
 WRITTEN_LIST = re.compile(r"""["']type["']:""")
 
 
-def _sentinel(position: int) -> str:
-    return f"Zq{position}sentinelQz"
+def _sentinel(position: int, key: str = "content") -> str:
+    return f"Zq{position}{'' if key == 'content' else key}sentinelQz"
+
+
+def _said(message: Message) -> list[str]:
+    """Return the keys of what a message says, in the order in which it is written."""
+    keys = [REASONING] if has_reasoning(message) else []
+    return [*keys, "content"] if message["content"].strip() else keys
 
 
 @dataclass(frozen=True)
@@ -95,15 +107,18 @@ class Renderer:
         Raises:
             TemplateError: the template is missing or refuses the conversation.
         """
-        return self._rendered(messages, add_generation_prompt, self.takes_parts)
+        key = self.reasoning_key if any(map(has_reasoning, messages)) else None
+        return self._rendered(messages, add_generation_prompt, self.takes_parts, key)
 
     def _rendered(
-        self, messages: Sequence[Message], add_generation_prompt: bool, in_parts: bool
+        self,
+        messages: Sequence[Message],
+        add_generation_prompt: bool,
+        in_parts: bool,
+        key: ReasoningKey | None = None,
     ) -> str:
         spoken = as_written(messages, self.system, merge=self.merge_system_message)
-        shown: list[dict[str, Any]] = [dict(message) for message in spoken]
-        if in_parts:
-            shown = [m | {"content": [{"type": "text", "text": m["content"]}]} for m in shown]
+        shown = [as_given(message, in_parts, key) for message in spoken]
         try:
             with bounded():
                 text = self.tokenizer.apply_chat_template(
@@ -139,6 +154,11 @@ class Renderer:
         """The template's own system prompt, which is left out if `system` is empty."""
         return own_system(replace(self, system=None))
 
+    @property
+    def left_out_system_prompt(self) -> str:
+        """The template's own system prompt, if it is left out."""
+        return self._own_system.prompt if self.system == "" else ""
+
     @cached_property
     def takes_parts(self) -> bool:
         """Whether the template needs `content` as a list of parts, as those of vision models do.
@@ -157,18 +177,29 @@ class Renderer:
 
         return not shows(False) and shows(True)
 
+    @cached_property
+    def reasoning_key(self) -> ReasoningKey | None:
+        """Where the template reads the reasoning before an answer; None if it writes none."""
+        return reasoning_key(
+            str(self.tokenizer.chat_template),
+            lambda said, key: self._rendered(said, False, self.takes_parts, key),
+        )
+
     def literals(
         self, messages: Sequence[Message], add_generation_prompt: bool = False
     ) -> list[str]:
-        """Return the template's own texts around the contents: n + 1 for n messages.
+        """Return the template's own texts around the contents, one more than these.
 
-        Contents of only white space count as template text, since templates may treat them
-        specially.
+        Contents are messages, and the reasoning before one. Those of only white space count as
+        template text, since templates may treat them specially.
 
         Raises:
             TemplateError: the template refuses the conversation, or hides or repeats a message.
         """
-        shape = tuple((m["role"], None if m["content"].strip() else m["content"]) for m in messages)
+        shape = tuple(
+            (m["role"], has_reasoning(m), None if m["content"].strip() else m["content"])
+            for m in messages
+        )
         key = (shape, add_generation_prompt)
         if key not in self._shapes:
             self._shapes[key] = self._split_at_sentinels(messages, add_generation_prompt)
@@ -177,21 +208,21 @@ class Renderer:
     def _split_at_sentinels(
         self, messages: Sequence[Message], add_generation_prompt: bool
     ) -> list[str]:
-        spoken = [i for i, m in enumerate(messages) if m["content"].strip()]
         hidden = [
-            {"role": m["role"], "content": _sentinel(i) if i in spoken else m["content"]}
-            for i, m in enumerate(messages)
+            {**m, **{key: _sentinel(i, key) for key in _said(m)}} for i, m in enumerate(messages)
         ]
         rest = self.render(hidden, add_generation_prompt)
-        _check_order(rest, [(i, messages[i]["role"]) for i in spoken])
+        spoken = [(i, key) for i, m in enumerate(messages) for key in _said(m)]
+        _check_order(rest, [(i, messages[i]["role"]) for i, key in spoken if key == "content"])
         found: list[str] = []
-        for i in spoken:
-            if (n_times := rest.count(_sentinel(i))) != 1:
+        for i, key in spoken:
+            if (n_times := rest.count(_sentinel(i, key))) != 1:
+                what = "" if key == "content" else f"the {key} of "
                 raise TemplateError(
-                    f"the chat template shows message {i + 1} of {len(messages)} {n_times} times "
-                    "unchanged, expected once: it hides, repeats or alters messages"
+                    f"the chat template shows {what}message {i + 1} of {len(messages)} {n_times} "
+                    "times unchanged, expected once: it hides, repeats or alters messages"
                 )
-            literal, rest = rest.split(_sentinel(i))
+            literal, rest = rest.split(_sentinel(i, key))
             found.append(literal)
         return [*found, rest]
 
@@ -204,7 +235,7 @@ class Renderer:
             TemplateError: the rendering is not the contents inside the template's own text.
         """
         literals = self.literals(messages, add_generation_prompt)
-        spoken = [m["content"] for m in messages if m["content"].strip()]
+        spoken = [m[key] for m in messages for key in _said(m)]
         text = self.render(messages, add_generation_prompt)
         for shown in (spoken, [content.strip() for content in spoken]):  # as nearly all show them
             if interleave(literals, shown) == text:

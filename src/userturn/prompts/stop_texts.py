@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from userturn.datasets.messages import Message
 from userturn.prompts.examples import EXAMPLE, NEXT_USER
 from userturn.prompts.stop_tokens import added_tokens
+from userturn.prompts.template_text import shared_beginning
 from userturn.prompts.tokenize import TemplateError
 
 if TYPE_CHECKING:
@@ -15,18 +16,24 @@ if TYPE_CHECKING:
 def plain_beginning(template: "Template", literal: str) -> str:
     """Return the first line of a template's text before any control token, or "".
 
-    White space at its ends is ignored.
+    It begins with the white space before it, a line break or else a space: `A:` at the beginning of
+    a line ends a turn, and `Option A: 4` does not.
     """
     controls = template.encoder.find(literal)
     plain = literal[: literal.index(controls[0])] if controls else literal
-    return next(iter(plain.strip().splitlines()), "").strip()
+    text = next(iter(plain.strip().splitlines()), "").strip()
+    if not text:
+        return ""
+    before = plain[: plain.index(text)]
+    return before[before.rfind("\n") :] + text if "\n" in before else before[-1:] + text
 
 
 def answer_end_texts(template: "Template") -> tuple[str, ...]:
-    """Return the texts that end an answer: plain text that follows it on its own line."""
-    behind = _literal(template, [*EXAMPLE, NEXT_USER], -2)
-    text = plain_beginning(template, behind)
-    return (f"\n{text}" if "\n" in behind.partition(text)[0] else text,) if text else ()
+    """Return the texts that end an answer: plain text that follows it, without what is counted."""
+    rounds = ([*EXAMPLE, NEXT_USER], [*EXAMPLE, *EXAMPLE, NEXT_USER])
+    texts = [plain_beginning(template, _literal(template, said, -2)) for said in rounds]
+    shared = shared_beginning(*texts) if all(texts) else texts[0]
+    return (shared,) if shared.strip() else ()
 
 
 def user_turn_stop_texts(template: "Template") -> tuple[str, ...]:

@@ -6,6 +6,7 @@ text is searched for tokens, so it stays.
 
 import re
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from userturn.storage.hashing import canonical_json
@@ -22,6 +23,12 @@ def _environment() -> Any:
     from jinja2 import Environment
 
     return Environment(trim_blocks=True, lstrip_blocks=True)
+
+
+def shared_beginning(one: str, other: str) -> str:
+    """Return the text with which two texts both begin."""
+    pairs = zip(one, other, strict=False)
+    return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
 
 
 def normal_template(text: str) -> str:

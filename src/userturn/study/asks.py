@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.models.fetch import local_path
 from userturn.models.sampling import Sampling
 from userturn.models.seeds import role_at
@@ -39,7 +39,19 @@ def digest(*parts: str) -> str:
 
 def digest_of(messages: Iterable[Message]) -> str:
     """Return the hash of a conversation."""
-    return digest(*(text for m in messages for text in (m["role"], m["content"])))
+    return digest(*(text for m in messages for text in _texts_of(m)))
+
+
+def _texts_of(message: Message) -> list[str]:
+    own = [message[REASONING]] if message.get(REASONING) is not None else []
+    return [message["role"], message["content"], *own]
+
+
+def digest_of_answer(answer: ShownAnswer | None) -> str:
+    """Return what an ask says of an answer: its text, or a hash of that and its reasoning."""
+    if answer is None:
+        return ""
+    return answer.text if answer.reasoning is None else digest(answer.text, answer.reasoning)
 
 
 def model_settings(content: Mapping[str, Any], read: Collection[str] | None = None) -> str:
@@ -90,9 +102,10 @@ class Asks:
         """Return the ask of a user turn after what `digest_of_probe` is the hash of."""
         return digest(_drawn(self.model, self.seed, "user", depth, sample, sampling), shown)
 
-    def score(self, kind: str, prompt: Iterable[Message], answer: str, turn: str) -> str:
+    def score(self, kind: str, prompt: Iterable[Message], answer: ShownAnswer, turn: str) -> str:
         """Return the ask of the score of a turn after a context of a kind."""
-        return digest("score", self.model, kind, digest_of(prompt), answer, turn.strip())
+        shown = digest_of(prompt), digest_of_answer(answer)
+        return digest("score", self.model, kind, *shown, turn.strip())
 
 
 def asks_of(grid: Grid, model: str) -> Asks:
@@ -115,8 +128,8 @@ def _settings_read(grid: Grid, model: str) -> list[str] | None:
 def digest_of_probe(
     operator: Mapping[str, Any],
     messages: Iterable[Message],
-    answer: str | None,
-    donor: str | None,
+    answer: ShownAnswer | None,
+    donor: ShownAnswer | None,
     reference: str | None,
 ) -> str:
     """Return the hash of what an operator shows, by what it declares to read.
@@ -131,11 +144,11 @@ def digest_of_probe(
     declared = OPERATORS[operator["operator"]]
     conversation = digest_of(messages) if declared.shows_messages else ""
     read = [
-        text or ""
+        text
         for text, is_read in (
-            (answer, declared.shows_answer),
-            (donor, declared.needs_donor),
-            (reference, declared.needs_reference),
+            (digest_of_answer(answer), declared.shows_answer),
+            (digest_of_answer(donor), declared.needs_donor),
+            (reference or "", declared.needs_reference),
         )
         if is_read
     ]
