@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers.processors import TemplateProcessing
 
 from tests.support import family_templates as families
 from userturn.prompts.load_template import load_template
@@ -74,3 +75,36 @@ def test_end_token_that_config_json_alone_names_ends_turns_and_answers(
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": end}))
     known = load_template(tmp_path, ENTRY, "2026-04-02")
     assert known.stop_token_ids == plain.stop_token_ids
+
+
+def test_template_of_a_processor_alone_is_read(tmp_path: Path) -> None:
+    """As in folders of older vision models."""
+    tokenizer = families.small_tokenizer(NO_SYSTEM, families.QWEN, eos_token="<|im_end|>")
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "chat_template.jinja").rename(tmp_path / "before")
+    with pytest.raises(
+        TemplateError, match=r"as data/templates/transcript\.jinja for a base model"
+    ):
+        load_template(tmp_path, ENTRY, "2026-04-02")
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": NO_SYSTEM}))
+    assert load_template(tmp_path, ENTRY, "2026-04-02").tokenizer.chat_template == NO_SYSTEM
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_transcript_begins_as_the_tokenizer_begins_a_text(adds: bool, tmp_path: Path) -> None:
+    tokenizer = families.small_tokenizer(
+        NO_SYSTEM, families.QWEN, eos_token="<|im_end|>", bos_token="<|im_start|>"
+    )
+    if adds:
+        bos = tokenizer.bos_token_id
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single="<|im_start|> $A", special_tokens=[("<|im_start|>", bos)]
+        )
+    tokenizer.save_pretrained(tmp_path)
+    transcript = str(Path(__file__).parents[2] / "data/templates/transcript.jinja")
+    template = load_template(tmp_path, ENTRY | {"chat_template": transcript}, "2026-04-02")
+    prompt = template.answer_prompt(ITEM[1:])
+    assert prompt.text == "<|im_start|>" * adds + "User: Two and two?\n\nAssistant:"
+    assert (prompt.token_ids[0] == tokenizer.bos_token_id) == adds
+    one, none = "the prompt begins with one beginning-of-sequence token", "without a"
+    assert any((one if adds else none) in proof for proof in prove(template))

@@ -66,6 +66,8 @@ class Format:
         if "shipped" in self.entry:
             wheel, _, name = self.entry["shipped"].partition("/")
             return (_installed(wheel) / WHEELS[wheel] / f"{name}.jinja").read_text()
+        if "file" in self.entry:
+            return (FORMATS.parents[2] / self.entry["file"]).read_text(encoding="utf-8")
         return str(self.entry.get("template") or _jinja_of_turns(**self.entry["turns"]))
 
 

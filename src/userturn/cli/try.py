@@ -23,12 +23,22 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--answer", help="text to show as the model's own answer")
     command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
     command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
+    command.add_argument(
+        "--chat-template",
+        metavar="FILE",
+        help="chat template in place of the model's own, such as data/templates/transcript.jinja "
+        "for a base model",
+    )
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     config, name = with_model(load_study(arguments.configfile), arguments.model)
+    if arguments.chat_template:
+        entry = config["models"][name]
+        own = {"source": entry} if isinstance(entry, str) else dict(entry)
+        config["models"][name] = own | {"chat_template": arguments.chat_template}
     if arguments.server:
         config["models"][name] = on_server(config["models"][name], arguments)
     return format_look(look(config, name, arguments.question, arguments.answer))

@@ -17,6 +17,7 @@ from userturn.config.formats import (
     model_of,
 )
 from userturn.config.model_keys import ModelEntry
+from userturn.errors import UserError
 from userturn.logs import say
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.model_files import files_of_folder
@@ -31,7 +32,8 @@ from userturn.prompts.header import SHARED
 from userturn.prompts.load_template import load_template
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
-from userturn.prompts.thinking_state import contradiction, thinking_state
+from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
+from userturn.sources.registry import asked_of
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
@@ -59,6 +61,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     is_shared = begins_with_shared_headers(grid)
     template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
     check_setup(with_prompts(setup, template))
+    _check_self_play(grid, model, template)
     source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {
         "source": entry["source"],
@@ -83,6 +86,21 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     if format_of(model) == DEFAULT:
         write_json(pin, pins[0], identity)
     write_json(description, path_to_description, identity)
+
+
+def _check_self_play(grid: Grid, model: str, template: Template) -> None:
+    """Check that self-play shows a true history.
+
+    Raises:
+        UserError: the model thinks, and history would keep reasoning that conversations lack.
+    """
+    goes_on = any(of.depth > 1 for of in asked_of(grid, model))
+    if goes_on and template.answer_form.keeps_reasoning and thinking_state(template) != OFF:
+        raise UserError(
+            f"`self_play` with '{model}' would show the model its earlier answers without the "
+            "reasoning that its chat template keeps; switch its thinking off, or leave the model "
+            "out of a study with `self_play`"
+        )
 
 
 def _path_to_pin(grid: Grid, model: str) -> Path:

@@ -82,11 +82,12 @@ def load_template(
             "use a repository or revision with tokenizer.json and chat_template.jinja"
         )
     tokenizer = _tokenizer(folder, entry)
-    tokenizer.chat_template = _own_template(entry, tokenizer)
+    tokenizer.chat_template = _own_template(folder, entry, tokenizer)
     if not tokenizer.chat_template:
         raise TemplateError(
             f"model folder '{folder}' has no chat template, so it has no user header; expected "
-            "chat_template.jinja, or `chat_template` in the model's entry: a file with one"
+            "chat_template.jinja, or `chat_template` in the model's entry: a file with one, such "
+            "as data/templates/transcript.jinja for a base model"
         )
     template = Template(
         tokenizer,
@@ -124,11 +125,14 @@ def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
         ) from error
 
 
-def _own_template(entry: ModelEntry, tokenizer: Any) -> str | None:
-    """Return the chat template of an entry, else of the tokenizer, if either has one."""
+def _own_template(folder: Path, entry: ModelEntry, tokenizer: Any) -> str | None:
+    """Return the chat template of an entry, else of the tokenizer or the folder, if one has one."""
     if "chat_template" in entry:
         return given_text(entry["chat_template"])
     template: str | None = getattr(tokenizer, "chat_template", None)
+    of_processor = folder / "chat_template.json"  # of older vision models
+    if template is None and of_processor.is_file():
+        template = given_object(of_processor).get("chat_template")
     return template
 
 

@@ -126,6 +126,7 @@ class Renderer:
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     strftime_now=self.today.strftime,
+                    adds_bos_token=self.adds_bos_token,
                     **self.options,
                 )
         except Exception as error:
@@ -153,6 +154,12 @@ class Renderer:
     def _own_system(self) -> OwnSystem:
         """The template's own system prompt, which is left out if `system` is empty."""
         return own_system(replace(self, system=None))
+
+    @cached_property
+    def adds_bos_token(self) -> bool:
+        """Whether the tokenizer itself begins a text with its beginning-of-sequence token."""
+        bos = self.tokenizer.bos_token_id
+        return bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos]
 
     @property
     def left_out_system_prompt(self) -> str:

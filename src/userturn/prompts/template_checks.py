@@ -18,7 +18,7 @@ def prove(template: Template) -> list[str]:
     template.probe_prompt([question], answer)
     proofs = [
         "messages stand in the prompt unchanged, except for white space at their ends",
-        "the prompt begins with at most one beginning-of-sequence token",
+        _prove_beginning(template),
     ]
     if template.merge_system_message:
         template.probe_prompt([SYSTEM, question], answer)
@@ -30,6 +30,15 @@ def prove(template: Template) -> list[str]:
     proofs.append(_prove_user_turns_end(template))
     proofs.append(prove_missing_answer(template))
     return [*proofs, _prove_tokens(template, answer)]
+
+
+def _prove_beginning(template: Template) -> str:
+    """Return the sentence on the token that begins a prompt."""
+    bos = template.tokenizer.bos_token_id
+    if template.answer_prompt(EXAMPLE[:1]).token_ids[:1] == (bos,):
+        return "the prompt begins with one beginning-of-sequence token"
+    would = ", which its tokenizer would add to a plain text" if template.adds_bos_token else ""
+    return f"the prompt begins without a beginning-of-sequence token{would}, as its template has it"
 
 
 def _check_beginning_stays(template: Template) -> None:
