@@ -10,6 +10,7 @@ from userturn.disk_space import cache_folder, is_full_disk
 from userturn.errors import UserError
 from userturn.models.weight_files import check_safetensors, check_weight_files
 from userturn.models.whole_model import adapted, whole_model
+from userturn.prompts.gguf_pre_tokenizer import note_pre_tokenizer
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256
 
@@ -59,11 +60,13 @@ def gguf_folder(path: Path) -> Path:
 
 def converted_gguf(path: Path) -> Path:
     """Return the model folder of a GGUF file, in fp32."""
-    return made_once(
+    made = made_once(
         gguf_folder(path),
         lambda folder: _convert_gguf(path, folder),
         f"converting {path.name} to a model folder, once (about a minute)",
     )
+    note_pre_tokenizer(path, made)  # also beside what an earlier version converted
+    return made
 
 
 def _convert_gguf(path: Path, folder: Path) -> None:
@@ -71,6 +74,7 @@ def _convert_gguf(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoTokenizer
 
+    note_pre_tokenizer(path, folder)
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     quantised = whole_model(path.parent, gguf_file=path.name, dtype=torch.float32)
     settings = quantised.config.to_dict()

@@ -9,6 +9,7 @@ control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
 format_checks.py: checks that each lever of a prompt format changes a model's prompts.
 given_reasoning.py: where a template reads the reasoning before an answer.
+gguf_pre_tokenizer.py: the pre-tokenizer that transformers loses of a GGUF file.
 header.py: derives the user header, and proves it for every conversation.
 load_template.py: reads a model folder's tokenizer and chat template.
 missing_answer.py: what a template writes in place of a removed answer.

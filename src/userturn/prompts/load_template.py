@@ -18,6 +18,7 @@ from typing import Any
 from userturn.config.formats import NO_SYSTEM, system_file
 from userturn.config.model_keys import ModelEntry
 from userturn.prompts.chat_template import Template
+from userturn.prompts.gguf_pre_tokenizer import repair
 from userturn.storage.given_files import given_object, given_text
 
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
@@ -70,7 +71,8 @@ def load_template(
         entry: of the model in the config.
         today: date given to templates that print one.
         record: the model's description in its study, if it has one.
-        is_shared: whether its header is derived as that of studies of earlier versions.
+        is_shared: whether its header is derived as that of studies of earlier versions, which had
+            GGUF tokenizers as transformers reads them, too.
 
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
@@ -82,6 +84,8 @@ def load_template(
             "use a repository or revision with tokenizer.json and chat_template.jinja"
         )
     tokenizer = _tokenizer(folder, entry)
+    if not is_shared and (not record or "header" in record):
+        repair(tokenizer, folder)
     tokenizer.chat_template = _own_template(folder, entry, tokenizer)
     if not tokenizer.chat_template:
         raise TemplateError(
