@@ -57,35 +57,35 @@ class Plain(NamedTuple):
 
 PLAIN = {
     "llama 2": Plain(
-        turns("<s>[INST] @ [/INST]", " @ </s>", ""), ["<s>"], " </s><s>[INST]", " ", {"[/INST]"}
+        turns("<s>[INST] @ [/INST]", " @ </s>", ""), ["<s>"], " </s><s>[INST]", " ", {" [/INST]"}
     ),
     "vicuna": Plain(
         turns("USER: @ ", "ASSISTANT: @</s>", "ASSISTANT:"),
         [],
         "</s>USER:",
         " ",
-        {"ASSISTANT:"},
+        {" ASSISTANT:"},
     ),
     "deepseek llm": Plain(
         turns("User: @\n\n", "Assistant: @</s>", "Assistant:", "<s>"),
         ["<s>"],
         "</s>User:",
         " ",
-        {"Assistant:"},
+        {"\nAssistant:"},
     ),
     "orion": Plain(
         turns("Human: @\n\nAssistant: </s>", "@</s>", "", "<s>"),
         ["<s>"],
         "</s>Human:",
         " ",
-        {"Assistant:"},
+        {"\nAssistant:"},
     ),
     "solar 10.7b": Plain(
         turns("### User:\n@\n\n", "### Assistant:\n@\n\n", "### Assistant:\n"),
         [],
         "\n\n### User:\n",
         "",
-        {"### Assistant:", "\n### User:"},
+        {"\n### Assistant:", "\n### User:"},
     ),
 }
 
@@ -206,7 +206,7 @@ def test_record_is_cut_behind_the_header_and_before_the_stop_text() -> None:
     sampling = Sampling(0, 1, 0, 0, 64, made.stop_token_ids, None, made.stop_texts, " ")
     request = Request("k", "d", "i", 0, Prompt("", (1,)), sampling)
     record = to_record(request, Completion(tuple(written), "length"), made)
-    assert (record["text"], record["finish_reason"]) == ("Why four? ", "stop")
+    assert (record["text"], record["finish_reason"]) == ("Why four?", "stop")
     assert made.decode(record["token_ids"]).endswith("ASSISTANT:")
 
 

@@ -108,9 +108,11 @@ def answer_form(template: "Template") -> AnswerForm:
     around = around_reasoning(template)
     wrappers = tuple(_wrappers(template, source, before, opening, closing, ends))
     own = () if around is None else (around.pair(prompt),)
+    openings = {begin for begin, _ in wrappers}
+    cut = [] if own else [pair for pair in cut_out(template, prompt) if pair[1] not in openings]
     return AnswerForm(
         wrappers,
-        (*own, *known),
+        (*own, *known, *(pair for pair in cut if pair not in known)),
         dict(template.control_tokens),
         bool(_special(template, opening)),
         bool(opening) and not before.startswith(prompt),
@@ -145,6 +147,29 @@ class AroundReasoning(NamedTuple):
         """
         written = self.before[len(shared_beginning(prompt, self.before)) :].strip()
         return written or self.before.strip(), self.behind.strip()
+
+
+QUOTED = re.compile(r"""(["'])((?:(?!\1).){3,40})\1""")
+SLASH = re.compile(r"(?<=[<\[◁{(|])/")  # of a tag that closes
+
+
+def cut_out(template: "Template", prompt: str) -> list[tuple[str, str]]:
+    """Return texts around reasoning that a template knows only as a part of an answer's text.
+
+    Whatever history leaves out of an answer up to a text of the template's own is reasoning. It
+    begins with the tag that this one closes, or with the last line of the prompt.
+    """
+    found = []
+    for end in dict.fromkeys(text for _, text in QUOTED.findall(template.tokenizer.chat_template)):
+        answer = {"role": "assistant", "content": f"Zqthoughtqz{end}Zqanswerqz"}
+        try:
+            text = template.render([EXAMPLE[0], answer, NEXT_USER])
+        except TemplateError:
+            continue
+        if "Zqanswerqz" in text and "Zqthoughtqz" not in text:
+            tag = SLASH.sub("", end)
+            found.append((prompt.rstrip().rpartition("\n")[2] if tag == end else tag, end))
+    return [(begin, end.strip()) for begin, end in found if begin.strip() and end.strip()]
 
 
 def around_reasoning(template: "Template") -> AroundReasoning | None:
