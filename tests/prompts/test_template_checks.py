@@ -300,9 +300,9 @@ def test_plain_text_that_follows_a_user_turn_ends_it() -> None:
     )
     tokenizer = families.small_tokenizer(text, ["</s>"], eos_token="</s>")
     made = template(tokenizer)
-    assert made.stop_texts == ("\nHuman:", "Assistant:")
+    assert made.stop_texts == ("\nAssistant:", "\nHuman:")
     assert made.end_texts == ("\nHuman:",)
-    assert "a text ends a user turn: '\\nHuman:' or 'Assistant:'" in prove(made)
+    assert "a text ends a user turn: '\\nAssistant:' or '\\nHuman:'" in prove(made)
 
 
 def test_template_that_writes_nothing_behind_a_user_message_is_refused() -> None:

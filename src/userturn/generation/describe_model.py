@@ -33,7 +33,6 @@ from userturn.prompts.load_template import load_template
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
 from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
-from userturn.sources.registry import asked_of
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
@@ -94,8 +93,11 @@ def _check_self_play(grid: Grid, model: str, template: Template) -> None:
     Raises:
         UserError: the model thinks, and history would keep reasoning that conversations lack.
     """
-    goes_on = any(of.depth > 1 for of in asked_of(grid, model))
-    if goes_on and template.answer_form.keeps_reasoning and thinking_state(template) != OFF:
+    if (
+        grid.config.get("self_play")
+        and template.answer_form.keeps_reasoning
+        and thinking_state(template) != OFF
+    ):
         raise UserError(
             f"`self_play` with '{model}' would show the model its earlier answers without the "
             "reasoning that its chat template keeps; switch its thinking off, or leave the model "

@@ -112,7 +112,7 @@ def answer_form(template: "Template") -> AnswerForm:
     cut = [] if own else [pair for pair in cut_out(template, prompt) if pair[1] not in openings]
     return AnswerForm(
         wrappers,
-        (*own, *known, *(pair for pair in cut if pair not in known)),
+        tuple(dict.fromkeys([*own, *known, *cut])),
         dict(template.control_tokens),
         bool(_special(template, opening)),
         bool(opening) and not before.startswith(prompt),
@@ -142,11 +142,11 @@ class AroundReasoning(NamedTuple):
     def pair(self, prompt: str) -> tuple[str, str]:
         """Return the texts that begin and end reasoning after the prompt for an answer.
 
-        The first is a part of the prompt where that begins the reasoning, else what the model
+        The first is the prompt's last line where that begins the reasoning, else what the model
         writes. The second ends in what begins the answer, if anything does.
         """
         written = self.before[len(shared_beginning(prompt, self.before)) :].strip()
-        return written or self.before.strip(), self.behind.strip()
+        return written or self.before.strip().rpartition("\n")[2], self.behind.strip()
 
 
 QUOTED = re.compile(r"""(["'])((?:(?!\1).){3,40})\1""")

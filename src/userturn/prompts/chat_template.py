@@ -18,7 +18,7 @@ from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
 from userturn.prompts.tokenize import TemplateError, interleave
 
 __all__ = ["Prompt", "Template", "TemplateError"]
-T = TypeVar("T")
+End = TypeVar("End", int, str)
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,6 @@ class Template(HeaderRenderer):
         """Tokens that end a user turn: ends of turns, starts of other turns, the entry's stops."""
         return self._ends("stop_token_ids", user_turn_stops)
 
-    def _ends(self, name: str, derived: Callable[["Template"], tuple[T, ...]]) -> tuple[T, ...]:
+    def _ends(self, name: str, derived: Callable[["Template"], tuple[End, ...]]) -> tuple[End, ...]:
         """Return what ends a turn: of a study as its description has it, else as derived."""
         return tuple(self.record.get(name, ())) if self.record else derived(self)

@@ -66,6 +66,7 @@ def as_written(
     return merge_system_message(messages) if merge else messages
 
 
+ADDS_BOS = "adds_bos_token"
 WRITTEN_LIST = re.compile(r"""["']type["']:""")
 
 
@@ -126,7 +127,7 @@ class Renderer:
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     strftime_now=self.today.strftime,
-                    adds_bos_token=self.adds_bos_token,
+                    **self._of_tokenizer,
                     **self.options,
                 )
         except Exception as error:
@@ -160,6 +161,12 @@ class Renderer:
         """Whether the tokenizer itself begins a text with its beginning-of-sequence token."""
         bos = self.tokenizer.bos_token_id
         return bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos]
+
+    @cached_property
+    def _of_tokenizer(self) -> dict[str, bool]:
+        """What this project's own templates ask of the tokenizer."""
+        is_asked = ADDS_BOS in str(self.tokenizer.chat_template)
+        return {ADDS_BOS: self.adds_bos_token} if is_asked else {}
 
     @property
     def left_out_system_prompt(self) -> str:

@@ -50,7 +50,8 @@ def size_of(items: pl.DataFrame) -> Size:
     with_answers = items.select("messages", "reference_context").iter_rows()
     follow_ups = human_exchanges(items)
     n_follow_up_characters = sum(
-        len(e.answer) + len(e.turn) + sum(len(m["content"]) for m in e.prompt) for e in follow_ups
+        len(e.answer.text) + len(e.turn) + sum(len(m["content"]) for m in e.prompt)
+        for e in follow_ups
     )
     return Size(
         len(said),
