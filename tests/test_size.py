@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_285, 29_950),
-    "tests": (46_734, 26_607),
+    "src": (55_287, 29_951),
+    "tests": (46_736, 26_608),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -273,6 +273,7 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     ]
     row = counts | {"scope": "model", "perturbation": "none", "judge": "j", "model": "m"}
     share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
+    share |= {"lenient": 0.6, "lenient_lower": 0.5, "lenient_upper": 0.7}
     share |= {"n_answers": 10, "n_answers_cut": 7}
     rows += [{**row, "temperature": t, **share} for t in (1.0, 0.0)]
     answers = pl.DataFrame({"n_items": [30, 40], "n_answers_cut": [24, 28]})
@@ -325,7 +326,7 @@ def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier(
 
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
     counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0) | dict.fromkeys(
-        [*FLOOR, *CORRECTED]
+        [*FLOOR, *CORRECTED, "lenient", "lenient_lower", "lenient_upper"]
     )
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "label": [GENUINE], **counts_of_turns,

@@ -937,7 +937,8 @@ HELD_AGAINST = """() => {
   const floor = (model, floor) => ({ ...at(model), floor, floor_lower: 0, floor_upper: 0.2,
     above_floor: 0.1, above_floor_lower: 0, above_floor_upper: 0.2, reacts: null });
   const [one, other] = study.models = ["qwen3.5-122b-a10b", "qwen3.5-397b-a17b"];
-  const cut = { n_answers: 9, n_answers_cut: 6 };
+  const cut = { n_answers: 9, n_answers_cut: 6,
+    lenient: 0.3, lenient_lower: 0.1, lenient_upper: 0.4 };
   const rated = (model) => ({ model,
     rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2), ...cut })) });
   headline.models = [rated(one), rated(other)];

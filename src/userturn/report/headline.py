@@ -12,10 +12,11 @@ from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
-from userturn.tables.rates import of_cells, of_models
+from userturn.tables.rates import LENIENT, of_cells, of_models
 from userturn.tables.turn_clusters import LIMITS as ENDINGS
 
-RATE_SHOWN = [*LIMITS, "n_scored", "n_turns", "n_answers", "n_answers_cut"]
+COUNTED = ["n_scored", "n_turns", "n_answers", "n_answers_cut"]
+RATE_SHOWN = [*LIMITS, *LENIENT, *COUNTED]
 FLOOR = [  # of a rate, in the table's words
     *("floor", "floor_lower", "floor_upper", "above_floor", "above_floor_lower"),
     *("above_floor_upper", "reacts", "reacts_lower", "reacts_upper"),

@@ -97,6 +97,14 @@ function cutBearing(measured, temperature) {
   return ["Cut answers", [["answers cut", value]], `Of the answers that these turns follow, ${told} were cut at the token limit: such turns react to half a text, even without a perturbation.`];
 }
 
+// What the rubric leaves open: turns that clearly or arguably are genuine, where any are arguable.
+function lenientBearing(measured, temperature) {
+  const rows = measured.map((row) => ({ ...row.rates.find((rate) => rate.temperature === temperature), model: row.model })).filter((rate) => rate.lenient > rate.estimate);
+  if (!rows.length) return null;
+  const text = (row) => `${percent(row.lenient)} ${interval(row.lenient_lower, row.lenient_upper)}${rows.length > 1 ? ` (${row.model})` : ""}`;
+  return ["Arguably", [], `The rate counts turns that are clearly genuine follow-ups. Clearly or arguably ${range(rows, text, (row) => row.lenient)} are: of the rest careful readers could say either.`];
+}
+
 function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
@@ -117,7 +125,7 @@ function showSentence() {
   }
   const [temperature, rates] = ratesSentence(measured);
   at("sentence").replaceChildren(...unbroken(correctedSentence(temperature) + rates + leftOut(rated, measured)));
-  const told = [cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  const told = [lenientBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }
