@@ -1,5 +1,6 @@
 """Several answers an item: each is asked, shown, scored and graded once, and more ask only new."""
 
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import chdir
 from dataclasses import replace
@@ -159,6 +160,7 @@ def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
     collect_answers(swept, *PAIR, str(answers / "items.parquet"))
     collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
     monkeypatch.chdir(swept.results.parent)  # of one's own study a model may be anywhere
+    shutil.copy(ROOT / "config.yaml", "config.yaml")
     assert said_of(check_prompts(swept.results)) == []
     for name in ("answers", "user_turns"):
         path = swept.results / "candidates/tiny/items" / f"{name}.parquet"
