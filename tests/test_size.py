@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (55_287, 29_951),
-    "tests": (46_736, 26_608),
+    "tests": (46_738, 26_610),
     "scripts": (21, 16),
     "rules": (224, 0),
 }
