@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_287, 29_951),
-    "tests": (46_738, 26_610),
+    "src": (55_289, 29_953),
+    "tests": (46_763, 26_618),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

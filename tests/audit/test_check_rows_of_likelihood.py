@@ -97,7 +97,8 @@ def plan_rows(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def found(results: Path, record: StudyRecord, broken: frozenset[str] = frozenset()) -> list[str]:
-    pair = Pair(record.grid(results), record, *SCORED[:2], with_journals=True, broken=broken)
+    has_journals = (results / "journal").is_dir()
+    pair = Pair(record.grid(results), record, *SCORED[:2], has_journals, broken)
     findings = findings_of(check_likelihood(pair))
     assert all(f.check == "rows" for f in findings)
     return [f"{finding.expected} | {finding.found}" for finding in findings]
@@ -164,7 +165,7 @@ def test_contexts_exchanged_in_plan_and_scores_are_found(
 ) -> None:
     swapped = {"own": "other_answer", "other_answer": "own"}
     edit_plan(tmp_path, record, context=pl.col("context").replace(swapped))
-    assert found(tmp_path, record) == ["context of a/other_answer | another content"]
+    assert found(tmp_path, record) == ["context of a/other_answer, as made again | another content"]
 
 
 def test_a_key_of_another_request_is_found(tmp_path: Path, record: StudyRecord) -> None:
@@ -178,4 +179,4 @@ def test_a_plan_of_human_turns_is_compared_without_journals(
 ) -> None:
     edit_plan(tmp_path, record, distractor=pl.lit("a"))
     rmtree(tmp_path / "journal")
-    assert found(tmp_path, record) == ["distractor of a/own | another content"]
+    assert found(tmp_path, record) == ["distractor of a/own, as made again | another content"]

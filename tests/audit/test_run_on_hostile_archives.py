@@ -34,6 +34,9 @@ WRITTEN = {"audit.json", "audit.html", "config.yaml"}
 LONGEST = 300  # seconds on a busy machine; a look at this study takes some ten
 
 
+Done = subprocess.CompletedProcess[str]
+
+
 class Watched:
     """A machine with a canary in its home folder and a server that nobody should reach."""
 
@@ -62,10 +65,10 @@ class Watched:
             return True
         return False
 
-    def audited(self, study: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Audit a study from a folder for itself."""
+    def run(self, command: str, study: Path | str, *options: str) -> Done:
+        """Audit a study, or make it again, from a folder for itself."""
         return subprocess.run(
-            [USERTURN, "audit", study, "--to", "out", *options],
+            [USERTURN, command, study, "--to", "out", *options],
             cwd=self.folder / "work",
             env=os.environ | {"HOME": str(self.home), "AWS_SECRET_ACCESS_KEY": "canary"},
             text=True, capture_output=True, timeout=LONGEST, errors="replace",
@@ -85,10 +88,10 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     machine.server.close()
 
 
-def check(watched: Watched, study: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
+def check(watched: Watched, study: Path | str, *options: str) -> Done:
     """Audit a study, and check that it was read to its end or refused, and did nothing."""
     before = watched.written()
-    done = watched.audited(study, *options)
+    done = watched.run("audit", study, *options)
     assert "Traceback" not in done.stderr + done.stdout, done.stderr[-3000:]
     assert watched.is_unasked() and watched.is_unread() and watched.written() == before
     assert {path.name for path in (watched.folder / "work/out").rglob("*")} <= WRITTEN
@@ -124,6 +127,19 @@ def test_there_are_more_than_a_hundred_archives() -> None:
 )
 def test_attack_by_what_a_study_holds(name: str, finished_study: Path, watched: Watched) -> None:
     check(watched, of_edit(name, finished_study, watched))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name",
+    ["instruction is the canary by ..", "a figure's picture", "aliases that lead out", "no data"],
+)
+def test_an_archive_that_is_made_again_reads_and_sends_nothing(
+    name: str, finished_study: Path, watched: Watched
+) -> None:
+    done = watched.run("remake", of_edit(name, finished_study, watched))
+    assert "Traceback" not in done.stderr + done.stdout and done.returncode in (0, 1), done
+    assert watched.is_unasked() and watched.is_unread() and watched.written() == []
 
 
 @pytest.mark.long

@@ -197,7 +197,11 @@ PROGRAMS: dict[str, Edit] = {
     ),
     "lines for Python's start": placed("evil.pth", "data/evil.pth", text=as_lines),
     "settings of git": placed(".git/config", "results/.git/config", text=git_settings),
-    "hooks of git": placed(".git/hooks/post-checkout", text=lambda host: f"#!/bin/sh\ncat {host}"),
+    "hooks of git": placed(
+        ".git/hooks/post-checkout",
+        "results/.git/hooks/fsmonitor-watchman",
+        text=lambda host: f"#!/bin/sh\ncp {host.canary} {host.canary}.pwned\n",
+    ),
     "a workflow": placed("Snakefile", "results/Snakefile", "rules/jobs.smk", text=program),
     "an environment of the author": placed("envs/cpu.yaml", text=environment),
     "settings of the author": placed("config.yaml", text=lambda h: f"engine: '{h.address}'\n"),

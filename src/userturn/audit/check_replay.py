@@ -148,8 +148,10 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
             continue
         if path in of.here.files.left_out:
             return f"{path} was left out of this copy", False
-        if path in of.broken or not of.here.files.at(path).is_file():
-            return f"{path} is missing or altered", True
+        if path in of.broken:
+            return f"it is made from {path}, which a finding is about", True
+        if not of.here.files.at(path).is_file():
+            return f"{path} is missing", True
         noted = job["inputs"].get(path)
         if not path.startswith("results/") and of.here.files.hashes.get(path) != noted:
             return f"{path} is not here with the content that the study had", True

@@ -29,7 +29,7 @@ def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> 
                 for table in (made, there)
             )
             where = f"{name} of {_place(there, keys, row)}"
-            return f"{where}{expected}", found.strip() or "another content"
+            return f"{where}{expected or ', as made again'}", found.strip() or "another content"
     return "the same values", "others that print the same"
 
 
