@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_289, 29_953),
+    "src": (55_277, 29_949),
     "tests": (46_763, 26_618),
     "scripts": (21, 16),
     "rules": (224, 0),

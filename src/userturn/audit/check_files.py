@@ -54,15 +54,12 @@ def _unreadable_records(files: Files) -> Iterator[Finding]:
 def _made_again(record: Path) -> str:
     """Return the command that makes the outputs of a damaged record again, if it names any."""
     try:
-        named = [name for name in json.loads(record.read_bytes())["outputs"] if _is_result(name)]
+        outputs = map(str, json.loads(record.read_bytes())["outputs"])
+        named = [name for name in outputs if name.startswith("results/")]
     except FAULTS:
         named = []
     again = "remove the record and audit again: findings then name what to make again"
     return remake(min(named)) if named else again
-
-
-def _is_result(name: object) -> bool:
-    return isinstance(name, str) and name.startswith("results/")
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:

@@ -108,7 +108,8 @@ def _drawn_again(
         return
     if not inputs and _is_empty(files, key):
         return  # the study has no cell for it
-    if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
+    there = {path: files.hashes.get(path) for path in inputs if files.at(path).is_file()}
+    if not inputs or there != inputs:
         yield from (not_compared(path, NOT_COMPARED) for path in (key, items))
         return
     try:
@@ -133,10 +134,6 @@ def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) ->
             cells = pl.read_parquet(files.at(path), columns=CELL_KEYS).unique().to_dicts()
             if cells not in ([], [own]):
                 yield Finding("samples", path, "turns of its cell", "turns of another")
-
-
-def _is_as_noted(files: Files, path: str, noted: str) -> bool:
-    return files.hashes.get(path) == noted and files.at(path).is_file()
 
 
 def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:

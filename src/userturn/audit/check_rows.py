@@ -69,15 +69,11 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
         yield from check_headers(pair, of.path, of.identity)
     yield from _requests(pair, of)
     if pair.with_journals:
-        keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *_sample(of)]
+        keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *["sample"] * (of.n_samples > 1)]
         yield from pair.held("rows", of.path, partial(_collected, pair, of), keys)
     yield from check_coverage(pair, of.path)
     if are_turns:
         yield from check_probes(pair, of)
-
-
-def _sample(of: Asked) -> list[str]:
-    return [] if of.n_samples == 1 else ["sample"]
 
 
 def _collected(pair: Pair, of: Asked) -> pl.DataFrame:

@@ -18,8 +18,6 @@ from userturn.study.record import read_study_record
 from userturn.workflow.new_study import write_study_folder
 
 SNAKEMAKE = ("snakemake", "--cores", "all")
-
-
 INSTEAD = (
     "leave it out: tables, figures and report are made again, and nothing is run; or read the "
     "study's configuration and run it as your own"
