@@ -57,6 +57,7 @@ def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> 
 def format_look(seen: QuickLook) -> str:
     """Return a quick look as text, with the chat template's own text between ⟦ and ⟧."""
     known = seen.description
+    ends = [*known["stop"], *map(repr, known["stop_texts"])]
     marked = [f"⟦{text}⟧" if i % 2 == 0 and text else text for i, text in enumerate(seen.prompt)]
     turns = [
         f"user turn at temperature {temperature:g} "
@@ -67,7 +68,8 @@ def format_look(seen: QuickLook) -> str:
     return "\n\n".join(
         [
             f"model: {known['source']}" + (f" at {known['revision']}" if known["revision"] else ""),
-            f"what ends a user turn: {', '.join([*known['stop'], *known['stop_texts']])}",
+            f"user header: {known['header']}; thinking: {known['thinking']}",
+            f"what ends a user turn: {', '.join(ends)}",
             "proven:\n" + "\n".join(f"- {proof}" for proof in known["proofs"]),
             f"prompt, the chat template's own text in ⟦⟧:\n{''.join(marked)}",
             f"answer:\n{seen.answer}",

@@ -1,7 +1,14 @@
 """Check a model's template and tokenizer before a study relies on them."""
 
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING, NEXT_USER, SYSTEM
+from userturn.prompts.examples import (
+    EXAMPLE,
+    FIRST_CHARACTERS,
+    NEXT_MESSAGES_BY_BEGINNING,
+    NEXT_USER,
+    SYSTEM,
+)
+from userturn.prompts.header import SHARED
 from userturn.prompts.missing_answer import prove_missing_answer
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
@@ -61,6 +68,8 @@ def _prove_true_prefix(template: Template) -> str:
     """Return the sentence on the next messages for which the probe is a true prefix."""
     left = template.left_to_the_model
     beginnings = ", ".join(NEXT_MESSAGES_BY_BEGINNING)
+    if template.header_form != SHARED:
+        beginnings += f", or any of {len(FIRST_CHARACTERS)} first characters"
     rest = f"; the model itself writes the header's end, {left!r}" if left else ""
     return f"the probe's tokens begin those of messages that begin with {beginnings}{rest}"
 
