@@ -11,11 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-<<<<<<< HEAD
-    "src": (55_277, 29_949),
-=======
-    "src": (55_300, 29_957),
->>>>>>> b89af89b (The ratchet counts this change)
+    "src": (55_288, 29_953),
     "tests": (46_763, 26_618),
     "scripts": (21, 16),
     "rules": (224, 0),
