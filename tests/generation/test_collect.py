@@ -6,8 +6,15 @@ import polars as pl
 import pytest
 
 from userturn.errors import UserError
-from userturn.generation.collect import check_complete, collect, within_error_share
+from userturn.generation.collect import (
+    CUT_REASONING,
+    check_complete,
+    collect,
+    with_reasoning,
+    within_error_share,
+)
 from userturn.generation.plan_files import PLAN_SCHEMA, read_plan
+from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import read_outcomes
 
@@ -89,3 +96,15 @@ def test_plan_of_several_shards_is_one_in_the_datasets_order(tmp_path: Path) -> 
     for n_rows in (1, 2, 3):
         parts = list(read_plan(tmp_path, n_rows))
         assert pl.concat(parts)["key"].to_list() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_answer_cut_inside_its_reasoning_has_that_as_its_reason(is_new: bool) -> None:
+    texts = ["2 + 2</think>Four.", "2 + 2", ""]
+    asked = {"text": texts, "prompt_text": ["…<think>\n"] * 3, "token_ids": [[1], [1], []]}
+    noted = {"outcome": ["ok", "ok", "empty"], "error": pl.Series([None] * 3, dtype=pl.String)}
+    form = AnswerForm(names_cut_reasoning=is_new)  # earlier studies have no such reason
+    table = with_reasoning(pl.DataFrame(asked | noted), form)
+    assert table["answer"].to_list() == ["Four.", "", ""]
+    assert table["outcome"].to_list() == ["ok", "empty" if is_new else "ok", "empty"]
+    assert table["error"].to_list() == [None, CUT_REASONING if is_new else None, None]

@@ -1,5 +1,6 @@
 """Qwen's history in a probe is what its template renders of the answers that it generated."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -52,13 +53,17 @@ def test_reasoning_is_dropped_from_history_as_the_template_drops_it(name: str) -
 
 
 @pytest.mark.parametrize(("name", "left"), [("qwen 2.5", "\n"), ("qwen 3", "\n"), ("qwen 3.5", "")])
-def test_last_line_break_is_the_model_s_where_a_message_may_begin_with_one(
+def test_last_line_break_is_the_model_s_in_earlier_studies_where_a_message_may_begin_with_one(
     name: str, left: str
 ) -> None:
     """With its own vocabulary, the tokenizer makes one token of the header's and the message's."""
-    made = template(name)
-    assert made.left_to_the_model == left
-    assert made.user_header_text + left == "<|im_end|>\n<|im_start|>user\n"
+    made, header = template(name), "<|im_end|>\n<|im_start|>user\n"
+    earlier = replace(made, is_shared=True)
+    assert (earlier.user_header_text, earlier.left_to_the_model) == (
+        header.removesuffix(left),
+        left,
+    )
+    assert (made.user_header_text, made.left_to_the_model) == (header, "")
     two_breaks = made.encoder.encode_whole("\n\n")
     history = [*QUESTION, {"role": "assistant", "content": "Four."}]
     begun = made.render([*history, {"role": "user", "content": "\nWhy?"}])

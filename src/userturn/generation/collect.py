@@ -42,6 +42,7 @@ CANDIDATES_SCHEMA: Schema = {
     **{n: kind for n, kind in USER_TURNS_SCHEMA.items() if n in (*ANSWERS_SCHEMA, "sample")},
     "reasoning": pl.String,
 }
+CUT_REASONING = "it was cut inside its reasoning, before its first word"
 SHOWN = ["item", "sample", "prompt_end", "outcome", "text", "token_ids"]
 SHOWN_SCHEMA: Schema = {
     **{name: OUTCOME_SCHEMA[name] for name in ("key", "outcome", "text", "token_ids")},
@@ -163,11 +164,18 @@ def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
     asked = table.select("text", "prompt_text", "token_ids").iter_rows()
     split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked]
     faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
+    told = form.names_cut_reasoning
+    is_cut = [told and not part.text and part.reasoning is not None for part in split]
+    cut = pl.Series("cut", is_cut, dtype=pl.Boolean)
     return table.with_columns(
         pl.Series("answer", [part.text for part in split], dtype=pl.String),
         pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
-        outcome=pl.when(faults.is_null()).then("outcome").otherwise(pl.lit("error")),
-        error=pl.coalesce("error", faults),
+        outcome=pl.when(faults.is_not_null())
+        .then(pl.lit("error"))
+        .when(cut)
+        .then(pl.lit("empty"))
+        .otherwise("outcome"),
+        error=pl.coalesce("error", faults, pl.when(cut).then(pl.lit(CUT_REASONING))),
     )
 
 

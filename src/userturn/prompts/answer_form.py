@@ -59,6 +59,8 @@ class AnswerForm:
         required: plain text that every answer must begin with; a line break if the generation
             prompt ends within a line, which the model may continue with another channel.
         keeps_reasoning: whether the template writes reasoning into history.
+        names_cut_reasoning: whether an answer without text, cut inside its reasoning, has that as
+            its reason; not so in studies of earlier versions.
     """
 
     wrappers: tuple[tuple[str, str], ...] = ()
@@ -68,6 +70,7 @@ class AnswerForm:
     reasons_first: bool = False
     required: str = ""
     keeps_reasoning: bool = False
+    names_cut_reasoning: bool = False
 
     def shown(self, text: str, reasoning: str | None) -> ShownAnswer:
         """Return an answer as the model is shown it."""
@@ -118,6 +121,7 @@ def answer_form(template: "Template") -> AnswerForm:
         bool(opening) and not before.startswith(prompt),
         _required(template, prompt, before, opening),
         around is not None and around.stays,
+        names_cut_reasoning=True,
     )
 
 
