@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.annotation_rounds import LABELS
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
 from tests.support.snakemake_runs import ROOT
@@ -34,6 +33,9 @@ HOSTILE = [
     "'\"`${window.hit = 5}\\u003cscript\\u003e {{data}} \u2028 \U0001f600",
 ]
 
+RUBRIC = read_rubric(ROOT / "data/rubric_2.yaml")
+LABELS = list(RUBRIC.labels)
+
 
 def write_page(
     folder: Path, turns: list[str], practice: Sequence[PracticeTurn] = (), round_name: str = "first"
@@ -46,8 +48,7 @@ def write_page(
         }
         for number, turn in enumerate(turns)
     ]
-    rubric = read_rubric(ROOT / "data/rubric_2.yaml")
-    html = page(round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), rubric, practice)
+    html = page(round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), RUBRIC, practice)
     path = folder / "task.html"
     path.write_text(html, encoding="utf-8")
     return path.as_uri()
@@ -166,7 +167,7 @@ def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path
 
 def test_each_key_that_the_guide_names_does_what_it_says(tab: Any, tmp_path: Path) -> None:
     begin(tab, write_page(tmp_path, ["one", "two", "three"]))
-    named = ["1", "6", "s", "u", "←", "→", "o", "n", "Esc", "?"]
+    named = ["1", "7", "s", "u", "←", "→", "o", "n", "Esc", "?"]
     assert tab.locator("#help dl kbd").all_text_contents() == named
     tab.keyboard.press("?")
     assert tab.is_visible("#help")

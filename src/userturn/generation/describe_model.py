@@ -33,6 +33,7 @@ from userturn.prompts.load_template import load_template
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
 from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
+from userturn.sources.registry import sources
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
@@ -60,7 +61,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     is_shared = begins_with_shared_headers(grid)
     template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
     check_setup(with_prompts(setup, template))
-    _check_self_play(grid, model, template)
+    _check_conversations(grid, model, template)
     source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {
         "source": entry["source"],
@@ -87,21 +88,20 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     write_json(description, path_to_description, identity)
 
 
-def _check_self_play(grid: Grid, model: str, template: Template) -> None:
-    """Check that self-play shows a true history.
+def _check_conversations(grid: Grid, model: str, template: Template) -> None:
+    """Check that a model that goes on with itself is shown a true history.
 
     Raises:
         UserError: the model thinks, and history would keep reasoning that conversations lack.
     """
-    if (
-        grid.config.get("self_play")
-        and template.answer_form.keeps_reasoning
-        and thinking_state(template) != OFF
-    ):
+    if not template.answer_form.keeps_reasoning or thinking_state(template) == OFF:
+        return
+    tables = (of for source in sources().values() for of in source.asked(grid))
+    if any(of.model == model and of.depth > 1 for of in tables):
         raise UserError(
-            f"`self_play` with '{model}' would show the model its earlier answers without the "
-            "reasoning that its chat template keeps; switch its thinking off, or leave the model "
-            "out of a study with `self_play`"
+            f"self-play would show '{model}' its earlier answers without the reasoning that its "
+            "chat template keeps; switch its thinking off, or leave the model out of a study with "
+            "self-play"
         )
 
 
