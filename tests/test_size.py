@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_288, 29_953),
-    "tests": (46_763, 26_618),
+    "src": (55_300, 29_962),
+    "tests": (46_813, 26_644),
     "scripts": (21, 16),
     "rules": (224, 0),
 }
