@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_300, 29_962),
+    "src": (55_294, 29_968),
     "tests": (46_813, 26_644),
     "scripts": (21, 16),
     "rules": (224, 0),

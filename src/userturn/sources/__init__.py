@@ -1,6 +1,7 @@
 """Where requests and judged user turns come from: one module for each kind, found by its name.
 
 check.py: refuses a configuration that cannot be run.
+drawn_turns.py: turns drawn from those of the cells, to be judged beside another answer.
 job.py: what a rule with a script is.
 registry.py: every source; the lists of all that is asked for and of all that judges read.
 source.py: what a source declares.

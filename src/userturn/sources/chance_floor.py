@@ -1,23 +1,12 @@
 """The chance floor: turns of the cells, judged again after another item's answer."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from userturn.prompts.perturbations import controls_of
+from userturn.sources.drawn_turns import drawn_turns, verdicts_before_and_after
 from userturn.sources.job import Job, identity
-from userturn.sources.source import (
-    ITEMS,
-    JudgeRule,
-    Load,
-    Sizes,
-    Source,
-    Turns,
-    every_verdict,
-    longest_exchange,
-    requests,
-)
-from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, by_source, files_of, verdicts_of
+from userturn.sources.source import ITEMS, JudgeRule, Source, Turns
+from userturn.study.cells import Cell, by_source
 from userturn.study.grid import Grid
 
 CHANCE_FLOOR_VERSION = 1
@@ -40,25 +29,8 @@ def swapped_cells_of(grid: Grid) -> dict[tuple[str, str], list[Cell]]:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the turns with another item's answer of each model and dataset."""
-    for (model, dataset), cells in swapped_cells_of(grid).items():
-        drawing = [n_swapped(grid), grid.config["seed"]]
-        drawn_from = [grid.cell_identity(cell) for cell in cells]
-        yield Turns(
-            f"chance_floor/{model}/{dataset}",
-            model,
-            dataset,
-            fingerprint([CHANCE_FLOOR_VERSION, drawn_from, drawing]),
-            f"results/datasets/{dataset}.parquet",
-            partial(_questions, grid, cells),
-            tuple(files_of(cells, "user_turns.parquet")),
-        )
-
-
-def _questions(grid: Grid, cells: Sequence[Cell], sizes: Sizes) -> Load:
-    size = sizes[cells[0].dataset]
-    written = [size.n_items * grid.n_samples(cell.temperature) for cell in cells]
-    n = sum(min(n_turns, n_swapped(grid)) for n_turns in written)
-    return requests(n, size.n_tokens + longest_exchange(grid, cells[0].model))
+    cells, n_turns = swapped_cells_of(grid), n_swapped(grid)
+    yield from drawn_turns(grid, FOLDER, CHANCE_FLOOR_VERSION, cells, n_turns)
 
 
 FOLDER = "chance_floor/{model}/{dataset}"
@@ -73,12 +45,7 @@ JOBS = {
         {"n_turns": "controls.chance_floor", "seed": "seed"},
     )
 }
-INPUTS = {
-    "swapped_verdicts": lambda grid: every_verdict(grid, judged(grid)),
-    "unswapped_verdicts": lambda grid: [
-        path
-        for cells in swapped_cells_of(grid).values()
-        for path in verdicts_of(cells, grid.judges)
-    ],
-}
+INPUTS = verdicts_before_and_after(
+    "unswapped_verdicts", "swapped_verdicts", judged, swapped_cells_of
+)
 SOURCE = Source(judged=judged, judge_rule=RULE, jobs=JOBS, inputs=INPUTS)

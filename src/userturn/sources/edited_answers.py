@@ -1,22 +1,11 @@
 """Edited answers: turns of the cells, judged again where what they take up is another thing."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
+from userturn.sources.drawn_turns import drawn_turns, verdicts_before_and_after
 from userturn.sources.job import Job, identity
-from userturn.sources.source import (
-    ITEMS,
-    JudgeRule,
-    Load,
-    Sizes,
-    Source,
-    Turns,
-    every_verdict,
-    longest_exchange,
-    requests,
-)
-from userturn.storage.hashing import fingerprint
-from userturn.study.cells import PLAIN, Cell, by_source, files_of, verdicts_of
+from userturn.sources.source import ITEMS, JudgeRule, Source, Turns
+from userturn.study.cells import PLAIN, Cell, by_source
 from userturn.study.grid import Grid
 
 EDITED_VERSION = 1
@@ -35,24 +24,7 @@ def _cells(grid: Grid) -> dict[tuple[str, str], list[Cell]]:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the turns after edited answers of each model and dataset."""
-    for (model, dataset), cells in _cells(grid).items():
-        drawing = [n_edited(grid), grid.config["seed"]]
-        yield Turns(
-            f"edited/{model}/{dataset}",
-            model,
-            dataset,
-            fingerprint([EDITED_VERSION, [*map(grid.cell_identity, cells)], drawing]),
-            f"results/datasets/{dataset}.parquet",
-            partial(_questions, grid, cells),
-            tuple(files_of(cells, "user_turns.parquet")),
-        )
-
-
-def _questions(grid: Grid, cells: Sequence[Cell], sizes: Sizes) -> Load:
-    size = sizes[cells[0].dataset]
-    written = [size.n_items * grid.n_samples(cell.temperature) for cell in cells]
-    n = sum(min(n_turns, n_edited(grid)) for n_turns in written)
-    return requests(n, size.n_tokens + longest_exchange(grid, cells[0].model))
+    yield from drawn_turns(grid, FOLDER, EDITED_VERSION, _cells(grid), n_edited(grid))
 
 
 FOLDER = "edited/{model}/{dataset}"
@@ -67,10 +39,5 @@ JOBS = {
         {"n_turns": "controls.edited", "seed": "seed"},
     )
 }
-INPUTS = {
-    "edited_verdicts": lambda grid: every_verdict(grid, judged(grid)),
-    "unedited_verdicts": lambda grid: [
-        path for cells in _cells(grid).values() for path in verdicts_of(cells, grid.judges)
-    ],
-}
+INPUTS = verdicts_before_and_after("unedited_verdicts", "edited_verdicts", judged, _cells)
 SOURCE = Source(judged=judged, judge_rule=RULE, jobs=JOBS, inputs=INPUTS)
