@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_294, 29_968),
-    "tests": (46_813, 26_644),
+    "src": (55_295, 29_968),
+    "tests": (46_834, 26_657),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

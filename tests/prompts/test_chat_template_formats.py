@@ -173,6 +173,7 @@ def test_docs_name_every_format() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_docs_show_the_history_of_every_format_that_thinks() -> None:
     docs = Path(__file__).parents[2] / "docs" / "models.md"
     assert histories() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"

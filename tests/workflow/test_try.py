@@ -1,5 +1,6 @@
 """`userturn try` shows what one model makes of one question, and leaves nothing behind."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.support.completion_server import NAME, Fake
 from tests.support.judge_server import judge_server
-from tests.support.snakemake_runs import copy_project
+from tests.support.snakemake_runs import ROOT, copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.prompts.load_template import load_template
@@ -52,6 +53,22 @@ def test_without_an_answer_the_model_writes_one(capsys: pytest.CaptureFixture[st
 def test_a_folder_is_a_model_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([word.replace("tiny", "./models/tiny") for word in TRY]) == 0
     assert "model: ./models/tiny" in capsys.readouterr().out
+
+
+def test_a_base_model_is_shown_a_transcript(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = project / "models" / "base"
+    shutil.copytree(project / "models" / "tiny", base)
+    (base / "chat_template.jinja").unlink()
+    asked = [word.replace("tiny", "./models/base") for word in TRY]
+    assert main(asked) == 1
+    assert "data/templates/transcript.jinja for a base model" in capsys.readouterr().err
+    assert main([*asked, "--chat-template", str(ROOT / "data/templates/transcript.jinja")]) == 0
+    said = capsys.readouterr().out
+    assert f"User: ⟧{QUESTION}⟦\n\nAssistant: ⟧{ANSWER}⟦\n\nUser:" in said
+    assert "'\\nAssistant:', '\\nUser:'" in said
+    shutil.rmtree(base)
 
 
 def test_a_name_that_nobody_knows_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

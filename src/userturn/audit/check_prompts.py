@@ -85,10 +85,11 @@ def check_prompts(results: Path) -> Iterator[Item]:
         if (name := _described_otherwise(files, path, description, prompts)) is not None:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another")
+        else:  # a study keeps the header and ends of its description
+            template = replace(template, record=description)
         identity = request_identity(grid, model, description)
         limit, asks = longest_text(grid, model, description), asks_of(grid, model)
-        recorded = replace(template, record=description)
-        planner = Planner(identity, recorded, limit, grid.config["seed"], asks)
+        planner = Planner(identity, template, limit, grid.config["seed"], asks)
         try:
             yield from _of_model(record, whole, model, planner)
             yield from _of_scores(grid, model, planner)
