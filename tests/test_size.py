@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (55_295, 29_968),
-    "tests": (46_834, 26_657),
+    "tests": (46_850, 26_668),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

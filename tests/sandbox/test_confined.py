@@ -119,3 +119,12 @@ def test_without_bubblewrap_the_guard_stands_alone_and_is_named(
     )  # fmt: skip
     assert told.returncode == 0
     assert "no sandbox (there is no command `bwrap`): connections were refused" in told.stderr
+
+
+def test_a_link_that_is_named_twice_is_made_once(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "there")
+    command = walls(Reach([link, link, tmp_path / "there"], tmp_path / "out"), tmp_path)
+    assert command.count("--symlink") == 1

@@ -73,6 +73,14 @@ def test_a_finished_study_has_no_finding_wherever_it_is_copied(results: Path) ->
     assert found(results) == []
 
 
+def test_a_study_behind_a_link_is_compared_with_what_lies_beside_its_folder(
+    finished_study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(finished_study / "results")
+    done = audit(tmp_path / "link")
+    assert done.findings == [] and not done.is_partial
+
+
 def test_times_of_files_do_not_matter(results: Path) -> None:
     for path in results.rglob("*"):
         os.utime(path, (0, 0))

@@ -30,9 +30,8 @@ RUN_HERE = {
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
-    'userturn try org/base "Why is the sky blue?" --chat-template data/templates/transcript.jinja': (
-        "test_try.py, of a folder"
-    ),
+    'userturn try org/base "Why is the sky blue?" --chat-template '
+    "data/templates/transcript.jinja": "test_try.py, of a folder",
     "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",

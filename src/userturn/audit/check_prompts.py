@@ -124,8 +124,7 @@ def _templates(
             folder = folder_at_hand(entry["source"], description["revision"] or "main")
             if folder is not None:
                 is_shared = description.get("header", SHARED) == SHARED
-                today = grid.config["today"]
-                template = load_template(folder, entry, today, is_shared=is_shared)
+                template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
                 return template, other_formats(grid, model, folder)
     raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
 

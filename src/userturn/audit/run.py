@@ -99,6 +99,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
     Raises:
         UserError: it is not a results folder.
     """
+    results = results.resolve()  # a study's inputs lie beside its folder, not beside a link to it
     record, study = open_record(results)
     files, grid = Files(results, read_left_out(results)), study.grid
     wanted = wanted_of(files, study)

@@ -124,7 +124,7 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
     command += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     for path in (*map(Path, SYSTEM), *readable):
         command += ["--ro-bind-try", str(path), str(path)]
-    for link in [path.absolute() for path in reach.readable]:
+    for link in dict.fromkeys(path.absolute() for path in reach.readable):
         place = link.parent.resolve() / link.name
         if link != link.resolve() and not any(place.is_relative_to(path) for path in readable):
             command += ["--symlink", str(link.resolve()), str(link)]
