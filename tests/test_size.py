@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_295, 29_968),
-    "tests": (46_850, 26_668),
+    "src": (55_301, 29_971),
+    "tests": (46_872, 26_677),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

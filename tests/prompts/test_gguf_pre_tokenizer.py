@@ -8,8 +8,10 @@ import pytest
 from gguf import GGUFWriter
 from transformers import AutoTokenizer
 
+from tests.support.family_templates import QWEN, small_tokenizer
 from userturn.errors import UserError
 from userturn.prompts.gguf_pre_tokenizer import NOTE, note_pre_tokenizer, repair
+from userturn.prompts.load_template import load_template
 
 
 def with_tokenizer(path: Path, model: str, pre: str | None) -> Path:
@@ -52,3 +54,23 @@ def test_tokenizer_that_transformers_reads_right_is_left_as_it_is(
     note_pre_tokenizer(with_tokenizer(tmp_path / "m.gguf", model, pre), tmp_path)
     tokenizer: Any = object()  # nothing of it is read
     repair(tokenizer, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("record", "is_repaired"),
+    [
+        ({}, True),
+        ({"header": "complete"}, True),
+        ({"header": "shared"}, False),  # of a model that was added to an earlier study
+        ({"source": "x"}, False),  # of an earlier version
+    ],
+)
+def test_a_model_keeps_the_tokenizer_that_it_was_described_with(
+    record: dict[str, str], is_repaired: bool, tmp_path: Path
+) -> None:
+    text = "<|im_start|>{{ messages[0].content }}"
+    small_tokenizer(text, QWEN, eos_token="<|im_end|>").save_pretrained(tmp_path)
+    (tmp_path / NOTE).write_text("smollm")
+    entry: Any = {"enable_thinking": False}
+    loaded = load_template(tmp_path, entry, "2026-04-02", record).tokenizer.backend_tokenizer
+    assert ("Digits" in str(loaded.pre_tokenizer)) == is_repaired

@@ -38,7 +38,7 @@ from userturn.models.fetch import folder_at_hand
 from userturn.models.scoring import scoring_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.format_checks import Other
-from userturn.prompts.header import SHARED
+from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.sources.registry import asked_of, judged
@@ -123,9 +123,9 @@ def _templates(
         with chdir(place):
             folder = folder_at_hand(entry["source"], description["revision"] or "main")
             if folder is not None:
-                is_shared = description.get("header", SHARED) == SHARED
+                is_shared = header_of(description) == SHARED
                 template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
-                return template, other_formats(grid, model, folder)
+                return template, other_formats(grid, model, folder, is_shared)
     raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
 
 

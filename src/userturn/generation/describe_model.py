@@ -28,7 +28,7 @@ from userturn.models.whole_model import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.format_checks import CLAIMS, Other, prove_format
-from userturn.prompts.header import SHARED
+from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
@@ -77,7 +77,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "forms": aliases.forms,
         "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
-        **prompts_of(template, other_formats(grid, model, folder)),
+        **prompts_of(template, other_formats(grid, model, folder, is_shared)),
     }
     if description["thinking_contradicts"]:
         say(f"WARNING: the model '{model}': {description['thinking_contradicts']}")
@@ -109,11 +109,12 @@ def _path_to_pin(grid: Grid, model: str) -> Path:
     return grid.results / "revisions" / f"{model_of(model)}.json"
 
 
-def other_formats(grid: Grid, model: str, folder: Path) -> list[Other]:
+def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list[Other]:
     """Return the ways of writing a model's prompts from which its format must differ.
 
     These are the default, the format without each of its levers, and the formats of the model that
-    come before it by name; none for a model in the default format.
+    come before it by name; none for a model in the default format. All have headers as
+    `is_shared` says (`load_template`).
     """
     name, known = format_of(model), formats(grid.config)
     if name == DEFAULT:
@@ -128,10 +129,12 @@ def other_formats(grid: Grid, model: str, folder: Path) -> list[Other]:
         if other < name and in_format(model_of(model), other) in grid.entries
     ]
     others += [(f"the format `{other}`", levers_of(known[other])) for other in before]
-    return [
-        Other(said, _in_format(grid, base, name, choices, folder), differing(own, choices))
-        for said, choices in others
-    ]
+
+    def template_in(choices: Mapping[str, Any]) -> Template:
+        entry = cast(ModelEntry, grid.opened(entry_in_format(base, name, choices)))
+        return load_template(folder, entry, grid.config["today"], is_shared=is_shared)
+
+    return [Other(said, template_in(choices), differing(own, choices)) for said, choices in others]
 
 
 def begins_with_shared_headers(grid: Grid) -> bool:
@@ -141,7 +144,7 @@ def begins_with_shared_headers(grid: Grid) -> bool:
     end alike.
     """
     described = sorted(grid.results.glob("models/*.json"))
-    return any(json.loads(path.read_text()).get("header", SHARED) == SHARED for path in described)
+    return any(header_of(json.loads(path.read_text())) == SHARED for path in described)
 
 
 def levers_of(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,15 +160,6 @@ def without(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Return the settings in which two formats differ."""
     return [key for key in {**one, **other} if one.get(key) != other.get(key)]
-
-
-def _in_format(
-    grid: Grid, base: ModelEntry, name: str, choices: Mapping[str, Any], folder: Path
-) -> Template:
-    entry = entry_in_format(base, name, choices)
-    opened = cast(ModelEntry, grid.opened(entry))
-    is_shared = begins_with_shared_headers(grid)
-    return load_template(folder, opened, grid.config["today"], is_shared=is_shared)
 
 
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:

@@ -73,6 +73,16 @@ def find_left_to_the_model(
 
 
 SHARED = "shared"
+
+
+def header_of(description: Mapping[str, Any]) -> str:
+    """Return how much of the user header a described model is shown.
+
+    A description of an earlier version does not say: there it is what all messages share.
+    """
+    return str(description.get("header", SHARED))
+
+
 NO_HEADER = "so nothing says that the user speaks; such a model has no user header, leave it out"
 BY_HAND = (
     "to set it yourself, give the model's entry a `user_header`: the whole text between an answer "
@@ -125,7 +135,7 @@ class HeaderRenderer(Renderer):
         Where the entry has a header of its own, `the entry's`.
         """
         if self.record:
-            return str(self.record.get("header", SHARED))
+            return header_of(self.record)
         if self.is_bare:
             return "bare"
         return (
@@ -226,7 +236,7 @@ class HeaderRenderer(Renderer):
     def _next_messages(self) -> list[str]:
         """Next user messages that begin in different ways, as the template shows them."""
         texts = [*NEXT_MESSAGES_BY_BEGINNING.values(), *FIRST_CHARACTERS]
-        if self.is_shared or self.record.get("header", "") == SHARED:
+        if self.is_shared:
             texts = [*NEXT_MESSAGES_BY_BEGINNING.values(), AFTER_A_LINE_BREAK]
         if self.header_is_by_hand:
             return texts

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.own_system import LEAVE_OUT
 from userturn.prompts.tokenize import TemplateError
 
@@ -72,7 +73,7 @@ def load_template(
         today: date given to templates that print one.
         record: the model's description in its study, if it has one.
         is_shared: whether its header is derived as that of studies of earlier versions, which had
-            GGUF tokenizers as transformers reads them, too.
+            GGUF tokenizers as transformers reads them, too; a record says it itself.
 
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
@@ -83,8 +84,9 @@ def load_template(
             "written by mistral-common's code and not by a chat template, so none can be checked; "
             "use a repository or revision with tokenizer.json and chat_template.jinja"
         )
+    is_shared = header_of(record) == SHARED if record else is_shared
     tokenizer = _tokenizer(folder, entry)
-    if not is_shared and (not record or "header" in record):
+    if not is_shared:
         repair(tokenizer, folder)
     tokenizer.chat_template = _own_template(folder, entry, tokenizer)
     if not tokenizer.chat_template:

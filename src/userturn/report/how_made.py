@@ -10,7 +10,7 @@ from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.config.formats import in_default
 from userturn.generation.server_record import server_records
 from userturn.judges.kinds import about
-from userturn.prompts.header import SHARED
+from userturn.prompts.header import header_of
 from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
 
@@ -39,7 +39,7 @@ def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """Return a row that says how much of the user header each model is shown, if they differ."""
     of_form: dict[str, list[str]] = {}
     for name, description in in_default(descriptions).items():
-        of_form.setdefault(description.get("header", SHARED), []).append(name)
+        of_form.setdefault(header_of(description), []).append(name)
     told = "; ".join(f"{form}: {', '.join(names)}" for form, names in sorted(of_form.items()))
     said = f"models are shown user headers of DIFFERENT forms, which may differ in rate: {told}"
     return [["setting", "user header", said]] if len(of_form) > 1 else []
