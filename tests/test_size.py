@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_301, 29_971),
+    "src": (55_306, 29_974),
     "tests": (46_872, 26_677),
     "scripts": (21, 16),
     "rules": (224, 0),

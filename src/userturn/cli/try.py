@@ -36,20 +36,23 @@ def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     config, name = with_model(load_study(arguments.configfile), arguments.model)
     if arguments.chat_template:
-        entry = config["models"][name]
-        own = {"source": entry} if isinstance(entry, str) else dict(entry)
+        own = whole_entry(config["models"][name])
         config["models"][name] = own | {"chat_template": arguments.chat_template}
     if arguments.server:
         config["models"][name] = on_server(config["models"][name], arguments)
     return format_look(look(config, name, arguments.question, arguments.answer))
 
 
+def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's entry with its keys, also where it is a source alone."""
+    return {"source": entry} if isinstance(entry, str) else dict(entry)
+
+
 def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Return a model's entry with the server of the command's arguments."""
-    own = {"source": entry} if isinstance(entry, str) else dict(entry)
     named = {"served_as": arguments.served_as} if arguments.served_as else {}
     keyed = {"key_variable": KEY} if KEY in os.environ else {}
-    changed = own | {"endpoint": arguments.server, "attempts": 1} | named | keyed
+    changed = whole_entry(entry) | {"endpoint": arguments.server, "attempts": 1} | named | keyed
     check_address("--server", changed["endpoint"])
     return changed
 

@@ -87,8 +87,10 @@ def edited_turns(
     written = turns.select(READ).filter(pl.col("outcome") == "ok", pl.col("answer").is_not_null())
     rows: list[dict[str, Any]] = []
     for row in sorted(written.to_dicts(), key=lambda row: (row["sample"], place[row["item"]])):
+        if len(rows) == n_turns:
+            break
         answer = edited(prompts[row["item"]], row["answer"], row["text"])
-        if len(rows) < n_turns and answer is not None:
+        if answer is not None:
             rows.append(row | {"answer": answer})
     return pl.DataFrame(rows, schema=EDITED_TURNS_SCHEMA)
 
