@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_306, 29_974),
-    "tests": (46_872, 26_677),
+    "src": (55_395, 30_021),
+    "tests": (46_919, 26_705),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -36,7 +36,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
     monkeypatch.chdir(tmp_path)
     PATH.parent.mkdir(parents=True)
     entry = record.grid(Path("results")).prepared_datasets["word-problems"]
-    prepare_dataset(complete(entry, config["seed"]), "i", PATH)
+    prepare_dataset(complete(entry, config), "i", PATH)
     return record
 
 

@@ -6,9 +6,23 @@ from pathlib import Path
 import pytest
 
 from tests.support.published_data import SHARED, needs_shared_data
-from userturn.datasets.language import CODE, EMPTY, TOO_SHORT, UNSURE, detected, without_region
+from userturn.config.own_detector import FORMER_DETECTOR, keep_own_detector
+from userturn.datasets.language import (
+    CODE,
+    EMPTY,
+    TOO_SHORT,
+    UNSURE,
+    Detected,
+    likeliest,
+    without_region,
+)
+from userturn.datasets.language import detected as detected_by
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def detected(text: str | None) -> Detected:
+    return detected_by(text, "py3langid")
 
 
 @pytest.mark.parametrize(
@@ -16,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
     [
         ("Wie viele Eier bleiben übrig (in Euro)?", "de"),
         ("How many eggs are left in the basket after lunch?", "en"),
-        ("绿茶怎样泡才不会苦", "zh"),  # langdetect alone says Korean
+        ("绿茶怎样泡才不会苦", "zh"),
         ("ご飯を炊く時間はどれくらい", "ja"),
         ("녹차를 어떻게 우려내나요?", "ko"),
         ("كم تفاحة لديها الآن في المطبخ؟", "ar"),
@@ -59,7 +73,7 @@ def test_labelled_turns_get_their_own_language_or_none() -> None:
     rows = [json.loads(line) for line in (ROOT / "data/labelled/turns.jsonl").open()]
     told = [(detected(row["turn"]).language, row["language"]) for row in rows]
     wrong = [pair for pair in told if pair[0] not in (None, pair[1])]
-    assert (len(told), sum(found is not None for found, _ in told), len(wrong)) == (474, 352, 3)
+    assert (len(told), sum(found is not None for found, _ in told), len(wrong)) == (474, 360, 0)
 
 
 @needs_shared_data
@@ -69,4 +83,25 @@ def test_no_prompt_of_mgsm_is_taken_for_another_language() -> None:
     told = [(detected(line.split("\t")[0]).language, language) for language, line in prompts]
     assert len(told) == 275
     assert {found for found, language in told if found not in (None, language)} == set()
-    assert sum(found is None for found, _ in told) <= 5
+    assert sum(found is None for found, _ in told) <= 1
+
+
+def test_a_study_that_was_begun_with_langdetect_keeps_it(tmp_path: Path) -> None:
+    config = {"language_detector": "py3langid"}
+    (tmp_path / "study.json").write_text(json.dumps({"config": {"seed": 1}}))
+    keep_own_detector(config, tmp_path)
+    assert config == {}
+    assert detected_by("Hotel Restaurant Bar Museum Park am Ufer", FORMER_DETECTOR).language is None
+    chinese = "绿茶怎样泡才不会苦"
+    assert (likeliest(chinese, FORMER_DETECTOR), likeliest(chinese, "py3langid")) == ("ko", "zh")
+
+
+@pytest.mark.parametrize("record", [None, "{", '{"config": {"language_detector": "py3langid"}}'])
+def test_a_study_keeps_what_its_configuration_says_where_no_record_says_otherwise(
+    tmp_path: Path, record: str | None
+) -> None:
+    if record is not None:
+        (tmp_path / "study.json").write_text(record)
+    config = {"language_detector": "py3langid"}
+    keep_own_detector(config, tmp_path)
+    assert config == {"language_detector": "py3langid"}

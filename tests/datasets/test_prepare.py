@@ -40,7 +40,7 @@ def write(path: Path, rows: list[Any], ending: str = "\n", start: bytes = b"") -
 
 
 def read(path: Path, settings: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
-    return read_dataset(path, complete(settings | more, study_seed=1))
+    return read_dataset(path, complete(settings | more, {"seed": 1}))
 
 
 def coval_row(prompt_id: str, *turns: str) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def test_a_file_in_the_hubs_cache_needs_no_network(
     snapshot.mkdir(parents=True)
     path = write(snapshot / "test.jsonl", ROWS)
     entry = hub_entry(sha256=file_sha256(path))
-    prepare_dataset(complete(entry, 1), "identity", tmp_path / "items.parquet")
+    prepare_dataset(complete(entry, {"seed": 1}), "identity", tmp_path / "items.parquet")
     assert len(list(read_items(tmp_path / "items.parquet"))) == 3
 
 
@@ -219,7 +219,7 @@ def test_the_instruction_follows_the_prompt_and_changes_no_id(tmp_path: Path) ->
     (tmp_path / "instruction.txt").write_text("Be quick.\n")
     entry = QUESTIONS | {"file": str(path), "instruction": str(tmp_path / "instruction.txt")}
     for name, settings in {"with": entry, "without": QUESTIONS | {"file": str(path)}}.items():
-        prepare_dataset(complete(settings, 1), "identity", tmp_path / name)
+        prepare_dataset(complete(settings, {"seed": 1}), "identity", tmp_path / name)
     (with_it,), (without,) = (read_items(tmp_path / name) for name in ("with", "without"))
     assert with_it.id == without.id
     assert with_it.messages[-1]["content"] == "What is 2 + 3?\n\nBe quick."

@@ -31,7 +31,7 @@ def entry(folder: Path, **more: Any) -> dict[str, Any]:
     for path, rows in zip(files.values(), (GERMAN, ENGLISH), strict=True):
         path.write_text("".join(f"{q}\t{a}\n" for q, a in rows))
     settings = {"file": {name: str(path) for name, path in files.items()}, "columns": ["q", "a"]}
-    return complete(settings | {"fields": FIELDS, "language": "all"} | more, study_seed=1)
+    return complete(settings | {"fields": FIELDS, "language": "all"} | more, {"seed": 1})
 
 
 def table(settings: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -129,7 +129,7 @@ def test_the_demo_has_the_same_six_problems_in_six_languages() -> None:
 
 @needs_shared_data
 def test_mgsm_has_its_250_problems_in_eleven_languages_as_pinned() -> None:
-    settings = complete(ENTRIES["mgsm"], 1)
+    settings = complete(ENTRIES["mgsm"], {"seed": 1})
     files = {name: str(SHARED / "mgsm" / Path(p).name) for name, p in settings["file"].items()}
     del settings["hub"]
     settings["file"] = files
@@ -146,7 +146,7 @@ def test_mgsm_has_its_250_problems_in_eleven_languages_as_pinned() -> None:
 
 @needs_shared_data
 def test_healthbench_without_its_filter_has_a_dozen_languages() -> None:
-    settings = complete(ENTRIES["healthbench_languages"] | {"limit": 20}, 1)
+    settings = complete(ENTRIES["healthbench_languages"] | {"limit": 20}, {"seed": 1})
     file = SHARED / "healthbench/context_seeking_consensus_hard_104.jsonl"
     settings = {key: value for key, value in settings.items() if key != "rows"}
     counts = dict(items_table(settings, file).group_by("language").len().iter_rows())

@@ -29,7 +29,7 @@ def chat(name: str, *said: str) -> dict[str, Any]:
 
 def read(path: Path, rows: list[Any], **settings: Any) -> list[dict[str, Any]]:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return read_dataset(path, complete(settings, study_seed=1))
+    return read_dataset(path, complete(settings, {"seed": 1}))
 
 
 def texts(item: dict[str, Any]) -> list[str]:

@@ -128,7 +128,7 @@ def test_a_key_that_nobody_listed_leaves_identities_alone() -> None:
 
 
 def identity_of_items(entry: dict[str, Any]) -> str:
-    return fingerprint(shaping(complete(entry, 1)))
+    return fingerprint(shaping(complete(entry, {"seed": 1})))
 
 
 ITEMS = {"file": "f", "hub": "h", "revision": "r", "sha256": "0" * 64, "fields": {}, "limit": 3}

@@ -51,7 +51,9 @@ def told(*items: tuple[str, str | None, str | None, str | None]) -> pl.DataFrame
 
 def judged(languages: pl.DataFrame, *genuine: bool | None, judge: str = "j") -> pl.DataFrame:
     verdict = pl.Series("genuine", genuine, dtype=pl.Boolean)
-    return languages.select(TURN_KEYS).with_columns(verdict, judge=pl.lit(judge))
+    label = pl.when("genuine").then(pl.lit("genuine_followup")).otherwise(pl.lit("generic"))
+    told_of = languages.select(TURN_KEYS).with_columns(verdict, judge=pl.lit(judge))
+    return told_of.with_columns(label=pl.when(pl.col("genuine").is_not_null()).then(label))
 
 
 def graded(languages: pl.DataFrame, *correct: bool | None) -> pl.DataFrame:

@@ -42,6 +42,16 @@ def test_each_turn_has_the_rate_of_the_conversations_that_have_it() -> None:
     assert found.row(0, named=True)["lower"] == pytest.approx(wilson(3, 4).lower)
 
 
+def test_turns_that_are_arguably_genuine_count_in_the_lenient_rate_alone() -> None:
+    labels = ["genuine_followup", "arguable_followup", "generic", None]
+    of = [label == "genuine_followup" if label else None for label in labels]
+    turns = verdicts(a=of[:1], b=of[1:2], c=of[2:3], d=of[3:])
+    turns = turns.with_columns(label=pl.Series(labels))
+    (row,) = rates_of_parts(in_turns(turns), MEMBERS, BY_TURN).to_dicts()
+    assert (row["estimate"], row["lenient"]) == (1 / 3, 2 / 3)
+    assert row["lenient_upper"] == pytest.approx(wilson(2, 3).upper)
+
+
 def test_the_change_since_the_first_turn_is_over_conversations_scored_after_both() -> None:
     # 1 genuine after both, 2 after the first alone, 1 after the second alone, 1 after neither;
     # f was never scored after its second turn, g has none.

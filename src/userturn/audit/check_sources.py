@@ -45,7 +45,7 @@ def _dataset(
     if path in broken:
         return
     try:
-        settings = complete(entry, record.config["seed"], record.contents.ids)
+        settings = complete(entry, record.config, record.contents.ids)
         is_same = fingerprint(shaping(settings)) == record.contents.datasets[name]
         is_near = "hub" in entry or all(_is_inside(Path(path)) for path in paths_of(entry))
         files = files_at_hand(settings) if is_same and is_near else None

@@ -18,6 +18,7 @@ load.py: reads configuration files and merges them as Snakemake does.
 model_keys.py: the keys of models and of formats.
 named_paths.py: the files and names of a stranger's configuration, which may lead nowhere else.
 numbers.py: numbers written as text, taken as numbers.
+own_detector.py: what tells languages in a study: one begun with langdetect keeps it.
 own_rubric.py: the rubric of a study: one that was begun with rubric 1 keeps it.
 own_vllm.py: vLLM's settings of one model, and which of them change tokens.
 recipes.py: training recipes of data/recipes, read and checked.

@@ -11,6 +11,7 @@ import yaml
 from userturn.config.catalogue import add_catalogue
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
+from userturn.config.own_detector import keep_own_detector
 from userturn.config.own_rubric import keep_own_rubric
 from userturn.value_kinds import kind_of
 
@@ -162,6 +163,7 @@ def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
     """
     config = load_config([*config_files(), *configfiles])
     keep_own_rubric(config)
+    keep_own_detector(config)
     return config
 
 

@@ -330,9 +330,10 @@ class Study(TypedDict):
     samples: Annotated[int, harmless("Samples per item above temperature 0.", minimum=1)]
     seed: Annotated[int, harmless("The study's one seed.", minimum=0)]
     statistics: Annotated[Statistics, part("How intervals and tests are computed.")]
-    today: Annotated[
-        str,
-        harmless("The date that chat templates are given.", **DATE),
+    today: Annotated[str, harmless("The date that chat templates are given.", **DATE)]
+    language_detector: Annotated[
+        NotRequired[Literal["py3langid"]],
+        harmless("What tells languages; left out, it is langdetect, as in earlier studies."),
     ]
     engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
     vllm: Annotated[EngineSettings, part("Settings of the vLLM engine, for every model.")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.dataset_files import by_language
+from userturn.config.own_detector import DETECTOR_KEY
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.storage.given_files import given_text
@@ -20,12 +21,12 @@ SHAPES_ITEMS = (
 )
 
 
-def complete(entry: Mapping[str, Any], study_seed: int, ids: int = 1) -> dict[str, Any]:
-    """Return a dataset's entry with the text of its instruction and the seed of its subsample.
+def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -> dict[str, Any]:
+    """Return a dataset's entry with the text of its instruction and what the study says of items.
 
     Args:
         entry: the entry.
-        study_seed: the seed of the study.
+        study: the study's configuration: the seed of subsamples, what tells languages.
         ids: 2 if an id that is made of content is made of messages alone.
     """
     settings = dict(entry)
@@ -35,7 +36,9 @@ def complete(entry: Mapping[str, Any], study_seed: int, ids: int = 1) -> dict[st
         text = given_text(settings["instruction"]).strip()
         settings["instruction"] = f"\n\n{text}"
     if "limit" in settings:
-        settings.setdefault("seed", study_seed)
+        settings.setdefault("seed", study["seed"])
+    if "language" in settings and DETECTOR_KEY in study:
+        settings[DETECTOR_KEY] = study[DETECTOR_KEY]
     return settings
 
 
@@ -47,8 +50,7 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
         content: Any = hashes.get(None) or hashes
     else:
         content = settings.get("sha256") or [settings[k] for k in ("hub", "revision", "file")]
-    if "content_ids" in settings:
-        shaped["content_ids"] = settings["content_ids"]
+    shaped |= {key: settings[key] for key in ("content_ids", DETECTOR_KEY) if key in settings}
     if "problem" in settings["fields"]:
         shaped["ids"] = "by problem"  # an earlier version did not write problems into ids
     return shaped | {"content": content}

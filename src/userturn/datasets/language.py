@@ -1,12 +1,15 @@
-"""The language of a text by langdetect, reproducibly; None, with a reason, where it cannot be told.
+"""The language of a text, reproducibly; None, with a reason, where it cannot be told.
 
 A language is the two letters of ISO 639-1, without a region: `pt-BR` is `pt`, `zh-cn` is `zh`.
+py3langid tells it, and langdetect in studies that were begun before (config/own_detector.py).
 """
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import category
+
+from userturn.config.own_detector import FORMER_DETECTOR
 
 CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 ADDRESS = re.compile(r"https?://\S+|(?<!\S)\S+@\S+")
@@ -19,7 +22,8 @@ LEAST_SIGNS = 4  # the same in scripts whose signs are syllables or words
 HAN, KANA, HANGUL = (
     re.compile(f"[{signs}]") for signs in ("\u3400-\u9fff", "\u3040-\u30ff", "\uac00-\ud7af")
 )
-SURE = 0.99  # least probability of a language that is told
+SURE = 0.5  # least probability of a language that is told
+SURE_BEFORE = 0.99  # that of langdetect, which is too sure of itself
 
 EMPTY = "the text is empty"
 TOO_SHORT = "too few letters"
@@ -39,18 +43,35 @@ def without_region(code: str) -> str:
     return re.split("[-_]", code.strip().lower())[0]
 
 
-def likeliest(text: str) -> str | None:
-    """Return the likeliest language by langdetect, however unsure; None if it finds none.
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    The filter `language` of datasets uses it, with langdetect's own codes: `zh-cn` has a region.
-    """
-    from langdetect import DetectorFactory, LangDetectException, detect
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _best(text: str, detector: str) -> tuple[str, float] | None:
+    """Return the likeliest language and its probability; None if there is none."""
+    if detector != FORMER_DETECTOR:
+        code, probability = _identifier().classify(text)
+        return str(code), float(probability)
+    from langdetect import DetectorFactory, LangDetectException, detect_langs
 
     DetectorFactory.seed = 0  # its only seed; without it the guesses vary
     try:
-        return str(detect(text))
+        found = detect_langs(text)
     except LangDetectException:
         return None
+    return (str(found[0].lang), float(found[0].prob)) if found else None
+
+
+def likeliest(text: str, detector: str) -> str | None:
+    """Return the likeliest language, however unsure; None if there is none.
+
+    The filter `language` of datasets uses it, with langdetect's own codes: `zh-cn` has a region.
+    """
+    best = _best(text, detector) if text.strip() else None
+    return best[0] if best else None
 
 
 def _prose(text: str) -> str:
@@ -68,7 +89,8 @@ def _is_code(prose: str) -> bool:
 def _by_script(prose: str) -> str | None:
     """Return Japanese, Korean or Chinese if most letters are of their scripts.
 
-    Langdetect takes a quarter of Chinese questions for Korean or is unsure.
+    Langdetect takes a quarter of Chinese questions for Korean or is unsure, py3langid some short
+    ones.
     """
     han, kana, hangul = (len(script.findall(prose)) for script in (HAN, KANA, HANGUL))
     if han + kana + hangul < max(LEAST_SIGNS, n_letters(prose) / 2):
@@ -82,7 +104,7 @@ def n_letters(text: str) -> int:
 
 
 @lru_cache(maxsize=16384)  # an answer is before many turns
-def detected(text: str | None) -> Detected:
+def detected(text: str | None, detector: str) -> Detected:
     """Return the language of a text if it is long enough, no code, and one language is likely."""
     if not (text or "").strip():
         return Detected(None, EMPTY)
@@ -92,17 +114,10 @@ def detected(text: str | None) -> Detected:
     written = _by_script(prose)
     if written:
         return Detected(written, None)
-    return _likely(prose) if n_letters(prose) >= LEAST_LETTERS else Detected(None, TOO_SHORT)
-
-
-def _likely(prose: str) -> Detected:
-    from langdetect import DetectorFactory, LangDetectException, detect_langs
-
-    DetectorFactory.seed = 0
-    try:
-        best = detect_langs(prose)[0]
-    except LangDetectException:
+    if n_letters(prose) < LEAST_LETTERS:
+        return Detected(None, TOO_SHORT)
+    best = _best(prose, detector)
+    least = SURE_BEFORE if detector == FORMER_DETECTOR else SURE
+    if best is None or best[1] < least:
         return Detected(None, UNSURE)
-    return (
-        Detected(without_region(best.lang), None) if best.prob >= SURE else Detected(None, UNSURE)
-    )
+    return Detected(without_region(best[0]), None)

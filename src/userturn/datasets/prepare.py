@@ -5,8 +5,8 @@ content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (
 dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
 none. The last two are only for controls and likelihood; judges of model turns never see them.
 Where an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn
-that the item ends in; with `language: all`, `language`, as the dataset says, else detected, and
-`problem`, the same for a problem in several languages.
+that the item ends in; with `language: all`, `language`, as the dataset says, else detected,
+`problem`, the same for a problem in several languages, and `detector`, what told languages.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language
+from userturn.config.own_detector import DETECTOR_KEY, detector_of
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, likeliest, without_region
@@ -39,6 +40,7 @@ SCHEMA: Schema = {
     "reference_user_turn": pl.String,
 }
 LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
+DETECTOR_COLUMN: Schema = {DETECTOR_KEY: pl.String}  # absent where langdetect tells languages
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,10 @@ def rank(seed: int, item: str) -> str:
     return fingerprint([seed, item])
 
 
-def _is_wanted(item: Row, wanted: str) -> bool:
-    given = item.get("language")
+def _is_wanted(item: Row, settings: Mapping[str, Any]) -> bool:
+    given, wanted = item.get("language"), str(settings["language"])
     if given is None:
-        return likeliest(user_text(item)) == wanted
+        return likeliest(user_text(item), detector_of(settings)) == wanted
     return without_region(given) == without_region(wanted)
 
 
@@ -83,13 +85,14 @@ def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Ite
         names = {item["item"]: item.get("problem") or _conversation(item) for item in items}
         items = sorted(items, key=lambda item: rank(settings["seed"], names[item["item"]]))
     taken: dict[str | None, set[str]] = {}
+    detector = detector_of(settings)
     for item in items:
         given = item.get("language")
-        found = without_region(given) if given else detected(user_text(item)).language
+        found = without_region(given) if given else detected(user_text(item), detector).language
         known = taken.setdefault(found, set())
         if len(known) < settings.get("limit", len(known) + 1) or _conversation(item) in known:
             known.add(_conversation(item))
-            yield item | {"language": found}
+            yield item | {"language": found, DETECTOR_KEY: detector}
 
 
 def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
@@ -105,7 +108,7 @@ def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
     if "limit" in settings:
         chosen = sorted(items, key=lambda item: rank(settings["seed"], _conversation(item)))
     if "language" in settings:
-        chosen = (item for item in chosen if _is_wanted(item, settings["language"]))
+        chosen = (item for item in chosen if _is_wanted(item, settings))
     together = islice(groupby(chosen, key=_conversation), settings.get("limit"))
     return sorted((item for _, group in together for item in group), key=lambda item: item["item"])
 
@@ -183,7 +186,7 @@ def items_table(settings: Mapping[str, Any], files: Path | Files) -> pl.DataFram
         items = [_with_instruction(item, settings["instruction"]) for item in items]
     more: Schema = TURN_COLUMNS if "turns" in settings else {}
     if settings.get("language") == EVERY_LANGUAGE:
-        more = {**more, **LANGUAGE_COLUMNS}
+        more = {**more, **LANGUAGE_COLUMNS, **(DETECTOR_COLUMN if DETECTOR_KEY in settings else {})}
     return pl.DataFrame(items, schema={**SCHEMA, **more})
 
 

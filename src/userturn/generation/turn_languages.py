@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR
 from userturn.datasets.language import detected
 from userturn.datasets.prepare import user_text
 from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
@@ -25,20 +26,25 @@ LANGUAGES_SCHEMA: Schema = {
 }
 
 
-def _told(what: str, texts: Iterable[str | None], outcomes: Iterable[str]) -> pl.DataFrame:
+def _told(
+    what: str, texts: Iterable[str | None], outcomes: Iterable[str], detector: str
+) -> pl.DataFrame:
     """Return the columns `<what>_language` and `<what>_reason` of texts with their outcomes."""
     rows = [
-        (None, FAILED) if outcome == "error" else detected(text)
+        (None, FAILED) if outcome == "error" else detected(text, detector)
         for text, outcome in zip(texts, outcomes, strict=True)
     ]
     names = [f"{what}_language", f"{what}_reason"]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def _of_items(items: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def _of_items(items: pl.DataFrame, answers: pl.DataFrame, detector: str) -> pl.DataFrame:
     """Return each item's problem, and the languages of its prompt and of the model's answer."""
     asked = items.sort("item").select("item", "problem", "messages", "language")
-    why = [None if row["language"] else detected(user_text(row)).reason for row in asked.to_dicts()]
+    why = [
+        None if row["language"] else detected(user_text(row), detector).reason
+        for row in asked.to_dicts()
+    ]
     prompts = asked.select(
         "item",
         "problem",
@@ -46,7 +52,7 @@ def _of_items(items: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         prompt_reason=pl.Series(why, dtype=pl.String),
     )
     said = answers.sort("item").select("item", "answer", "outcome")
-    own = _told("answer", said["answer"], said["outcome"])
+    own = _told("answer", said["answer"], said["outcome"], detector)
     return prompts.join(said.select("item").hstack(own), on="item", how="left")
 
 
@@ -56,19 +62,20 @@ def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFra
     Args:
         turns: user turns of all cells: key columns, `answer`, `text`, `outcome`.
         answers: the model's answers: `item`, `answer`, `outcome`.
-        items: the prepared dataset with `language` and `problem`.
+        items: the prepared dataset with `language`, `problem` and what tells languages.
 
     Returns:
         `LANGUAGES_SCHEMA`: a language or the reason why it is null, and whether two of them
         differ, null if either is.
     """
     written = turns.sort(TURN_KEYS)
-    shown = _told("shown", written["answer"], ["ok"] * written.height)
-    said = _told("turn", written["text"], written["outcome"])
+    detector = items[DETECTOR_KEY][0] if DETECTOR_KEY in items.columns else FORMER_DETECTOR
+    shown = _told("shown", written["answer"], ["ok"] * written.height, detector)
+    said = _told("turn", written["text"], written["outcome"], detector)
     table = (
         written.select(TURN_KEYS)
         .hstack([*shown.get_columns(), *said.get_columns()])
-        .join(_of_items(items, answers), on="item", how="left", maintain_order="left")
+        .join(_of_items(items, answers, detector), on="item", how="left", maintain_order="left")
     )
     return table.with_columns(
         answered_in_another=pl.col("answer_language") != pl.col("prompt_language"),

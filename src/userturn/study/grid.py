@@ -132,7 +132,7 @@ class Grid:
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
         entry = self.opened(self.config["datasets"][dataset])
-        return complete(entry, self.config["seed"], self.contents.ids)
+        return complete(entry, self.config, self.contents.ids)
 
     def opened(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         """Return the entry of a dataset or model with the files that may be opened."""

@@ -204,9 +204,9 @@ class FileContents:
     def datasets(self) -> dict[str, str]:
         """Fingerprint of each dataset's settings and file."""
         entries = prepared_datasets(self._config)
-        seed = self._config["seed"]
         return {
-            name: fingerprint(shaping(complete(d, seed, self.ids))) for name, d in entries.items()
+            name: fingerprint(shaping(complete(entry, self._config, self.ids)))
+            for name, entry in entries.items()
         }
 
     @cached_property

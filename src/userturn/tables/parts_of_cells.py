@@ -10,13 +10,13 @@ from userturn.datasets.turns import turn_numbers
 from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.judges.verdict import GENUINE
+from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.tables.corrected_rates import CORRECTED
 from userturn.tables.item_counts import RATE
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
 from userturn.tables.label_domain import Domain
-from userturn.tables.pooling import AVERAGES, pool
+from userturn.tables.pooling import AVERAGES, LENIENT, STRICT_AND_LENIENT, beside_strict, pool
 from userturn.tables.turn_clusters import limits_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def parts_of_cells(material: "Material") -> list[pl.DataFrame]:
     members = material.table("families").select("model", "family")
     found = []
     if paths := material.paths.get("conversation_verdicts"):
-        scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "genuine").collect()
+        scored = (
+            scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "label", "genuine").collect()
+        )
         found.append(rates_of_parts(in_turns(scored), members, BY_TURN))
     if material.paths.get("turn_languages"):
         told = material.read("turn_languages").select(
@@ -52,7 +54,7 @@ def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) ->
     """Return the rate of genuine turns of each cell, judge and `group`.
 
     Args:
-        verdicts: one row per judged turn, with `item`, `genuine` and `group`.
+        verdicts: one row per judged turn, with `item`, `label`, `genuine` and `group`.
         members: the family of each model.
         scope: what the groups are.
     """
@@ -60,10 +62,12 @@ def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) ->
         n_turns=pl.len().cast(pl.Int64),
         n_scored=pl.col("genuine").count().cast(pl.Int64),
         n_genuine=pl.col("genuine").sum().cast(pl.Int64),
+        n_lenient=pl.col("label").is_in([GENUINE, ARGUABLE]).sum().cast(pl.Int64),
     )
     by = ["family", *JUDGED_CELL_KEYS, "group"]
-    found = pool(counts.join(members, on="model"), by, ["n_genuine"], AVERAGES[:1])
-    return found.with_columns(scope=pl.lit(scope), label=pl.lit(GENUINE)).drop("counted")
+    found = pool(counts.join(members, on="model"), by, STRICT_AND_LENIENT, AVERAGES[:1])
+    rated = beside_strict(found).drop("counted")
+    return rated.with_columns(scope=pl.lit(scope), label=pl.lit(GENUINE))
 
 
 def rates_by_language(
@@ -82,7 +86,7 @@ def rates_by_language(
     """
     found = rates_of_parts(verdicts, members, BY_LANGUAGE)
     cannot = pl.col("judge").is_in(sorted(english_only)) & pl.col("group").ne_missing(ENGLISH)
-    known = [pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE)]
+    known = [pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE, *LENIENT)]
     why = pl.when(cannot).then(pl.lit(ENGLISH_ONLY)).otherwise("reason").alias("reason")
     found = found.with_columns(*known, why)
     parts = verdicts.partition_by([*JUDGED_CELL_KEYS, "group"], as_dict=True)

@@ -35,6 +35,8 @@ RATE_SCHEMA: Schema = {
     "reason": pl.String,
 }
 
+LENIENT: Schema = dict.fromkeys(("lenient", "lenient_lower", "lenient_upper"), pl.Float64)
+STRICT_AND_LENIENT = ("n_genuine", "n_lenient")
 GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]
 
 
@@ -137,3 +139,18 @@ def pool_scopes(
         tables.append(table.with_columns(pl.lit(ALL).alias(name) for name in missing))
     columns = [*GROUP, "counted", *RATE_SCHEMA]
     return pl.concat([table.select(columns) for table in tables]).sort(*GROUP, "counted", "average")
+
+
+def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT.
+
+    Args:
+        pooled: rates by `pool` of STRICT_AND_LENIENT.
+    """
+    of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
+    strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
+    limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
+    beside = lenient.select(*of, "average", **{name: pl.col(of) for name, of in limits.items()})
+    return strict.join(
+        beside, on=[*of, "average"], how="left", nulls_equal=True, maintain_order="left"
+    )

@@ -31,7 +31,17 @@ from userturn.tables.layout import (
 )
 from userturn.tables.layout import GENUINE as SHARE
 from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
-from userturn.tables.pooling import AVERAGES, CELL, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
+from userturn.tables.pooling import (
+    AVERAGES,
+    CELL,
+    GROUP,
+    LENIENT,
+    RATE_SCHEMA,
+    SCOPES,
+    STRICT_AND_LENIENT,
+    beside_strict,
+    pool_scopes,
+)
 from userturn.workflow.declarations import Table
 
 if TYPE_CHECKING:
@@ -57,7 +67,7 @@ TABLE = Table(
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=7,
+    version=8,
 )
 MEANINGS = {
     "scope": f"cell; {BY_TURN}; {BY_LANGUAGE}; model (over datasets); family and dataset; family",
@@ -90,7 +100,6 @@ OUTCOMES: Schema = {
     f"n_{kind}": pl.Int64
     for kind in ("ok", "empty", "error", "truncated", "refused", "answers", "answers_cut")
 }
-LENIENT = dict.fromkeys(("lenient", "lenient_lower", "lenient_upper"), pl.Float64)
 SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "group", "label", "paper"], pl.String)
     | {"temperature": pl.Float64}
@@ -151,32 +160,27 @@ def rates(
         outcomes: those of each cell and judge, by `outcomes_of`.
         paper: the paper's name for the turns of a label; null for our own.
     """
-    of_genuine = pool_scopes(items, ["n_genuine"], SCOPES)
+    of_genuine = beside_strict(pool_scopes(_with_lenient(items), STRICT_AND_LENIENT, SCOPES))
     labels = [LABEL + label for label in labels_of(items) if label != GENUINE]
     of_labels = pool_scopes(items, labels, SCOPES, AVERAGES[:1])
     label = pl.col("counted").str.strip_prefix(LABEL).replace("n_genuine", GENUINE)
     named = label.replace_strict(paper or {}, default=None, return_dtype=pl.String)
     every = pl.lit(ALL).alias("group")
-    shares = pl.concat([of_genuine, of_labels]).with_columns(every, label=label, paper=named)
+    shares = pl.concat([of_genuine, of_labels], how="diagonal").with_columns(
+        every, label=label, paper=named
+    )
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
-    found = shares.join(summed, on=[*GROUP, "label"], how="left").join(
-        _lenient(items), on=[*GROUP, "label", "average"], how="left"
-    )
+    found = shares.join(summed, on=[*GROUP, "label"], how="left")
     later = [pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | CORRECTED).items()]
     return found.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
-def _lenient(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of turns that are clearly or arguably genuine."""
+def _with_lenient(items: pl.DataFrame) -> pl.DataFrame:
+    """Return counts of items with `n_lenient`, the turns that are clearly or arguably genuine."""
     arguable = LABEL + ARGUABLE
     n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)
-    counts = items.with_columns(n_lenient=pl.col("n_genuine") + n_more)
-    found = pool_scopes(counts, ["n_lenient"], SCOPES).with_columns(label=pl.lit(GENUINE))
-    limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
-    return found.select(
-        *GROUP, "label", "average", **{new: pl.col(of) for new, of in limits.items()}
-    )
+    return items.with_columns(n_lenient=pl.col("n_genuine") + n_more)
 
 
 def above_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
@@ -293,6 +297,7 @@ LAYOUT = (
             column("turn", "text", "group"),
             column("conversations", "count", "n_items"),
             SHARE,
+            LENIENTLY,
             SCORED,
             BOUNDS,
         ),
@@ -311,6 +316,7 @@ LAYOUT = (
             *texts("perturbation", "judge"),
             column("language", "text", "group"),
             SHARE,
+            LENIENTLY,
             SCORED,
             BOUNDS,
             *texts("reason"),

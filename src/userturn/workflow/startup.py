@@ -18,6 +18,7 @@ from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
 from userturn.config.load import read_config_file
+from userturn.config.own_detector import keep_own_detector
 from userturn.config.own_rubric import keep_own_rubric
 from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
@@ -206,12 +207,13 @@ def keep_private(study: Study) -> None:
 def open_study(config: Config) -> Study:
     """Return the study of a configuration, or end the program with one sentence.
 
-    The catalogue's datasets are added in place, and a rubric that the study keeps: Snakemake gives
+    The catalogue's datasets are added in place, and what the study keeps: Snakemake gives
     its jobs this configuration.
     """
     try:
         add_catalogue(config)
         keep_own_rubric(config)
+        keep_own_detector(config)
         study = checked_study(config)
         check_results(study.grid.results)
         study.pending.tables  # noqa: B018  this finds missing sources
