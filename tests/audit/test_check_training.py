@@ -101,6 +101,21 @@ def test_edited_record_is_found(
     assert said(trained, **changes) == [found]
 
 
+@pytest.mark.parametrize(
+    ("lost", "found"),
+    [
+        (0.04, []),
+        (None, []),  # an adapter that changes nothing
+        (0.06, ["6% lost, in its log-probabilities"]),
+        (float("nan"), ["nan% lost, in its log-probabilities"]),
+    ],
+)
+def test_swept_model_that_lost_more_than_a_twentieth_of_what_was_trained_is_found(
+    trained: tuple[Files, Grid], lost: float | None, found: list[str]
+) -> None:
+    assert said(trained, kept_change={"lost": lost}) == found
+
+
 def test_what_is_not_a_record_is_said_so(trained: tuple[Files, Grid]) -> None:
     Path(RECORD).write_text("{}")
     (finding,) = check_training(*trained)

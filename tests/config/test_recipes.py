@@ -1,5 +1,6 @@
 """What a recipe may say, what a trained model's entry has from its base, what identifies both."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
-from userturn.config.recipes import RECIPES, check_recipe, load_recipe
+from userturn.config.recipes import RECIPES, check_recipe, load_recipe, training_identity
 from userturn.study.grid import Grid
 from userturn.workflow.startup import checked_study
 
@@ -135,6 +136,29 @@ def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Pat
     # Its training is one process: one GPU at most, on one node.
     asked = study.training.resources.of_job()
     assert [asked[name](Job, 1) for name in ("gpu", "nodes", "mem_mb")] == [1, 1, 9]
+
+
+def test_trained_model_is_swept_in_float32_unless_its_line_says_otherwise(project: Path) -> None:
+    entry = {"base": "base-1b", "recipe": "demo-sft"}
+    study = config(x=entry, y=entry | {"dtype": "bfloat16"})
+    study["models"]["base-1b"]["dtype"] = "bfloat16"
+    assert [Grid(study).entries[name]["dtype"] for name in "xy"] == ["float32", "bfloat16"]
+
+
+def test_model_that_an_earlier_version_trained_stays_as_it_is(project: Path) -> None:
+    study = config(x={"base": "base-1b", "recipe": "demo-sft"})
+    study["models"]["base-1b"]["dtype"] = "bfloat16"
+    base = Grid(study).contents.models["x"] | {"dtype": "bfloat16"}
+    study["run"]["models"] = ["base-1b", "x"]
+    of_base = Grid(study).contents.models["base-1b"]
+    before = training_identity(load_recipe("demo-sft"), of_base, {}, 1)
+    record = Path("results/training/x/training.json")
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"version": 1, "training": before}))
+    assert Grid(study).training_identity("x") == before
+    assert Grid(study).contents.models["x"] == base | {"source": f"trained:{before}"}
+    edited("demo-sft", "rank: 16", "rank: 17")  # another training, which this version makes
+    assert Grid(study).training_identity("x") != before
 
 
 @pytest.mark.parametrize(

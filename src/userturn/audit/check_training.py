@@ -11,6 +11,7 @@ from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of
+from userturn.training.kept_change import MOST_LOST
 
 LEARNT_FROM = ("training", "base_identity", "data_sha256")  # they name the folder of checkpoints
 
@@ -21,13 +22,19 @@ def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
         path = f"results/training/{model}/training.json"
         if path not in files.makers or not files.at(path).is_file():
             continue
+        lost = 0.0
         try:
-            wrong = _wrong(files, grid, model, given_object(files.at(path)))
+            content = given_object(files.at(path))
+            wrong = _wrong(files, grid, model, content)
+            lost = float(content.get("kept_change", {}).get("lost") or 0)
         except FAULTS as error:
             wrong = f"not the record of a training ({type(error).__name__})"
         if wrong is not None:
             expected = "what recipe, data, base and last checkpoint say"
             yield Finding("training", path, expected, wrong)
+        if not lost <= MOST_LOST:
+            expected = f"a swept model that has lost at most {MOST_LOST:.0%} of what was trained"
+            yield Finding("training", path, expected, f"{lost:.0%} lost, in its log-probabilities")
 
 
 def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str | None:

@@ -1,5 +1,6 @@
 """Recipes: what a base is trained on, how, and towards what; each a file of data/recipes."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -187,7 +188,8 @@ PROMPTS = {
     "simulator": Path("data/simulator_prompt.txt"),
     "interactivity": Path("data/interactivity_prompt.txt"),
 }
-TRAINING_VERSION = 1  # of the code: another one trains every model anew
+TRAINING_VERSION = 2  # of the code: another one trains every model anew
+ROUNDED_VERSION = 1  # merged adapters in the number type of their base
 # These keys say where a model runs and what it is asked; they do not affect what is learnt.
 NOT_LEARNT = frozenset(("engine", "max_model_len"))
 # Says how results are to be read; files count by their contents.
@@ -289,8 +291,19 @@ def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
     ]
 
 
+def version_of(path_to_record: Path) -> int | None:
+    """Return the version of the code that made a record of a training; None without a record."""
+    try:
+        return int(json.loads(path_to_record.read_bytes())["version"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def training_identity(
-    recipe: Recipe, base: Mapping[str, Any], judges: Mapping[str, Mapping[str, Any]]
+    recipe: Recipe,
+    base: Mapping[str, Any],
+    judges: Mapping[str, Mapping[str, Any]],
+    version: int = TRAINING_VERSION,
 ) -> str:
     """Return the identity of a training: recipe, data, base and version of the code.
 
@@ -298,11 +311,12 @@ def training_identity(
         recipe: the parsed recipe, so that its comments do not count.
         base: identity of the base and its template.
         judges: identity of each judge that it asks, by name.
+        version: of the code.
     """
     asked = endpoints_of(recipe)
     return fingerprint(
         {
-            "version": TRAINING_VERSION,
+            "version": version,
             "recipe": {key: value for key, value in recipe.items() if key not in DECLARED},
             "data": data_identity(recipe),
             "base": {key: value for key, value in base.items() if key not in NOT_LEARNT},

@@ -10,13 +10,21 @@ from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
 from userturn.config.formats import entry_in_format, formats, in_format, models_in_formats
 from userturn.config.model_keys import ModelEntry
-from userturn.config.recipes import check_recipe
+from userturn.config.recipes import ROUNDED_VERSION, check_recipe, version_of
 
 
 def trained_folder(results: str | Path, model: str) -> str:
     """Return the folder of a trained model, as an entry's `source` names it."""
     path = f"{results}/training/{model}/model"
     return path if Path(path).is_absolute() else f"./{path}"
+
+
+def is_rounded(results: str | Path, model: str) -> bool:
+    """Return whether an earlier version merged a trained model, in the number type of its base.
+
+    A study keeps such a model as it is, and the number type that its requests were made in.
+    """
+    return version_of(Path(results, "training", model, "training.json")) == ROUNDED_VERSION
 
 
 def chain(entries: Mapping[str, Any], model: str) -> list[str]:
@@ -69,6 +77,7 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
         inherited = {"family": family(before), "size": before} | entry
         inherited.pop("training", None)
         own = {"source": trained_folder(results, name), "revision": "main"}
+        own |= {} if is_rounded(results, name) else {"dtype": "float32"}
         entry = inherited | own | config["models"][name]
     return cast(ModelEntry, entry)
 

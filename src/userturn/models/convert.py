@@ -5,6 +5,7 @@ import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from userturn.disk_space import cache_folder, is_full_disk
 from userturn.errors import UserError
@@ -15,6 +16,8 @@ from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256
 
 ADAPTER = "adapter_config.json"
+SAMPLED = 64  # tokens on which a conversion is compared with its input
+SAME = 1e-4  # nats; a merge in fp32 of 135M parameters differs by 2.4e-5 at most
 UNREADABLE = (
     OSError,
     ValueError,
@@ -83,12 +86,40 @@ def _convert_gguf(path: Path, folder: Path) -> None:
     config = type(quantised.config).from_dict(settings)
     config.architectures = [type(quantised).__name__]
     config.dtype = torch.float32
+    expected = expectations(quantised)
     # transformers refuses to save a model loaded from GGUF, so its weights go into a new model.
     plain = type(quantised)(config)
     plain.load_state_dict(quantised.state_dict(), strict=True)
     plain.generation_config = quantised.generation_config
     plain.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    del quantised, plain
+    check_converted(folder, expected)
+
+
+def expectations(model: Any) -> Any:
+    """Return the log-probabilities that a model gives all tokens after some of its own."""
+    import torch
+
+    n_tokens = model.get_input_embeddings().num_embeddings
+    ids = torch.arange(0, n_tokens, max(1, n_tokens // SAMPLED))[:SAMPLED]
+    with torch.inference_mode():
+        return model.eval()(input_ids=ids[None]).logits[0].float().log_softmax(-1)
+
+
+def check_converted(folder: Path, expected: Any) -> None:
+    """Refuse a folder that does not expect what the model expects that it was made of.
+
+    Raises:
+        UserError: their log-probabilities differ by more than numbers in fp32 do.
+    """
+    difference = float((expectations(whole_model(folder, dtype="float32")) - expected).abs().mean())
+    if not difference <= SAME:
+        raise UserError(
+            f"the model in '{folder}' is not the one that it was made of: its log-probabilities "
+            f"differ by {difference:.2g} on average, expected at most {SAME}; use a newer "
+            "transformers, or a folder that its makers converted"
+        )
 
 
 def adapter_base(folder: Path) -> tuple[str, str | None] | None:
@@ -125,9 +156,10 @@ def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
 
 
 def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
-    """Write base and adapter as one model folder, in the precision of the base.
+    """Write base and adapter as one model folder, in fp32.
 
-    The tokenizer is the adapter's if it has one.
+    Most changes of a short training are smaller than the steps between numbers of bfloat16, which
+    would round them away. The tokenizer is the adapter's if it has one.
     """
     from transformers import AutoTokenizer
 
@@ -141,7 +173,10 @@ def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
     check_weight_files(base)
     for file in sorted(adapter.glob("*.safetensors")):
         check_safetensors(file)
-    merged = adapted(whole_model(base, dtype="auto"), adapter).merge_and_unload()
-    merged.save_pretrained(folder)
+    model = adapted(whole_model(base, dtype="float32"), adapter)
+    expected = expectations(model)
+    model.merge_and_unload().save_pretrained(folder)
     has_tokenizer = (adapter / "tokenizer_config.json").is_file()
     AutoTokenizer.from_pretrained(adapter if has_tokenizer else base).save_pretrained(folder)
+    del model
+    check_converted(folder, expected)

@@ -189,7 +189,8 @@ def model_folder(source: str, revision: str | None = None, with_weights: bool = 
     folder = source_folder(source, revision, with_weights)
     base = adapter_base(folder)
     if base is not None:
-        identity = fingerprint([source_identity(source, revision), source_identity(*base)])
+        made_of = [source_identity(source, revision), source_identity(*base), "float32"]
+        identity = fingerprint(made_of)
         return merged_adapter(folder, model_folder(*base), identity)
     if not (folder / "config.json").is_file():
         raise UserError(

@@ -18,6 +18,7 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
 from userturn.config.recipes import (
+    ROUNDED_VERSION,
     Recipe,
     data_identity,
     endpoints_of,
@@ -32,7 +33,7 @@ from userturn.models.fetch import source_identity
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
-from userturn.study.aliases import Aliases
+from userturn.study.aliases import Aliases, read_object
 
 
 def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,10 +184,16 @@ class FileContents:
         return {"chat_template": self._aliases.of_template(digest, text, f"file for {source}")}
 
     def training(self, name: str) -> str:
-        """Return the identity of a trained model's training."""
+        """Return the identity of a trained model's training.
+
+        One that an earlier version finished keeps that version's.
+        """
         recipe, judges = self.recipes[name], complete_judges(self._config)
         asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
-        return training_identity(recipe, self._model(self._entries[name]["base"]), asked)
+        made_of = recipe, self._model(self._entries[name]["base"]), asked
+        earlier = training_identity(*made_of, ROUNDED_VERSION)
+        record = read_object(self._results / "training" / name / "training.json")
+        return earlier if record.get("training") == earlier else training_identity(*made_of)
 
     @cached_property
     def recipes(self) -> dict[str, Recipe]:

@@ -19,6 +19,7 @@ class Training:
         recipe: its recipe.
         base: folder of the base.
         entry: the model's complete entry.
+        dtype: number type of the base while it is trained.
         checkpoints: folder of its checkpoints.
         rows: rows of the prepared training data.
     """
@@ -27,6 +28,7 @@ class Training:
     recipe: Recipe
     base: Path
     entry: ModelEntry
+    dtype: str
     checkpoints: Path
     rows: list[dict[str, Any]]
 
@@ -86,7 +88,7 @@ def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:
         "logging_steps": 1,
         "report_to": "none",
         "disable_tqdm": True,
-        "bf16": training.entry["dtype"] == "bfloat16",
+        "bf16": training.dtype == "bfloat16",
         "use_cpu": not has_gpu,
         "dataloader_pin_memory": has_gpu,
     }

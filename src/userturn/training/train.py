@@ -4,6 +4,7 @@ Checkpoints are in a folder that is not an output of a rule, so a killed trainin
 from the last one. An adapter is trained, and merged into the base when it is finished.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -30,6 +31,7 @@ from userturn.storage.leases import lease
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
 from userturn.training.job import TrainerParts, Training, trainer_arguments
+from userturn.training.kept_change import kept_change
 
 Messages = Sequence[Mapping[str, str]]
 IGNORED = -100  # a label that torch's cross entropy leaves out
@@ -177,7 +179,7 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
     template = load_template(training.base, entry, grid.config["today"])
     torch.manual_seed(training.recipe["optimisation"]["seed"])
     model = whole_model(
-        training.base, dtype=entry["dtype"], trust_remote_code=entry["trust_remote_code"]
+        training.base, dtype=training.dtype, trust_remote_code=entry["trust_remote_code"]
     )
     others = {
         "peft_config": LoraConfig(
@@ -270,6 +272,7 @@ def train(
             load_recipe(entry["recipe"]),
             model_folder(grid.entries[entry["base"]]["source"], base["revision"]),
             entry,
+            grid.entries[entry["base"]]["dtype"],
             grid.results / "checkpoints" / model / fingerprint(learnt_from),
             pl.read_parquet(path_to_data).to_dicts(),
         )
@@ -277,8 +280,22 @@ def train(
         for file in sorted(checkpoint.rglob("*")):
             note_written(file)
         _write_folder(training, checkpoint, Path(path_to_folder))
-        about = {"base": entry["base"], "base_revision": base["revision"], **learnt_from}
+        template = load_template(training.base, entry, grid.config["today"])
+        about = {
+            "base": entry["base"],
+            "base_revision": base["revision"],
+            **learnt_from,
+            "kept_change": _kept(training, template, checkpoint, Path(path_to_folder)),
+        }
         _write_record(training, checkpoint, about, path_to_record)
+
+
+def _kept(training: Training, template: Template, checkpoint: Path, folder: Path) -> dict[str, Any]:
+    gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
+    messages = [row["messages"] for row in training.rows]
+    rows = labelled_rows(template, messages, ["assistant"])
+    ids = [row["input_ids"] for row in rows]
+    return kept_change(training.base, checkpoint, folder, training.entry, ids)
 
 
 def _write_record(

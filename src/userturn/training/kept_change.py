@@ -1,0 +1,66 @@
+"""What is left of a training in the model that is swept, in numbers.
+
+An adapter that is rounded into its base may lose most of what it learnt while its log looks well.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from userturn.models.whole_model import adapted, whole_model
+
+N_ROWS = 32
+MOST_TOKENS = 512  # of a row: three distributions over the vocabulary stand in memory for each
+MOST_LOST = 0.05  # share of the change of log-probabilities; more is a finding of the audit
+
+
+def kept_change(
+    base: Path, adapter: Path, swept: Path, entry: Mapping[str, Any], rows: Sequence[Sequence[int]]
+) -> dict[str, Any]:
+    """Return how far a training moved its base, and how much of that the swept model has.
+
+    Args:
+        base: folder of the base.
+        adapter: folder of the adapter that was trained.
+        swept: folder of the model that is swept.
+        entry: its entry, whose number type it is swept in.
+        rows: token ids of training conversations; the first ones count.
+
+    Returns:
+        `n_rows`; `kl_adapter` and `kl_swept`, the divergence from the base of the adapter in fp32
+        and of what is swept, in nats a token; `lost`, the distance of their log-probabilities of
+        the rows' tokens, as a share of that between adapter and base (null if that is 0).
+    """
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    trained = adapted(whole_model(base, dtype="float32"), adapter).to(device).eval()
+    measured = whole_model(swept, dtype=entry["dtype"]).to(device).eval()
+    taken = [list(ids[:MOST_TOKENS]) for ids in rows[:N_ROWS] if len(ids) > 1]
+    with torch.inference_mode():
+        of_rows = [_sums(trained, measured, torch.tensor([ids], device=device)) for ids in taken]
+    n_tokens, kl_adapter, kl_swept, moved, lost = torch.stack(of_rows).sum(0).tolist()
+    return {
+        "n_rows": len(taken),
+        "kl_adapter": kl_adapter / n_tokens,
+        "kl_swept": kl_swept / n_tokens,
+        "lost": (lost / moved) ** 0.5 if moved else None,
+    }
+
+
+def _sums(trained: Any, swept: Any, ids: Any) -> Any:
+    """Return of one row: tokens, both divergences, and two squared distances."""
+    import torch
+
+    with trained.disable_adapter():
+        before = _log_probabilities(trained, ids)
+    after, measured = _log_probabilities(trained, ids), _log_probabilities(swept, ids)
+    said = ids[0, 1:, None]
+    b, a, m = (rows.gather(1, said) for rows in (before, after, measured))
+    divergences = [(rows.exp() * (rows - before)).sum() for rows in (after, measured)]
+    distances = [(a - b).square().sum(), (m - a).square().sum()]
+    return torch.stack([torch.tensor(len(said)).to(b), *divergences, *distances])
+
+
+def _log_probabilities(model: Any, ids: Any) -> Any:
+    return model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
