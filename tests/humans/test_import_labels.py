@@ -16,7 +16,7 @@ from userturn.humans.import_labels import (
     of_turns,
     read_annotations,
 )
-from userturn.humans.label_files import UNSURE, rows_of_file
+from userturn.humans.label_files import UNSURE, read_file
 from userturn.humans.task_page import label_studio_tasks
 
 KEY = key_of(*study([LABELS[3]] * 4 + [LABELS[4]] * 2), per_stratum=2)
@@ -62,7 +62,7 @@ def test_csv_that_a_spreadsheet_saved_again_is_imported(
     lines = [head] + [["generic", '"3,5"', "WAHR", i, '"a; b, c"', "Jörg", "first"] for i in IDS]
     path = tmp_path / "jörg.csv"
     path.write_bytes(ending.join(map(separator.join, lines)).encode(encoding))
-    rows, found = read_annotations([path], KEY, TASK, "first")
+    rows, found, _ = read_annotations([path], KEY, TASK, "first")
     assert found == []
     assert [row.id for row in rows] == IDS
     assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}
@@ -73,11 +73,11 @@ def test_note_with_ends_of_lines_that_csv_has_not_and_half_an_emoji_loses_no_lab
 ) -> None:
     note = "a\u2028b\x0bc\x0cd\x85e"
     path = write(tmp_path, "ann.csv", HEAD, *(f"first,ann,{turn},generic,{note}" for turn in IDS))
-    rows, found = read_annotations([path], KEY, TASK, "first")
+    rows, found, _ = read_annotations([path], KEY, TASK, "first")
     assert (found, [row.notes for row in rows]) == ([], [note] * len(IDS))
     said = [{"id": turn, "label": "generic", "notes": "\ud83d"} for turn in IDS]
     text = json.dumps({"round": "first", "annotator": "bo", "annotations": said})
-    rows, found = read_annotations([write(tmp_path, "bo.json", text)], KEY, TASK, "first")
+    rows, found, _ = read_annotations([write(tmp_path, "bo.json", text)], KEY, TASK, "first")
     assert found == [] and annotations_table(rows, KEY)["notes"].to_list() == ["\ufffd"] * len(IDS)
 
 
@@ -87,8 +87,8 @@ def test_csv_in_another_encoding_or_language_is_told_in_a_sentence(tmp_path: Pat
     wide.write_bytes(text.encode("utf-16"))
     french = [f"first,ann,{turn},generic,,VRAI" for turn in IDS]
     told = problems(write(tmp_path, "french.csv", f"{HEAD},unsure", *french), wide)
-    assert len(told) == 2
-    assert "save it again as CSV or JSON in UTF-8" in told[1]
+    assert len(told) == len(french) + 1
+    assert "save it again as CSV or JSON in UTF-8" in told[-1]
     assert told[0].endswith("french.csv, line 2: unsure is 'VRAI', expected true or false")
 
 
@@ -287,10 +287,111 @@ def test_csv_of_label_studio_is_refused_with_the_cure_before_its_ids_are_read(
 ) -> None:
     rows = f"annotator,id,label,notes,round,turn_id\n1,3,generic,,first,{IDS[0]}\n"
     with pytest.raises(UserError, match="export the project as JSON instead"):
-        rows_of_file(write(tmp_path, "export.csv", rows))
+        read_file(write(tmp_path, "export.csv", rows))
 
 
 def test_label_studio_json_min_is_refused_with_the_cure(tmp_path: Path) -> None:
     path = write(tmp_path, "min.json", json.dumps([{"turn_id": IDS[0], "label": "generic"}]))
     with pytest.raises(UserError, match="export the project as JSON, not as JSON-MIN"):
-        rows_of_file(path)
+        read_file(path)
+
+
+LINES = [f"first,ann,{turn},generic," for turn in IDS]
+SAID = [{"id": turn, "label": "generic"} for turn in IDS]
+
+
+def page(**changes: Any) -> str:
+    return json.dumps({"round": "first", "annotator": "ann", "annotations": SAID} | changes)
+
+
+def csv_text(head: str = HEAD, lines: list[str] = LINES) -> str:
+    return "\n".join([head, *lines]) + "\n"
+
+
+def row_of_ann(more: dict[str, Any]) -> str:
+    return page(annotations=[SAID[0] | more, *SAID[1:]])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ben.CSV", csv_text()),
+        ("cara.tsv", csv_text().replace(",", "\t")),
+        ("dora.JSON", page()),
+        ("fritz.csv.txt", csv_text()),
+        ("without an end", csv_text()),
+        ("gina.csv", page()),
+        ("hans.json", csv_text()),
+        ("ines.csv", csv_text("Round, Annotator ,ID,Label,Notes")),
+        ("jan.csv", csv_text(lines=[",,,,", *LINES, "", " , ,,,", ",,,,"])),
+        ("kim.csv", csv_text(f"{HEAD},,", [f"{line},," for line in LINES])),
+        ("lea.csv", csv_text("round,annotator,id,label", [line[:-1] for line in LINES])),
+    ],
+)
+def test_file_is_known_by_its_content_and_empty_cells_are_nothing(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    reading = read_annotations([tmp_path / name], KEY, TASK, "first")
+    assert (reading.problems, reading.unread) == ([], [])
+    assert [row.label for row in reading.rows] == ["generic"] * len(IDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the column 'round' is missing"),
+        ("Dear all, these are my labels", "the column 'round' is missing"),
+        (csv_text(f"{HEAD},label", [f"{line},spam" for line in LINES]), "'label' twice"),
+        (csv_text(f"{HEAD},LABEL", [f"{line},spam" for line in LINES]), "'label' twice"),
+        (csv_text(lines=[*LINES[:3], LINES[3] + "well, no"]), "line 5: has 6 cells, expected 5"),
+        (csv_text(f"{HEAD},seconds", [f"{LINES[0]},soon"]), "seconds is 'soon', expected a number"),
+        (csv_text(f"{HEAD},seconds", [f"{LINES[0]},nan"]), "seconds is 'nan', expected a number"),
+        (csv_text(f"{HEAD},seconds", [f"{LINES[0]},-2"]), "seconds is '-2', expected a number"),
+        (row_of_ann({"unsure": "maybe"}), "annotation 1: unsure is 'maybe'"),
+        (row_of_ann({"seconds": [1]}), "annotation 1: seconds is '[1]'"),
+        (row_of_ann({"label": ["generic"]}), "is not in the rubric"),
+        (page(annotations=[*SAID[:3], "generic"]), "annotation 4: no object with id and label"),
+        (page().replace('"label"', '"label": "spam", "label"', 1), "a key is given twice"),
+        ("[" * 100_000, "cannot be read"),
+        ("[1]", "not in the form of Label Studio's JSON export"),
+        ('{"annotations": {}}', "neither saved by the annotation page"),
+    ],
+)
+def test_what_is_wrong_with_a_file_or_a_row_is_told(tmp_path: Path, text: str, said: str) -> None:
+    path = write(tmp_path, "ann.csv", text)
+    assert said in problems(path)[0] and str(path) in problems(path)[0]
+
+
+def test_bad_row_of_a_file_leaves_its_other_rows_usable(tmp_path: Path) -> None:
+    text = csv_text(f"{HEAD},unsure", [f"{LINES[0]},perhaps", *(f"{row},yes" for row in LINES[1:])])
+    reading = read_annotations([write(tmp_path, "ann.csv", text)], KEY, TASK, "first")
+    assert [row.id for row in reading.rows] == IDS[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (csv_text(f"{HEAD},label 2,Sure", [f"{line},spam,9" for line in LINES]), "label 2, sure"),
+        (page(judge="x"), "judge"),
+        (row_of_ann({"annotator": "bob", "label2": "spam"}), "annotator, label2"),
+    ],
+    ids=["column", "key of the file", "key of a row"],
+)
+def test_column_or_key_that_nothing_reads_is_named_and_stops_nothing(
+    tmp_path: Path, text: str, names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "ann.csv", text)
+    assert imported(tmp_path, [path]).height == len(IDS)
+    said = capsys.readouterr().out
+    assert said.count("nothing reads these") == 1 and f"{path}: {names}\n" in said
+
+
+def test_control_of_label_studio_that_nothing_reads_is_named(tmp_path: Path) -> None:
+    export = label_studio_export([LABELS[3]] * 4)
+    export[1]["annotations"][0]["result"].append(
+        {"from_name": "severity", "value": {"rating": 4}, "type": "rating"}
+    )
+    path = write(tmp_path, "export.json", json.dumps(export))
+    reading = read_annotations([path], KEY, TASK, "first")
+    assert (reading.problems, reading.unread) == ([], [f"{path}: severity"])

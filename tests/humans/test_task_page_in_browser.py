@@ -14,7 +14,7 @@ from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.import_pairs import import_pairs
-from userturn.humans.label_files import rows_of_file
+from userturn.humans.label_files import read_file
 from userturn.humans.pair_page import pair_page
 from userturn.humans.pairs import SIDES, shown_pairs
 from userturn.humans.practice import PracticeTurn, practice_turns
@@ -237,7 +237,7 @@ def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
     written = {kind: tmp_path / f"ann.{kind}" for kind in ("csv", "json")}
     for kind, path in written.items():
         path.write_text(save(tab, kind), "utf-8")
-    rows = {kind: [row[1:] for row in rows_of_file(path)] for kind, path in written.items()}
+    rows = {kind: [row[1:] for row in read_file(path).rows] for kind, path in written.items()}
     assert [row[5] for row in rows["csv"]] == [False, False, True]
     assert all(0 <= row[6] < 60 for row in rows["csv"])
     assert rows["csv"] == rows["json"]

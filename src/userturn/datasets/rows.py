@@ -54,7 +54,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Row:
+def once(pairs: list[tuple[str, Any]]) -> Row:
+    """Return the object of JSON's pairs; one that has a key twice is refused by a `ValueError`."""
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("a key is given twice")
@@ -73,7 +74,7 @@ def _check_utf8(line: str, where: str) -> None:
 def _parse(line: str, where: str) -> Row:
     _check_utf8(line, where)
     try:
-        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_once)
+        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         if isinstance(error, json.JSONDecodeError):

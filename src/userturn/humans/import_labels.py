@@ -11,7 +11,7 @@ import polars as pl
 
 from userturn.config.errors import near_miss
 from userturn.errors import UserError
-from userturn.humans.label_files import COLUMNS, Row, rows_of_file
+from userturn.humans.label_files import COLUMNS, MORE, Row, read_file
 from userturn.humans.rounds import KEY_SCHEMA
 from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
@@ -53,10 +53,11 @@ class Task(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The usable rows of all files, and the problems of the others."""
+    """The usable rows of all files, the problems of the others, and what nothing reads."""
 
     rows: list[Row]
     problems: list[str]
+    unread: Sequence[str] = ()
 
 
 def of_turns(labels: Iterable[str]) -> Task:
@@ -136,7 +137,7 @@ def read_annotations(
     Of rows that repeat a label, the first is usable; of a file with several annotators, none is.
 
     Args:
-        paths: CSV and JSON files.
+        paths: all files of the round's folder.
         key: key of the round.
         task: what annotators label in the round.
         round_name: the round that the files must belong to.
@@ -144,18 +145,20 @@ def read_annotations(
     known = set(key["id"])
     rows: list[Row] = []
     problems: list[str] = []
+    unread: list[str] = []
     for path in sorted(map(Path, paths)):
         try:
-            found = rows_of_file(path)
+            found = read_file(path)
         except UserError as error:
             problems.append(str(error))
             continue
-        mixed = _mixed(path, found)
-        problems += mixed
-        rows += [] if mixed else found
+        mixed = _mixed(path, found.rows)
+        problems += [*found.problems, *mixed]
+        rows += [] if mixed else found.rows
+        unread += [f"{path}: {', '.join(found.unread)}"] if found.unread else []
     checked = _check_rows(rows, lambda row: _problem(row, round_name, known, task))
     problems += [*checked.problems, *_missing(checked.rows, known, task.unit)]
-    return Reading(checked.rows, problems)
+    return Reading(checked.rows, problems, unread)
 
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
@@ -168,7 +171,7 @@ def with_key(
     rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
 ) -> pl.DataFrame:
     """Return the columns of a schema from checked rows, the key and what is derived, sorted."""
-    columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, "unsure", "seconds")}
+    columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, *MORE)}
     return (
         pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
         .join(key.drop("round"), on="id")
@@ -204,6 +207,8 @@ def checked_rows(
         )
     for problem in reading.problems:
         say(f"left out: {problem}")
+    for names in reading.unread:
+        say(f"nothing reads these columns, keys or controls of {names}")
     return reading.rows
 
 

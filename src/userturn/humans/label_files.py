@@ -1,17 +1,26 @@
-"""Read files with people's labels, saved by the annotation page or exported by Label Studio."""
+"""Read files with people's labels, saved by the annotation page or exported by Label Studio.
+
+A file is known by its content, whatever its name. What is in it is used or told: a wrong row is a
+problem, and columns, keys and controls that nothing reads are named.
+"""
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.datasets.rows import once
 from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
 from userturn.storage.csv_cells import as_written
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
+MORE = ("unsure", "seconds")
+OF_PAGE = ("format", "round", "annotator", "annotations")
+CONTROLS = ("label", "notes", "unsure")  # of Label Studio's interface
 TRUE, FALSE = ("true", "1", "yes", "wahr"), ("false", "0", "no", "falsch", "")  # also of Excel
 UNSURE = "Not sure about this label"  # a choice in Label Studio's interface
 
@@ -39,18 +48,34 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
+class LabelFile(NamedTuple):
+    """What one file holds.
+
+    Attributes:
+        rows: its labels.
+        problems: one sentence for each row that is wrong by itself.
+        unread: columns, keys or controls that nothing reads.
+    """
+
+    rows: list[Row]
+    problems: list[str]
+    unread: list[str]
+
+
+def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
+    """Return a row, or what is wrong with it."""
     found = {**values, **known}
     texts = (_text(found.get(name)) for name in COLUMNS)
-    unsure, seconds = _text(found.get("unsure")).lower(), _text(found.get("seconds"))
-    return Row._make([where, *texts, unsure in TRUE if unsure else None, _number(seconds)])
-
-
-def _number(text: str) -> float | None:
+    unsure, seconds = (_text(found.get(name)) for name in MORE)
+    if unsure.lower() not in (*TRUE, *FALSE):
+        return f"{where}: unsure is '{unsure}', expected true or false"
     try:
-        return float(text.replace(",", ".")) if text else None
+        number = float(seconds.replace(",", ".")) if seconds else None
+        if number is not None and not 0 <= number < inf:
+            raise ValueError
     except ValueError:
-        return None
+        return f"{where}: seconds is '{seconds}', expected a number, or nothing"
+    return Row._make([where, *texts, unsure.lower() in TRUE if unsure else None, number])
 
 
 def _separator(text: str) -> str:
@@ -59,30 +84,65 @@ def _separator(text: str) -> str:
     return max(",;\t", key=head.count)
 
 
-def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_separator(text))
-    if "turn_id" in (reader.fieldnames or ()):
+def _head(path: Path, names: Sequence[str]) -> list[str]:
+    """Return the columns of a CSV by their names, in lower case.
+
+    Raises:
+        UserError: another kind of CSV, a column that is missing, or one that is there twice.
+    """
+    head = [name.strip().lower() for name in names]
+    if "turn_id" in head:
         raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
-    missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
-    if missing:
-        raise UserError(
-            f"{path}: the column '{missing[0]}' is missing; expected {', '.join(COLUMNS)}, as the "
-            "annotation page saves them"
-        )
-    for values in reader:
+    for name in COLUMNS[:-1]:
+        if name not in head:
+            raise UserError(
+                f"{path}: the column '{name}' is missing; expected {', '.join(COLUMNS)}, as the "
+                "annotation page saves them; correct the file, or leave it out of the folder"
+            )
+    for name in filter(None, head):
+        if head.count(name) > 1:
+            raise UserError(f"{path}: has the column '{name}' twice; remove the wrong one")
+    return head
+
+
+def _rows_of_csv(path: Path, text: str) -> LabelFile:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
+    head = _head(path, next(reader, []))
+    found: list[Row | str] = []
+    for cells in reader:
+        texts = [as_written(_text(cell)) for cell in cells]
         where = f"{path}, line {reader.line_num}"
-        texts = {name: as_written(_text(value)) for name, value in values.items()}
-        if texts.get("unsure", "").lower() not in (*TRUE, *FALSE):
-            raise UserError(f"{where}: unsure is '{texts['unsure']}', expected true or false")
-        yield _row(where, texts)
+        if any(texts[len(head) :]):
+            found.append(
+                f"{where}: has {len(cells)} cells, expected {len(head)} as the first line; put "
+                "quotes around a cell that holds the separator"
+            )
+        elif any(texts):  # a spreadsheet leaves rows of empty cells
+            found.append(_row(where, dict(zip(head, texts, strict=False))))
+    return _file(found, [name for name in head if name not in (*COLUMNS, *MORE, "")])
 
 
-def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:
+def _file(found: Iterable[Row | str], unread: Iterable[str]) -> LabelFile:
+    everything = list(found)
+    return LabelFile(
+        [one for one in everything if isinstance(one, Row)],
+        [one for one in everything if isinstance(one, str)],
+        sorted(set(unread)),
+    )
+
+
+def _rows_of_page(path: Path, content: Mapping[str, Any]) -> LabelFile:
     known = {"round": content.get("round"), "annotator": content.get("annotator")}
+    found: list[Row | str] = []
+    unread = content.keys() - {*OF_PAGE}
     for number, values in enumerate(content["annotations"], start=1):
-        if not isinstance(values, dict):
-            raise UserError(f"{path}, annotation {number}: no object with id and label; correct it")
-        yield _row(f"{path}, annotation {number}", values, **known)
+        where = f"{path}, annotation {number}"
+        if isinstance(values, dict):
+            found.append(_row(where, values, **known))
+            unread |= values.keys() - {*COLUMNS[2:], *MORE}
+        else:
+            found.append(f"{where}: no object with id and label; correct it")
+    return _file(found, unread)
 
 
 def _annotator(completed_by: Any) -> str:
@@ -99,7 +159,7 @@ def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[s
     ]
 
 
-def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Row | str]:
     for number, task in enumerate(tasks, start=1):
         where = f"{path}, task {task.get('id', number)}"
         if "annotations" not in task or "turn_id" not in task.get("data", {}):
@@ -124,26 +184,35 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
             )
 
 
-def rows_of_file(path: Path) -> list[Row]:
-    """Return the rows of one file.
+def _unread_controls(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for task in tasks:
+        for annotation in task["annotations"]:
+            for part in annotation.get("result", []):
+                if part.get("from_name") not in CONTROLS:
+                    yield str(part.get("from_name"))
+
+
+def read_file(path: Path) -> LabelFile:
+    """Return what one file holds.
 
     Raises:
         UserError: a file of another kind.
     """
     try:
         text = path.read_text("utf-8-sig")
-        if path.suffix == ".csv":
-            return list(_rows_of_csv(path, text))
-        content = json.loads(text)
-    except (UnicodeDecodeError, ValueError, csv.Error) as error:
+        if text.lstrip()[:1] not in ("{", "["):
+            return _rows_of_csv(path, text)
+        content = json.loads(text, object_pairs_hook=once)
+    except (UnicodeDecodeError, ValueError, RecursionError, csv.Error) as error:
         raise UserError(
-            f"{path}: cannot be read ({error}); save it again as CSV or JSON in UTF-8"
+            f"{path}: cannot be read ({error}); save it again as CSV or JSON in UTF-8, or leave it "
+            "out of the folder"
         ) from error
     try:
         if isinstance(content, list):
-            return list(_rows_of_label_studio(path, content))
+            return _file(_rows_of_label_studio(path, content), _unread_controls(content))
         if isinstance(content, dict) and isinstance(content.get("annotations"), list):
-            return list(_rows_of_page(path, content))
+            return _rows_of_page(path, content)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{path}: not in the form of Label Studio's JSON export ({error!r}); export it again"

@@ -1,6 +1,7 @@
 """The grid of a study: its cells and the identity of each.
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
+annotation_files.py: which files hold people's labels.
 asks.py: what a request asks for, told without a tokenizer.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 engine_records.py: which of vLLM's model runners wrote a study's texts.

@@ -34,6 +34,7 @@ from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
 from userturn.study.aliases import Aliases, read_object
+from userturn.study.annotation_files import annotation_files
 
 
 def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +71,6 @@ LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
 HARDER_FAILURES = "data/controls/harder_failures.yaml"
 REACTIONS = "data/reactions.yaml"
-ANNOTATIONS = Path("data/annotations")
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,6 @@ class RecordedContents:
     def harder_frames(self) -> list[str]:
         """The file of frames of harder planted failures, if some are planted."""
         return [HARDER_FAILURES] if self.harder_failures else []
-
-
-def annotation_files(round_name: str) -> list[str]:
-    """Return the files with labels of a round, sorted."""
-    folder = ANNOTATIONS / round_name
-    return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"[!.]*.{end}"))
 
 
 def _system(entry: ModelEntry) -> dict[str, str]:

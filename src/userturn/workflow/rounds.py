@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from userturn.study.annotation_files import annotation_files
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
-from userturn.study.inputs import annotation_files
 
 FILES_OF_DRAW = ("key.parquet", "items.parquet")
 
@@ -77,7 +77,7 @@ class RoundGrid:
         return [f"results/{self.folder}/{name}/{file}" for name in names]
 
     def annotation_files(self, round_name: str) -> list[str]:
-        """Return the files with labels of a round."""
+        """Return the files with labels of a round: all below its folder."""
         return annotation_files(round_name)
 
     @property

@@ -25,6 +25,7 @@ from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.sources.check import check_study
 from userturn.sources.registry import sources
+from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
 from userturn.workflow.dry_run import list_few_jobs, print_run_size
 from userturn.workflow.empty_logs import remove_empty_logs
@@ -163,15 +164,27 @@ def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any
 def prepare(study: Study, workflow: Any) -> None:
     """Do what comes before Snakemake looks at a study's files.
 
-    A dry run says what a run would ask. A run removes the markers of sweeps that have to be done
-    again, if it is the only one here.
+    Labels that nobody reads are named. A dry run says what a run would ask. A run removes the
+    markers of sweeps that have to be done again, if it is the only one here.
     """
     keep_private(study)
+    if workflow.is_main_process:
+        _name_unread_labels(study)
     if workflow.output_settings.dryrun:
         print_run_size(study)
         list_few_jobs(workflow.output_settings.verbose)
     elif workflow.is_main_process and is_alone():
         study.generation.void_markers()
+
+
+def _name_unread_labels(study: Study) -> None:
+    rounds = [*study.humans.rounds, *study.pairs.rounds]
+    for path in of_no_round(rounds):
+        named = ", ".join(rounds) or "none"
+        print(
+            f"'{path}' is not read: expected a folder named as a round ({named}); move it there",
+            file=sys.stderr,
+        )
 
 
 def check_results(results: Path) -> None:
