@@ -14,7 +14,6 @@ from userturn.datasets.language import (
     UNSURE,
     Detected,
     likeliest,
-    without_region,
 )
 from userturn.datasets.language import detected as detected_by
 
@@ -61,12 +60,6 @@ def test_what_has_no_certain_language_says_why(text: str | None, reason: str) ->
 def test_numbers_and_code_around_a_sentence_do_not_hide_its_language() -> None:
     text = "Sie bezahlt 36 Euro (20-8=12), also bleiben ihr:\n```\nx = 36 - 12\n```"
     assert detected(text).language == "de"
-
-
-def test_a_region_is_no_language_of_its_own() -> None:
-    assert [without_region(code) for code in ("pt-BR", "zh-cn", "uk_UA", "EN")] == [
-        *("pt", "zh", "uk", "en")
-    ]
 
 
 def test_labelled_turns_get_their_own_language_or_none() -> None:

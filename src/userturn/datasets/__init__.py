@@ -4,6 +4,7 @@ clusters.py: which items belong together, by their ids.
 fetch.py: gets a dataset's file, local or at a pinned revision of the hub.
 items.py: turns rows into items, with the data that their verifier needs.
 language.py: the language of a text, or why it cannot be told.
+language_codes.py: the code of a language, from whatever a dataset calls it.
 messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
 rows.py: reads JSON lines, Parquet and tab-separated text.

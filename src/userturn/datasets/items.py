@@ -10,6 +10,7 @@ from typing import Any
 
 from userturn.config.errors import near_miss
 from userturn.datasets.clusters import version_id
+from userturn.datasets.language_codes import language_code
 from userturn.datasets.messages import (
     Message,
     check_ending,
@@ -90,7 +91,18 @@ def _spoken(row: Row, fields: Mapping[str, Any], where: str) -> Row:
             raise UserError(
                 f"{where}: the {key} is empty or not text; correct that row or `fields.{key}`"
             )
+    _check_language(named.get("language"), "fields.language", where)
     return {key: None if value is None else f"{value}" for key, value in named.items()}
+
+
+def _check_language(value: Any, key: str, where: str) -> None:
+    try:
+        language_code(value) if isinstance(value, str) else None
+    except ValueError as error:
+        raise UserError(
+            f"{where}: the language {error}, expected a code such as de or a name such as German; "
+            f"correct that row, or leave `{key}` out"
+        ) from error
 
 
 def _replies(
@@ -160,9 +172,10 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
     if "reference" in fields:
         item["reference_answer"] = _reference(column(row, fields["reference"], where), where)
     if "arguments" in fields:
-        item["verifier_arguments"] = canonical_json(
-            {k: _argument(column(row, name, where)) for k, name in fields["arguments"].items()}
-        )
+        named = fields["arguments"].items()
+        arguments = {key: _argument(column(row, name, where)) for key, name in named}
+        _check_language(arguments.get("language"), "fields.arguments.language", where)
+        item["verifier_arguments"] = canonical_json(arguments)
     return item
 
 

@@ -1,6 +1,6 @@
 """The language of a text, reproducibly; None, with a reason, where it cannot be told.
 
-A language is the two letters of ISO 639-1, without a region: `pt-BR` is `pt`, `zh-cn` is `zh`.
+A language is the two letters of ISO 639-1, without a region: `zh-cn` is `zh`.
 py3langid tells it, and langdetect in studies that were begun before (config/own_detector.py).
 """
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 
 from userturn.config.own_detector import FORMER_DETECTOR
+from userturn.datasets.language_codes import language_code
 
 CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 ADDRESS = re.compile(r"https?://\S+|(?<!\S)\S+@\S+")
@@ -38,11 +39,6 @@ class Detected(NamedTuple):
     reason: str | None
 
 
-def without_region(code: str) -> str:
-    """Return a language code without its region, in lower case: `pt-BR` is `pt`."""
-    return re.split("[-_]", code.strip().lower())[0]
-
-
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
@@ -54,7 +50,7 @@ def _best(text: str, detector: str) -> tuple[str, float] | None:
     """Return the likeliest language and its probability; None if there is none."""
     if detector != FORMER_DETECTOR:
         code, probability = _identifier().classify(text)
-        return str(code), float(probability)
+        return str(language_code(code)), float(probability)
     from langdetect import DetectorFactory, LangDetectException, detect_langs
 
     DetectorFactory.seed = 0  # its only seed; without it the guesses vary
@@ -120,4 +116,4 @@ def detected(text: str | None, detector: str) -> Detected:
     least = SURE_BEFORE if detector == FORMER_DETECTOR else SURE
     if best is None or best[1] < least:
         return Detected(None, UNSURE)
-    return Detected(without_region(best[0]), None)
+    return Detected(language_code(best[0]), None)

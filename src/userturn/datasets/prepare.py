@@ -18,10 +18,11 @@ from typing import Any
 import polars as pl
 
 from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language
-from userturn.config.own_detector import DETECTOR_KEY, detector_of
+from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.items import identified, items_of_row
-from userturn.datasets.language import detected, likeliest, without_region
+from userturn.datasets.language import detected, likeliest
+from userturn.datasets.language_codes import language_code
 from userturn.datasets.messages import answer_to
 from userturn.datasets.rows import Row, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
@@ -65,11 +66,18 @@ def rank(seed: int, item: str) -> str:
     return fingerprint([seed, item])
 
 
+def _given_language(item: Row) -> str | None:
+    given = item.get("language")
+    return None if given is None else language_code(given)
+
+
 def _is_wanted(item: Row, settings: Mapping[str, Any]) -> bool:
-    given, wanted = item.get("language"), str(settings["language"])
+    given, wanted = _given_language(item), str(settings["language"])
     if given is None:
-        return likeliest(user_text(item), detector_of(settings)) == wanted
-    return without_region(given) == without_region(wanted)
+        detector = detector_of(settings)
+        found = likeliest(user_text(item), detector)
+        return found == (wanted if detector == FORMER_DETECTOR else language_code(wanted))
+    return given == language_code(wanted)
 
 
 def _conversation(item: Row) -> str:
@@ -87,8 +95,7 @@ def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Ite
     taken: dict[str | None, set[str]] = {}
     detector = detector_of(settings)
     for item in items:
-        given = item.get("language")
-        found = without_region(given) if given else detected(user_text(item), detector).language
+        found = _given_language(item) or detected(user_text(item), detector).language
         known = taken.setdefault(found, set())
         if len(known) < settings.get("limit", len(known) + 1) or _conversation(item) in known:
             known.add(_conversation(item))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from userturn.datasets.language_codes import language_code
 from userturn.grading.grade import Case, Grade
 
 MARKED = re.compile(r"(?:####|\bA(?:nswer)?:)(.*)", re.IGNORECASE)
@@ -46,9 +47,17 @@ def _final_number(answer: str, language: str | None) -> Decimal | None:
     return found if found is not None else _last_number(answer, language)
 
 
+def _language(arguments: Mapping[str, Any]) -> str | None:
+    """Return the code of the argument `language`; None where an earlier study has another text."""
+    try:
+        return language_code(arguments.get("language") or "unknown")
+    except ValueError:
+        return None
+
+
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
     """Return the final number of an answer, equal numbers as equal texts."""
-    found = _final_number(answer, arguments.get("language"))
+    found = _final_number(answer, _language(arguments))
     return None if found is None else str(found.normalize())
 
 
@@ -69,7 +78,7 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
     """Grade answers by their final numbers; the argument `language` says how these are written."""
     return [
-        grade_number(case.answer, case.reference, case.arguments.get("language"))
+        grade_number(case.answer, case.reference, _language(case.arguments))
         if case.reference is not None
         else Grade(None, "no reference answer")
         for case in cases
