@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.snakemake_runs import copy_project
+from tests.support.snakemake_runs import ROOT, copy_project
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_study
 from userturn.storage.atomic_files import write_json
@@ -132,3 +132,33 @@ def test_a_file_where_snakemake_keeps_its_own_is_named(
     Path(".snakemake").touch()
     with pytest.raises(SystemExit, match=r"error: '.snakemake' is in the way"):
         begin([], is_driver=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["polars.py", "datasets.py", "openai.py", "userturn.py", "random.py", "yaml/__init__.py"],
+)
+def test_file_that_would_be_run_in_place_of_a_library_is_named_and_not_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("import sys\nsys.exit('run')\n")
+    path = name.removesuffix("/__init__.py")
+    with pytest.raises(SystemExit, match=f"^error: '{path}' has the name of a Python library"):
+        check_given_config_files(["--directory", "."])
+    (tmp_path / "elsewhere").mkdir()
+    check_given_config_files(["--directory", ".", "--snakefile", "elsewhere/Snakefile"])
+
+
+def test_files_of_other_names_stand_in_no_ones_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("datasets", "data", "my_analysis"):  # a folder is a package by __init__.py
+        (tmp_path / folder).mkdir()
+    for name in ("plot_rates.py", "polars.txt", "my_analysis/__init__.py", "datasets/polars.py"):
+        (tmp_path / name).write_text("")
+    check_given_config_files(["--directory", "."])
+    monkeypatch.chdir(ROOT)
+    check_given_config_files([])

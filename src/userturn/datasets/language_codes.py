@@ -58,7 +58,8 @@ def _known() -> tuple[dict[str, str], dict[str, str]]:
     """Return the codes of languages by other codes, and by names."""
     from pycountry import languages
 
-    codes, names = {}, {}
+    codes: dict[str, str] = {}
+    names: dict[str, str] = {}
     for language in languages:
         two = getattr(language, "alpha_2", None)
         code = SAME.get(two or language.alpha_3, two or language.alpha_3)

@@ -21,6 +21,7 @@ report.py: the identity of the report.
 run_size.py: what a run asks before it asks it.
 rounds.py: rounds of annotation of one kind.
 run_job.py: calls the function of a job with what its parameters are named after.
+shadowing.py: files of a study's folder that have the name of a library.
 short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.

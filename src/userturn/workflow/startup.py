@@ -30,6 +30,7 @@ from userturn.study.grid import Grid
 from userturn.workflow.dry_run import list_few_jobs, print_run_size
 from userturn.workflow.empty_logs import remove_empty_logs
 from userturn.workflow.kept_outputs import keep_outputs, restore_outputs
+from userturn.workflow.shadowing import shadowing
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -67,6 +68,7 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
 
     `profiles/default` calls this, since before any Snakefile Snakemake opens the files of
     `--configfile`, reads `--config` and makes a folder in the home, and may fail in a traceback.
+    From then on modules are imported from the Snakefile's folder first.
 
     Args:
         arguments: the command's arguments, if not those of this process.
@@ -75,7 +77,9 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
     parser.add_argument("--config", "-C", nargs="*", default=[])
     parser.add_argument("--directory", "-d")  # Snakemake goes there later
+    parser.add_argument("--snakefile", "-s", type=Path, default=Path("Snakefile"))
     given, _ = parser.parse_known_args(arguments)
+    _check_names(given.snakefile.parent)
     own = [] if given.directory else config_files()
     _check_config_files([*own, *given.configfile])
     for setting in given.config:
@@ -89,6 +93,16 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     scratch = Path(os.environ.get("TMPDIR") or gettempdir())
     if scratch.is_dir():  # else another is taken
         _check_folder(scratch, "TMPDIR")
+
+
+def _check_names(folder: Path) -> None:
+    """End the program in a sentence if a file would be run in place of a library."""
+    path = shadowing(folder)
+    if path is not None:
+        sys.exit(
+            f"error: '{path}' has the name of a Python library, and would be run in its place "
+            "wherever userturn needs that; rename it, or move it out of this folder"
+        )
 
 
 def _check_folder(folder: Path, variable: str) -> None:
