@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_554, 30_106),
-    "tests": (47_047, 26_788),
+    "src": (55_844, 30_267),
+    "tests": (47_327, 26_925),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

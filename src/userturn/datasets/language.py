@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 
 from userturn.config.own_detector import FORMER_DETECTOR
-from userturn.datasets.language_codes import language_code
+from userturn.datasets.language_codes import SAME
 
 CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 ADDRESS = re.compile(r"https?://\S+|(?<!\S)\S+@\S+")
@@ -50,7 +50,7 @@ def _best(text: str, detector: str) -> tuple[str, float] | None:
     """Return the likeliest language and its probability; None if there is none."""
     if detector != FORMER_DETECTOR:
         code, probability = _identifier().classify(text)
-        return str(language_code(code)), float(probability)
+        return SAME.get(code, code), float(probability)
     from langdetect import DetectorFactory, LangDetectException, detect_langs
 
     DetectorFactory.seed = 0  # its only seed; without it the guesses vary
@@ -116,4 +116,4 @@ def detected(text: str | None, detector: str) -> Detected:
     least = SURE_BEFORE if detector == FORMER_DETECTOR else SURE
     if best is None or best[1] < least:
         return Detected(None, UNSURE)
-    return Detected(language_code(best[0]), None)
+    return Detected(best[0].partition("-")[0], None)  # of zh-cn
