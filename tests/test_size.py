@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (55_844, 30_267),
-    "tests": (47_327, 26_925),
+    "src": (56_310, 30_557),
+    "tests": (47_483, 26_968),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

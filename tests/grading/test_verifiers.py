@@ -1,5 +1,6 @@
 """Verifiers agree with published verdicts, and say undecided where they cannot decide."""
 
+import json
 import random
 import time
 from collections import Counter
@@ -85,6 +86,33 @@ def test_mathematics_is_the_same_in_every_form(answer: str, reference: str) -> N
     assert mathematical((answer, reference)) == Grade(True)
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        (r"\frac{1}{2002!}", r"\frac{1}{2001!}"),
+        (r"10^{-12}", r"10^{-11}"),
+        (r"\frac{1}{2^{30}}", r"\frac{1}{2^{31}}"),
+        ("0.0000001", "0.0000002"),
+        ("0.333333333", "1/3"),
+        (r"12 \text{ cm}", r"12 \text{ m}"),
+        ("2516_8", "2516_7"),
+        ("(0.0000001, 1)", "(0.0000002, 1)"),
+        ("x + 0.0000001", "x + 0.0000002"),
+    ],
+)
+def test_what_math_verify_rounds_or_strips_is_another_value(answer: str, reference: str) -> None:
+    assert mathematical((f"Answer: ${answer}$", reference)) == Grade(False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [(r"12 \text{ furlongs}", r"12 \text{ chains}"), (r"\{1,2\}", "(1,2)")],
+)
+def test_what_a_stricter_look_cannot_decide_is_undecided(answer: str, reference: str) -> None:
+    graded = mathematical((f"Answer: ${answer}$", reference))
+    assert graded.correct is None and graded.reason
+
+
 def test_another_value_is_wrong_and_an_empty_reference_leaves_it_open() -> None:
     assert mathematical(("Answer: 8", "7")).correct is False
     assert mathematical(("Answer: 8", "")).correct is None
@@ -141,21 +169,24 @@ def test_loose_readings_leave_out_lines_and_asterisks() -> None:
 
 
 @needs_shared_data
-def test_gpt4_on_ifeval_follows_417_of_541_prompts_and_698_of_834_instructions(
+def test_gpt4_on_ifeval_follows_415_of_539_prompts_and_696_of_832_instructions(
     nltk_data: None,
 ) -> None:
-    # Loose has no published number at this seed: upstream draws the two open letters afresh
-    # there and gets 429 to 431; with the letters of the strict check it is 431 and 714.
+    # Upstream has 417 of 541 and 698 of 834: it draws another letter for the # and ! that two
+    # prompts ask for, and these are open here. It gets 429 to 431 prompts loosely.
     answers = shared_rows("ifeval/input_response_data_gpt4_20231107_145030.jsonl")
     items = shared_rows("ifeval/input_data.jsonl")
     done = [
         checks("ifeval", instruction_case(item, answer["response"]))
         for item, answer in zip(items, answers, strict=True)
     ]
-    assert sum(all(c.strict for c in item) for item in done) == 417
-    assert sum(bool(c.strict) for item in done for c in item) == 698
-    assert sum(all(c.loose for c in item) for item in done) == 431
-    assert sum(bool(c.loose) for item in done for c in item) == 714
+    assert sum(all(c.strict for c in item) for item in done) == 415
+    assert sum(bool(c.strict) for item in done for c in item) == 696
+    assert sum(all(c.loose for c in item) for item in done) == 429
+    assert sum(bool(c.loose) for item in done for c in item) == 712
+    is_open = [c.reason for item in done for c in item if c.strict is None]
+    asked = "keywords:letter_frequency: it checks letter 'y', and not "
+    assert is_open == [f"{asked}'#'", f"{asked}'!'"]
 
 
 def instruction_case(item: dict[str, Any], answer: str) -> Case:
@@ -168,9 +199,7 @@ def instruction_case(item: dict[str, Any], answer: str) -> Case:
 
 @needs_shared_data
 @pytest.mark.parametrize("kind", ["strict", "loose"])
-def test_ifbench_meets_328_published_verdicts_and_leaves_6_open_without_a_tagger(
-    kind: str, nltk_data: None
-) -> None:
+def test_ifbench_meets_327_published_verdicts_and_leaves_7_open(kind: str, nltk_data: None) -> None:
     items = {row["prompt"].strip(): row for row in shared_rows("ifbench/IFBench_test.jsonl")}
     met: Counter[bool | None] = Counter()
     for row in shared_rows(f"ifbench/eval_results_{kind}.jsonl"):
@@ -182,7 +211,8 @@ def test_ifbench_meets_328_published_verdicts_and_leaves_6_open_without_a_tagger
         ):
             found = getattr(check, kind)
             met[None if found is None else found == expected] += 1
-    assert met == {True: 328, None: 6}
+    # Six need a tagger; of one the checker draws another start than the 0 that is asked for.
+    assert met == {True: 327, None: 7}
 
 
 def test_instruction_verdicts_do_not_depend_on_chance() -> None:
@@ -193,6 +223,25 @@ def test_instruction_verdicts_do_not_depend_on_chance() -> None:
         random.seed(seed)
         grades.add(grade_case("ifeval", case))
     assert len(grades) == 1
+
+
+@pytest.mark.parametrize(
+    ("verifier", "arguments"),
+    [
+        ("ifeval", {"instructions": ["punctuation:no_comma"], "kwargs": []}),
+        ("ifeval", {"instructions": ["punctuation:no_comma"]}),
+        ("ifeval", {"instructions": ["keywords:existence"], "kwargs": [None]}),
+        ("code", {"tests": 5}),
+        ("code", {"tests": ["assert f() == 1"], "function": 3}),
+    ],
+)
+def test_arguments_that_do_not_fit_leave_their_answer_open_and_end_nothing(
+    verifier: str, arguments: dict[str, Any]
+) -> None:
+    row = {"outcome": "ok", "answer": "def f(): return 1", "reference_answer": None}
+    row |= {"verifier_arguments": json.dumps(arguments), "messages": [{"content": "?"}]}
+    (graded,) = grade_answers(verifier, [row])
+    assert graded.correct is None and graded.reason
 
 
 def test_a_keyword_that_is_matched_without_end_leaves_its_answer_open_and_no_other() -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
@@ -12,8 +13,9 @@ from userturn.datasets.fetch import SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
 from userturn.slurm.resources import SETTINGS
 from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
-from userturn.study.inputs import SHAPES_OUTPUT
+from userturn.study.inputs import SHAPES_OUTPUT, FileContents
 
 # `source` counts by the model's files, `recipe` and `base` by the training that they make.
 MODEL = {
@@ -158,3 +160,21 @@ ENDPOINT = {
 @pytest.mark.parametrize("key", sorted(JUDGE["does not"]))
 def test_verdicts_keep_their_identity_by_a_key_that_does_not_shape_them(key: str) -> None:
     assert judge_identity(ENDPOINT | {key: 9}) == judge_identity(ENDPOINT)
+
+
+def test_a_study_that_an_earlier_version_graded_keeps_its_grades_until_it_grows(
+    tmp_path: Path,
+) -> None:
+    config = {
+        "models": {"a": {}, "b": {}},
+        "datasets": {"d": {}},
+        "formats": {},
+        "run": {"models": ["a"]},
+    }
+    grades = pl.DataFrame({"correct": [True]})
+    write_table(grades, tmp_path / "grades/a/d.parquet", "identity")  # as rules 1 did
+    assert FileContents(config, tmp_path).grading == 1
+    assert FileContents({**config, "run": {}}, tmp_path).grading == 2  # model b is new
+    write_table(grades, tmp_path / "grades/a/d.parquet", "identity", rules="2")
+    assert FileContents(config, tmp_path).grading == 2
+    assert FileContents(config, tmp_path / "new").grading == 2

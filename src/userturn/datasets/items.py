@@ -5,6 +5,7 @@ encoding of the file changes any id. Errors name the row and never show its cont
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from math import isnan
 from typing import Any
 
@@ -63,7 +64,9 @@ def _reference(value: Any, where: str) -> str | None:
         return None
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float):
+    if isinstance(value, float):
+        return f"{Decimal(repr(value)):f}"  # 0.00001, which a reader of 1e-05 may take for -5
+    if isinstance(value, int):
         return f"{value}"
     raise UserError(
         f"{where}: the reference answer is {kind_of(value)}, expected text or a number; "

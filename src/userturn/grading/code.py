@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from userturn.grading.grade import Case, Grade
+from userturn.grading.grade import Case, Grade, fitting
 from userturn.sandbox.run import run_program
 
 BLOCK = re.compile(
@@ -53,4 +54,4 @@ def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
         NoSandboxError: there is no sandbox on this machine.
     """
     with ThreadPoolExecutor(n_processes) as pool:
-        return list(pool.map(_grade, cases))
+        return list(pool.map(partial(fitting, _grade), cases))

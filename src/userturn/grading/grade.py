@@ -31,6 +31,14 @@ class Grade(NamedTuple):
     score: float | None = None
 
 
+def fitting(grade: Callable[[Case], Grade], case: Case) -> Grade:
+    """Return the grade of a case, undecided where its item's arguments are not its verifier's."""
+    try:
+        return grade(case)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        return Grade(None, f"the item's arguments do not fit its verifier: {type(error).__name__}")
+
+
 Verifier = Callable[[Sequence[Case], int], list[Grade]]
 """Grades cases in order, with at most the given number of processes."""
 

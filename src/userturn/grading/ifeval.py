@@ -1,8 +1,9 @@
 """The verifier `ifeval`: instruction following, strict and loose; `ifbench` uses it too.
 
 The checkers are those of `if-verifiable`; strict and loose are written here, because its own
-evaluation skips instructions that it does not know. Some checkers draw random numbers, so each
-check is seeded. Some need NLTK data, which is searched where NLTK_DATA says and never downloaded.
+evaluation skips instructions that it does not know. Some draw random numbers, so each is seeded; an
+instruction of which something else would be checked than its row asks for is open. Some need NLTK
+data, which is searched where NLTK_DATA says and never downloaded.
 """
 
 import random
@@ -12,7 +13,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
-from userturn.grading.grade import SECONDS, Case, Grade
+from userturn.grading.grade import SECONDS, Case, Grade, fitting
 from userturn.time_limit import map_bounded
 
 
@@ -52,12 +53,35 @@ def variants(answer: str) -> list[str]:
     return [*cut, *(text.replace("*", "") for text in cut)]
 
 
+class DrawnError(Exception):
+    """A checker that checks something else than its row asks for."""
+
+
+def _folded(value: Any) -> Any:
+    """Return an argument without what checkers may change: case and the order of a list."""
+    if isinstance(value, list):
+        return sorted(map(_folded, value), key=str)
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _built(checker: Any, instruction: str, kwargs: Mapping[str, Any], seed: int) -> Any:
+    """Return a checker with its arguments; those that its row leaves open are drawn."""
+    random.seed(seed)  # the checkers draw from Python's global generator and take no other
+    built = checker(instruction)
+    built.build_description(**kwargs)
+    return built
+
+
 def _checker(
     checker: Any, instruction: str, kwargs: Mapping[str, Any], prompt: str
 ) -> Callable[[str], bool]:
-    built = checker(instruction)
-    built.build_description(**kwargs)
-    if "prompt" in (built.get_instruction_args() or ()):
+    *others, built = (_built(checker, instruction, kwargs, seed) for seed in (3, 2, 1, 0))
+    arguments = built.get_instruction_args() or {}
+    for name, used in arguments.items():
+        given = kwargs.get(name, (others[0].get_instruction_args() or {}).get(name))
+        if _folded(used) != _folded(given):
+            raise DrawnError(f"it checks {name} {used!r}, and not {given!r}")
+    if "prompt" in arguments:
         built.build_description(prompt=prompt)
     return lambda text: bool(text.strip()) and bool(built.check_following(text))
 
@@ -76,11 +100,12 @@ def check_instruction(
     if instruction not in checkers:
         return Check(None, None, f"{instruction}: no such checker")
     state = random.getstate()
-    random.seed(0)  # the checkers draw from Python's global generator and take no other
     try:
         follows = _checker(checkers[instruction], instruction, kwargs, case.prompt)
         strict, *loose = (follows(text) for text in variants(case.answer))
         return Check(strict, strict or any(loose))
+    except DrawnError as error:
+        return Check(None, None, f"{instruction}: {error}")
     except Exception as error:  # a checker's failure does not make the answer wrong
         reason = _missing(error) if type(error) is LookupError else type(error).__name__
         return Check(None, None, f"{instruction}: {reason}")
@@ -120,7 +145,8 @@ def grade_instructions(
 
     Keywords of an item are regular expressions of whoever wrote the dataset: some never end.
     """
-    load, grade = partial(registry, benchmark), partial(grade_case, benchmark)
+    load = partial(registry, benchmark)
+    grade = partial(fitting, partial(grade_case, benchmark))
     overdue = Grade(None, f"its instructions took more than {seconds:g} s to check")
     return [found or overdue for found in map_bounded(grade, cases, n_processes, seconds, load)]
 

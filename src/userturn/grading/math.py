@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from userturn.grading.grade import SECONDS, Case, Grade
+from userturn.grading.same_value import plain_number, second_look
 from userturn.time_limit import map_bounded
 
 FINAL_LINE = re.compile(
     r"(?:^[^\w\n]*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*)$",
     re.MULTILINE,
 )
+NOT_SURE = "math-verify calls them equal, and a stricter look does not decide"
 DOLLARS = re.compile(r"\\[(\[](.*)\\[)\]]|\$\$?(.*?)\$?\$", re.DOTALL)
 
 
@@ -26,6 +28,11 @@ def boxed(text: str) -> str:
     whole = DOLLARS.fullmatch(text)
     inner = next(filter(None, whole.groups()), "") if whole else text
     return inner if r"\boxed" in inner else rf"\boxed{{{inner}}}"
+
+
+def inner_text(text: str) -> str:
+    """Return what a boxed text has inside, else the text."""
+    return text.removeprefix(r"\boxed{").removesuffix("}") if text.startswith(r"\boxed{") else text
 
 
 def final_answer(answer: str) -> str:
@@ -51,19 +58,28 @@ def _load() -> None:
 
 
 def mathematical(pair: tuple[str, str]) -> Grade:
-    """Compare the final answer with the reference, both as mathematics, by math-verify.
+    """Compare the final answer with the reference, both as mathematics.
 
+    Two plain numbers are compared exactly; what math-verify calls equal is looked at once more.
     It has no time limit, so it must run in a process that can be ended.
     """
     from math_verify import parse, verify
 
     answer, reference = pair
+    final = final_answer(answer)
+    said, asked = inner_text(final), inner_text(boxed(reference))
+    numbers = plain_number(said), plain_number(asked)
+    if None not in numbers:
+        return Grade(numbers[0] == numbers[1])
     try:
         expected = parse(boxed(reference), parsing_timeout=None, raise_on_error=True)
-        found = parse(final_answer(answer), parsing_timeout=None, raise_on_error=True)
+        found = parse(final, parsing_timeout=None, raise_on_error=True)
         if not expected:
             return Grade(None, "the reference cannot be read as mathematics")
-        return Grade(verify(expected, found, timeout_seconds=None, raise_on_error=True))
+        if not verify(expected, found, timeout_seconds=None, raise_on_error=True):
+            return Grade(False)
+        is_same = second_look(said, asked, found[0], expected[0])
+        return Grade(is_same, NOT_SURE if is_same is None else None)
     except Exception as error:  # a failure of sympy does not make the answer wrong
         return Grade(None, f"math-verify cannot compare them: {type(error).__name__}")
 

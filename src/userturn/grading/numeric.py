@@ -1,78 +1,43 @@
 """The verifier `numeric`: the final number of an answer compared with the reference's."""
 
-import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from userturn.datasets.language_codes import language_code
 from userturn.grading.grade import Case, Grade
-
-MARKED = re.compile(r"(?:####|\bA(?:nswer)?:)(.*)", re.IGNORECASE)
-NUMBER = re.compile(r"-?\$?-?(?:\d[\d,]*)?\.?\d+")
-# Where the comma is the decimal sign: 70.000, 70 000 and 1.250,50, but also 70,000 and 12.50.
-DECIMAL_COMMA = {
-    *("cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nl"),
-    *("no", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "vi"),
-}
-GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:[.,' \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?")
-WITH_COMMA = re.compile(rf"{GROUPED.pattern}|-?\d+(?:[.,]\d+)?")
-
-
-def _with_point(number: str) -> str:
-    """Return a number of a language with decimal commas as Python writes it."""
-    if not GROUPED.fullmatch(number):
-        return number.replace(",", ".")
-    decimals = re.search(r"[.,](\d{1,2})$", number)
-    whole = re.sub(r"[^\d-]", "", number[: decimals.start()] if decimals else number)
-    return f"{whole}.{decimals[1]}" if decimals else whole
-
-
-def _last_number(text: str, language: str | None = None) -> Decimal | None:
-    text = text.replace("−", "-").replace("{,}", ",")
-    if language in DECIMAL_COMMA:
-        found = [_with_point(number) for number in WITH_COMMA.findall(text.replace("$", ""))]
-    else:
-        found = [n.replace(",", "").replace("$", "") for n in NUMBER.findall(text)]
-    try:
-        return Decimal(found[-1]) if found else None
-    except InvalidOperation:
-        return None
-
-
-def _final_number(answer: str, language: str | None) -> Decimal | None:
-    """Return the last number after the last mark of a final answer, else the last of all."""
-    marked = MARKED.findall(answer)
-    found = _last_number(marked[-1], language) if marked else None
-    return found if found is not None else _last_number(answer, language)
+from userturn.grading.numbers import final_reading
 
 
 def _language(arguments: Mapping[str, Any]) -> str | None:
     """Return the code of the argument `language`; None where an earlier study has another text."""
     try:
-        return language_code(arguments.get("language") or "unknown")
+        return language_code(str(arguments.get("language") or "unknown"))
     except ValueError:
         return None
 
 
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the final number of an answer, equal numbers as equal texts."""
-    found = _final_number(answer, _language(arguments))
-    return None if found is None else str(found.normalize())
+    """Return the final number of an answer, equal numbers as equal texts; None if in doubt."""
+    reading = final_reading(answer, _language(arguments))
+    (value, *more) = reading.values or [None]
+    return None if value is None or more or reading.is_open else str(value)
 
 
 def grade_number(answer: str, reference: str, language: str | None = None) -> Grade:
-    """Compare the final number of an answer with that of the reference.
+    r"""Compare the final number of an answer with that of the reference.
 
-    The final number is the last one after the last `####`, `Answer:` or `A:`, else the last one
-    of all. An answer without any number is wrong. Where the language writes decimals with a comma,
-    three digits after a separator are thousands: 70.000 and 70 000 are 70,000. The reference is
-    always in English form.
+    The final number is that after the last `####`, `Answer:`, `A:` or in `\boxed{}`, else the last
+    one of all. An answer without any number is wrong, and one is undecided where a reader could
+    argue whether it is the reference's. `language` says how the answer writes numbers; the
+    reference is always in English form.
     """
-    expected = _last_number(reference)
-    if expected is None:
+    expected = final_reading(reference)
+    if expected.is_open or len(expected.values) > 1:
+        return Grade(None, "the reference has several numbers, or one that is not plain")
+    if not expected.values:
         return Grade(None, "the reference has no number")
-    return Grade(_final_number(answer, language) == expected)
+    correct = final_reading(answer, language).is_equal(*expected.values)
+    return Grade(correct, "several numbers, or none that is plain" if correct is None else None)
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:

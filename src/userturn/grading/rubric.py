@@ -20,6 +20,8 @@ from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
 
+NO_RUBRICS = "the item has no rubrics of points and criterion"
+
 # What a judge is asked to reply with.
 SCHEMA = {
     "type": "object",
@@ -91,6 +93,14 @@ def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
     return [ask_about([{"role": "user", "content": prompt}], identity) for prompt in prompts]
 
 
+def _fits(row: Mapping[str, Any]) -> bool:
+    """Tell whether an item has rubrics that a judge can be asked about."""
+    try:
+        return bool(_questions(row, ""))
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return False
+
+
 def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) -> Grade:
     found = [decisions.get(key) for key in keys]
     said = [decision.said for decision in found if decision is not None and decision.said]
@@ -121,7 +131,8 @@ def grade_by_rubric(
         UserError: the endpoint is broken, the hard cap is reached, or too many answers failed.
     """
     identity = fingerprint([judge_identity(judge.settings), SCHEMA])
-    answered = [row for row in rows if row["outcome"] != "error"]
+    asked = [row["outcome"] != "error" and _fits(row) for row in rows]
+    answered = [row for row, is_asked in zip(rows, asked, strict=True) if is_asked]
     keys = [[question.key for question in _questions(row, identity)] for row in answered]
     decisions = open_decisions(judge, dataset, (key for of_row in keys for key in of_row))
 
@@ -137,8 +148,10 @@ def grade_by_rubric(
         [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
     )
     grades = [
-        Grade(None, "no answer: error") if row["outcome"] == "error" else next(graded)
-        for row in rows
+        next(graded)
+        if is_asked
+        else Grade(None, "no answer: error" if row["outcome"] == "error" else NO_RUBRICS)
+        for row, is_asked in zip(rows, asked, strict=True)
     ]
     check_error_share(judge, what, [grade.reason for grade in grades])
     return grades

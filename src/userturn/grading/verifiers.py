@@ -100,7 +100,7 @@ def grade(
         grades = _grade_by_rubric(grader, rows, n_at_once)
     else:
         grades = grade_answers(verifier, rows.to_dicts(), n_processes)
-    write_table(grades_table(rows, grades), path_to_grades, identity)
+    write_table(grades_table(rows, grades), path_to_grades, identity, rules="2")
 
 
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:

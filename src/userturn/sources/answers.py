@@ -10,6 +10,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
 GRADES_VERSION = 3
+RULES_2 = ("ifbench", "ifeval", "math", "numeric")  # verifiers whose rules `grading` changes
 
 
 def answers_path(model: str, dataset: str) -> str:
@@ -48,6 +49,8 @@ def grades_identity(grid: Grid, answers: Asked) -> str:
         if n := grid.n_rejudged(grader, folder):
             shaping.append(n)
     verifier = grid.datasets[answers.dataset]["verifier"]
+    if verifier in RULES_2 and grid.contents.grading != 1:
+        shaping.append({"rules": grid.contents.grading})
     return fingerprint([GRADES_VERSION, answers.identity, verifier, *shaping])
 
 

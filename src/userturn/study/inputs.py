@@ -7,13 +7,14 @@ and licensed datasets are not part of the results.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
 from userturn.config.errors import ConfigError
-from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
+from userturn.config.formats import TEMPLATES_OWN, model_of, models_in_formats, system_file
 from userturn.config.model_keys import ModelEntry
 from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
@@ -30,6 +31,7 @@ from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
+from userturn.storage.atomic_files import read_artifact
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
@@ -71,6 +73,7 @@ LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
 HARDER_FAILURES = "data/controls/harder_failures.yaml"
 REACTIONS = "data/reactions.yaml"
+RULES = "rules"  # in the metadata of grades, since rules 2
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class RecordedContents:
         reactions: sha256 of the user turns that are scored after candidates.
         places: by models and datasets, the names that were first asked under another one.
         ids: how items are told apart (`FileContents.ids`).
+        grading: by which rules answers are graded (`FileContents.grading`).
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -110,6 +114,7 @@ class RecordedContents:
     reactions: str = ""  # empty without candidates
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ids: int = 1  # of the record of an earlier version
+    grading: int = 1  # the same
 
     @property
     def rubric_path(self) -> str:
@@ -221,6 +226,17 @@ class FileContents:
         folders = {path.parent for path in journals.glob("*/*/[!.]*.jsonl")}
         of_models = (f for f in sorted(folders) if f.parent.name not in ("costs", "judges"))
         return 1 if any(map(is_without_asks, of_models)) else 2
+
+    @cached_property
+    def grading(self) -> int:
+        """By which rules answers are graded: 1 where an earlier version has graded all, else 2.
+
+        A study that grows is graded anew as a whole, which asks no model.
+        """
+        pairs = product(models_in_formats(self._config), selected(self._config, "datasets"))
+        paths = (self._results / "grades" / model / f"{name}.parquet" for model, name in pairs)
+        noted = map(read_artifact, paths)
+        return 1 if all(grades and RULES not in grades for grades in noted) else 2
 
     @cached_property
     def _places(self) -> dict[str, dict[str, str]]:

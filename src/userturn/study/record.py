@@ -63,8 +63,9 @@ class StudyRecord:
         for name in ("places", "reactions", "harder_failures"):
             if not content["contents"][name]:
                 del content["contents"][name]
-        if content["contents"]["ids"] == 1:
-            del content["contents"]["ids"]
+        for name in ("ids", "grading"):
+            if content["contents"][name] == 1:
+                del content["contents"][name]
         return content
 
 

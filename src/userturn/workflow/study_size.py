@@ -114,4 +114,4 @@ def n_criteria(grid: Grid, dataset: str, size: Size) -> int:
     if not path.is_file():
         return size.n_items * CRITERIA_OF_AN_UNSEEN_ITEM
     arguments = pl.read_parquet(path, columns=["verifier_arguments"])["verifier_arguments"]
-    return sum(len(json.loads(text)["rubrics"]) for text in arguments.drop_nulls())
+    return sum(len(json.loads(text).get("rubrics") or ()) for text in arguments.drop_nulls())

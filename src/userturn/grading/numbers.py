@@ -1,0 +1,278 @@
+"""Read the final number of a text as a careful reader would, or say that it is open.
+
+Numbers are exact. What can be read in several ways has several values, so that an answer is right
+only where they agree, and wrong only where none is the reference.
+"""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product, starmap
+from math import factorial
+from typing import NamedTuple
+from unicodedata import normalize, numeric
+
+MARK = re.compile(r"####|\bA(?:nswer)?:|\\boxed\{", re.IGNORECASE)
+# Where the comma is the decimal sign: 70.000, 70 000 and 1.250,50, but also 70,000 and 12.50.
+DECIMAL_COMMA = {
+    *("cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nl"),
+    *("no", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "vi"),
+}
+MOST_DIGITS = 400  # of a number that is made out: one that has more might fill the memory
+TOO_LONG = Fraction(10) ** MOST_DIGITS  # stands for it
+
+SIGNS = str.maketrans(  # other dashes, times, currencies, and Arabic separators
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-"),
+        **dict.fromkeys("\xd7\xb7\u22c5\u2219", "*"),
+        **dict.fromkeys("$\u20ac\xa3\xa5\u20b9\u20bd\u20a9", ""),
+        **{"\u2015": "\u2014", "\u2044": "/", "\u066b": ".", "\u066c": ",", "\u2019": "'"},
+    }
+)
+RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+LATEX = (
+    (r"\\(?:text|mathrm|mathbf|mathit|operatorname)\{([^{}]*)\}", r" \1 "),
+    (r"(?<=\d)\s*(?=\\[dt]?frac)", " "),
+    (r"\\[dt]?frac\s*\{\s*(-?[\d.,]+)\s*\}\s*\{\s*([\d.,]+)\s*\}", r"\1/\2"),
+    (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
+    (r"<<[^<>]*>>", ""),  # sums of GSM8K's calculator
+    (r"<([^<>\s]+)>", r" \1 "),  # a model that copied the instruction's `<final answer>`
+    (r"\{,\}", ","),
+    (r"\\(?:times|cdot)(?![a-z])", "*"),
+    (r"\\div(?![a-z])", "÷"),
+    (r"\\(?:left|right|displaystyle)(?![a-z])|\\[()\[\]]|\*\*|<\|\w*\|>", ""),
+    (r"\\[,;:! ]|~", " "),
+    (r"\\%", "%"),
+)
+GROUPED = (
+    r"\d{1,3}(?:,\d{3})+(?!,?\d)",
+    r"\d{1,2}(?:,\d{2})+,\d{3}(?!,?\d)",  # in India
+    r"\d{1,3}(?:[ '_]\d{3})+(?![ '_]?\d)",
+    r"\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)",
+)
+WITH_POINT = rf"(?:{'|'.join(GROUPED)}|\d+)(?:\.\d+)?|\.\d+"
+WITH_COMMA = (
+    r"[1-9]\d{0,2}(?P<mark>[.,' ])\d{3}(?:(?P=mark)\d{3})*(?!\d)(?:(?!(?P=mark))[.,]\d+)?"
+    r"|\d+(?:[.,]\d+)?"
+)
+SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+REST = rf"""
+    (?: e (?P<exponent>[-+]?\d+) (?!\w)
+      | \s* [*x] \s* 10 \s* \^ \s* \{{? \s* (?P<ten>[-+]?\d+) \s* \}}?
+      | \s* \^ \s* \{{? \s* (?P<power>-?\d+) \s* \}}?
+      | \s* / \s* (?P<below>\d+(?:[.,]\d+)?) (?!\d|\s*/\s*\d)
+      | [ ] (?P<over>\d+) / (?P<under>\d+) (?!\d|\s*/\s*\d) )?
+    (?: \s* (?P<scale>{"|".join(SCALES)}) s? \b )?
+    (?P<percent> \s* (?: % | percent\b | per\ cent\b ) )?
+    (?P<factorial> ! (?![!=]) )?
+"""
+NUMBER = {
+    has_comma: re.compile(rf"(?<!\d)(?P<plain>{plain}){REST}", re.VERBOSE | re.IGNORECASE)
+    for has_comma, plain in ((False, WITH_POINT), (True, WITH_COMMA))
+}
+DASH = re.compile(r"(?P<before>^|.)(?P<dash>\s*[-—]\s*)$", re.DOTALL)
+# Between two numbers that may make a third one: sums, ranges, times, compound units.
+JOINED = re.compile(
+    r"\s*|,|.*[-+*/÷^:—<>≤≥≠\\].*|\s*(?!or\b|oder\b|ou\b|is\b|equals\b)[^\W\d_]+,?(?:\s+and)?\s*",
+    re.DOTALL,
+)
+UNSURE_BEFORE = re.compile(
+    r"(?:[≤≥≠√∛±]|(?<![<>])[<>]=?|\b(?:not|over|under|least|most|than|between)|"
+    r"\\(?:sqrt|pm|leq?|geq?|overline|approx)\S*)\s*\{?\s*$"
+)
+UNSURE_AFTER = re.compile(
+    r"\s*(?:[kM]\b|(?:bn|hundred|dozen|lakh|crore|tausend|tsd|mil|mio|mill|mrd|milliard|billi)\w*|"
+    r"тыс|млн|млрд|[√π\\^_])|\s*\(\s*in [a-z]*(?:thousand|million|hundred|dozen)"
+)
+SENTENCE_END = re.compile(r"\n|(?<=[.!?])\s+(?=[^\W\d_])")
+BRACED = re.compile(r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*")
+ASIDE = re.compile(
+    r"(?<=[\w%.}])\s*[(\[](?!in [a-z]*(?:thousand|million|hundred|dozen))[^()\[\]]*[)\]]"
+)
+WORDS = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|hundred|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|thousand|million|dozen|half)\b",
+    re.IGNORECASE,
+)
+
+
+class Reading(NamedTuple):
+    """The number that a text ends in.
+
+    Attributes:
+        values: what a reader may take it for: one value, where there is no doubt.
+        others: what it may be, too, without making the one value doubtful.
+        is_open: whether it may be any other number.
+    """
+
+    values: frozenset[Fraction] = frozenset()
+    others: frozenset[Fraction] = frozenset()
+    is_open: bool = False
+
+    def is_equal(self, expected: Fraction) -> bool | None:
+        """Tell whether it is a number; None if a reader could argue."""
+        if self.values == {expected}:
+            return True
+        return None if self.is_open or expected in self.values | self.others else False
+
+
+class Token(NamedTuple):
+    """A number in a text, from `start`, with its sign, to `end`."""
+
+    start: int
+    end: int
+    reading: Reading
+
+
+OPEN = Reading(is_open=True)
+
+
+def as_written(text: str) -> str:
+    """Return a text with one form of each sign: dashes, digits, fractions, powers, LaTeX."""
+    text = re.sub(r"(?<=[\d)])[⁰¹²³⁴-⁹⁻]+", lambda m: f"^{{{m[0].translate(RAISED)}}}", text)
+    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", text)
+    text = re.sub(r"[¼-¾⅐-⅞]", lambda m: f"{Fraction(numeric(m[0])).limit_denominator(10)}", text)
+    text = normalize("NFKC", text.translate(SIGNS)).translate(SIGNS)
+    for latex, plain in LATEX:
+        text = re.sub(latex, plain, text)
+    return text
+
+
+def _plain(digits: str, has_comma: bool) -> list[Fraction]:
+    """Return the values of digits with their separators."""
+    if not has_comma:
+        separators = r"\." if digits.count(".") > 1 else "[, '_]"
+        return [Fraction(re.sub(separators, "", digits))]
+    grouped = re.fullmatch(r"([1-9]\d{0,2}([.,' ])\d{3}(?:\2\d{3})*)(?:[.,](\d+))?", digits)
+    with_point = digits.replace(",", ".")
+    if not grouped:
+        return [Fraction(with_point)]
+    whole = re.sub("[., ']", "", grouped[1])
+    values = [Fraction(f"{whole}.{grouped[3] or 0}")]
+    if re.fullmatch(r"\d+,\d{3}", digits) and not digits.endswith("000"):
+        values.append(Fraction(with_point))  # a decimal of three digits, or thousands
+    return values
+
+
+def _unsigned(found: re.Match[str], has_comma: bool) -> Reading:
+    """Return the reading of a number without its sign."""
+    digits, shift = found["plain"], int(found["exponent"] or found["ten"] or 0)
+    n_digits = max(abs(shift), len(digits) * max(1, abs(int(found["power"] or 1))))
+    if n_digits > MOST_DIGITS:
+        return Reading(frozenset({TOO_LONG}))
+    below = Fraction((found["below"] or "1").replace(",", "."))
+    part = found["over"] and (int(found["over"]), int(found["under"]))
+    is_divided_by_zero = below == 0 or (part and part[1] == 0)
+    is_raised_zero = found["power"] and not any(_plain(digits, has_comma))
+    # A billion is another number in other languages.
+    if is_divided_by_zero or is_raised_zero or (has_comma and found["scale"]):
+        return OPEN
+    shift += SCALES.get((found["scale"] or "").lower(), 0)
+    values = [
+        (value ** int(found["power"] or 1) / below + (Fraction(*part) if part else 0))
+        * Fraction(10) ** shift
+        for value in _plain(digits, has_comma)
+    ]
+    others = [value / 100 for value in values] if found["percent"] else []
+    if found["factorial"] and values[0].denominator == 1 and values[0] < 100:
+        others.append(Fraction(factorial(int(values[0]))))
+    return Reading(frozenset(values), frozenset(others))
+
+
+def _token(found: re.Match[str], text: str, has_comma: bool) -> Token:
+    """Return a number with the dash before it, which may be no sign but a bullet or a pause."""
+    start, end = found.span()
+    is_unsure = UNSURE_BEFORE.search(text[max(0, start - 40) : start])
+    if is_unsure or UNSURE_AFTER.match(text, end):
+        return Token(start, end, OPEN)
+    reading = _unsigned(found, has_comma)
+    dash = DASH.search(text[max(0, start - 8) : start])
+    is_attached = dash and re.fullmatch(r"\s+-", dash["dash"])
+    if dash is None or (re.match(r"[\w.)\]}%]", dash["before"]) and not is_attached):
+        return Token(start, end, reading)
+    values, others = (frozenset(-value for value in of) for of in reading[:2])
+    if not dash["dash"].endswith("-") and dash["before"] != "=":
+        values, others = values | reading.values, others | reading.others
+    return Token(start - 1, end, Reading(values, others, reading.is_open))
+
+
+def tokens(text: str, language: str | None) -> list[Token]:
+    """Return the numbers of a text in the form of `as_written`."""
+    has_comma = language in DECIMAL_COMMA
+    return [_token(found, text, has_comma) for found in NUMBER[has_comma].finditer(text)]
+
+
+def _together(text: str, found: Sequence[Token]) -> Reading:
+    """Return the reading of all numbers of a final text: of several, each may be meant."""
+    if any(JOINED.fullmatch(text[a.end : b.start]) for a, b in pairwise(found)):
+        return OPEN
+    values, others, are_open = zip(*(token.reading for token in found), strict=True)
+    return Reading(frozenset().union(*values), frozenset().union(*others), any(are_open))
+
+
+def _marked(text: str, language: str | None) -> Reading | None:
+    """Return the reading of a marked final text, None without a number."""
+    said = ASIDE.sub("", text)
+    found = tokens(said, language)
+    if not found:
+        return OPEN if WORDS.search(said) else None
+    reading = _together(said, found)
+    if reading.is_open and said.count("=") == 1:  # 20 - 2 = 18
+        result = said.rpartition("=")[2]
+        reading = _marked(result, language) or reading
+    elif len(found) == 1 and re.fullmatch(
+        r"\s*\(\s*\d[^()]*\)\W*", said
+    ):  # as accountants write -18
+        reading = reading._replace(values=reading.values | {-value for value in reading.values})
+    return reading
+
+
+def _combined(first: Fraction, second: Fraction) -> set[Fraction]:
+    """Return what two numbers may make: a sum, a product, a time, a length, dollars with cents."""
+    made = {first + second, first - second, first * second}
+    made |= {first * n + second for n in (12, 60, 100)} | {
+        first + second / n for n in (12, 60, 100)
+    }
+    return made | {first / second} if second else made
+
+
+def _unmarked(text: str, language: str | None) -> Reading:
+    """Return the reading of the last number of a text; others of its sentence may be meant, too."""
+    sentences = SENTENCE_END.split(text)
+    line = next((said for said in reversed(sentences) if tokens(said, language)), "")
+    every = tokens(line, language)
+    if not every:
+        return Reading()
+    said = ASIDE.sub("", line)
+    result = next((t for t in (said.rpartition("=")[2], said) if tokens(t, language)), line)
+    *before, last = tokens(result, language)
+    others = {value for token in every for of in token.reading[:2] for value in of}
+    if before and JOINED.fullmatch(result[before[-1].end : last.start]):
+        pairs = product(before[-1].reading.values, last.reading.values)
+        others = others.union(*starmap(_combined, pairs))
+    return Reading(last.reading.values, frozenset(others), last.reading.is_open)
+
+
+def _after(mark: re.Match[str]) -> str:
+    """Return the final text that a mark begins: in the braces, in its line, or in the next one."""
+    rest = mark.string[mark.end() :]
+    if mark[0].endswith("{"):
+        return str(BRACED.findall(rest)[0])
+    first, *more = rest.split("\n")
+    if re.search(r"\w", first):
+        return first
+    return re.sub(r"^\s*[-•*]\s+", "", next((line for line in more if re.search(r"\w", line)), ""))
+
+
+def final_reading(text: str, language: str | None = None) -> Reading:
+    """Return the reading of the number that a text ends in, as its language writes numbers.
+
+    It is that after the last mark, else the last one of all.
+    """
+    text = as_written(text)
+    marks = list(MARK.finditer(text))
+    reading = _marked(_after(marks[-1]), language) if marks else None
+    if reading is not None:
+        return reading
+    last = _unmarked(text, language)
+    return Reading(others=last.values | last.others, is_open=last.is_open) if marks else last
