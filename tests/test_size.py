@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (56_310, 30_557),
-    "tests": (47_483, 26_968),
+    "src": (56_436, 30_636),
+    "tests": (47_608, 27_014),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -132,6 +132,53 @@ def test_file_of_two_annotators_is_told_once_and_not_used(tmp_path: Path) -> Non
     assert reading.rows == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna", "anna"),
+        ("ANNA", "Anna"),
+        ("Jos\u00e9", "Jose\u0301"),  # composed, and decomposed
+        ("Anna B", "Anna\u00a0B"),  # a space that does not break
+        ("Anna B", "AnnaB"),
+        ("Anna B", "anna  b"),
+        ("Stra\u00dfe", "STRASSE"),
+        ("\uff21nna", "Anna"),  # a full-width letter
+        ("\ufb01n", "fin"),  # a ligature
+        ("An na", "ANNA"),
+    ],
+)
+def test_one_name_in_two_spellings_is_one_person_and_told_with_both_files(
+    tmp_path: Path, one: str, other: str
+) -> None:
+    paths = [csv_of(tmp_path, one), csv_of(tmp_path, other)]
+    reading = read_annotations(paths, KEY, TASK, "first")
+    (problem,) = reading.problems
+    assert all(f"'{name}' (" in problem for name in (one, other))
+    assert "differ by case, Unicode form or spaces alone" in problem
+    assert len({row.annotator for row in reading.rows}) == 1
+
+
+def test_other_names_are_other_people(tmp_path: Path) -> None:
+    assert problems(*(csv_of(tmp_path, name) for name in ("Anna", "Anne", "Ana", "Jose"))) == []
+
+
+@pytest.mark.parametrize(("note", "n_problems"), [("", 1), ("we agree", 0)])
+def test_a_file_that_says_all_that_another_says_is_asked_about(
+    tmp_path: Path, note: str, n_problems: int
+) -> None:
+    key = pl.DataFrame({"id": [str(i) for i in range(5)]})
+    rows = {
+        name: [f"first,{name},{i},{LABELS[i % 3]},{said if i == 0 else ''}" for i in range(5)]
+        for name, said in (("ann", ""), ("bob", note))
+    }
+    paths = [write(tmp_path, f"{n}.csv", HEAD, *of) for n, of in rows.items()]
+    reading = read_annotations(paths, key, TASK, "first")
+    assert ["is one" in p or "one person's file" in p for p in reading.problems] == (
+        [True] * n_problems
+    )
+    assert len({row.annotator for row in reading.rows}) == 2 - n_problems
+
+
 def test_same_work_saved_twice_is_told_row_by_row(tmp_path: Path) -> None:
     again = [json.dumps({"id": turn, "label": "generic"}) for turn in IDS]
     text = f'{{"round": "first", "annotator": "ann", "annotations": [{",".join(again)}]}}'
@@ -273,6 +320,20 @@ def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> No
     reading = read_annotations([path], KEY, TASK, "first")
     assert reading.problems == []
     assert {row.annotator for row in reading.rows} == {"label-studio-7", "label-studio-8"}
+
+
+@pytest.mark.parametrize("mark", [{"ground_truth": True}, {"parent_annotation": 12}])
+def test_a_reviewers_copy_in_label_studio_is_no_annotator_and_told(
+    tmp_path: Path, mark: dict[str, Any]
+) -> None:
+    export = label_studio_export([LABELS[3]] * 4)
+    for task, more in zip(export, label_studio_export([LABELS[4]] * 4, {"id": 8}), strict=True):
+        task["annotations"] += [more["annotations"][0] | mark]
+    path = write(tmp_path, "export.json", json.dumps(export))
+    reading = read_annotations([path], KEY, TASK, "first")
+    assert reading.problems == []
+    assert {row.annotator for row in reading.rows} == {"label-studio-7"}
+    assert "annotations that are ground truth or a reviewer's copy" in reading.unread[0]
 
 
 def test_cancelled_annotation_is_a_missing_one(tmp_path: Path) -> None:

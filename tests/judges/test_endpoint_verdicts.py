@@ -48,6 +48,28 @@ def test_reply_becomes_the_verdict_and_its_tokens_the_ledger(tmp_path: Path) -> 
     )
 
 
+def test_what_a_server_cut_is_unscored_with_that_reason_and_asked_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 900 tokens are read: enough for the rubric, and for no conversation of 200,000 characters.
+    turns = ["Is the oil hot?", "".join(f"Is oil {i} hot? " for i in range(12_000)), "Why?"]
+    with judge_server() as server:
+        table = verdicts_of(judge(tmp_path, server.url), cell(tmp_path, *turns))
+    assert table.sort("item")["unscored_reason"].to_list() == [
+        None,
+        "the server cut the conversation",
+        None,
+    ]
+    assert len(server.asked) == 3
+    assert capsys.readouterr().out.count("cuts what it is sent (900 tokens read of ") == 1
+
+
+def test_a_letter_that_repeats_is_few_tokens_and_cut_by_nobody(tmp_path: Path) -> None:
+    with judge_server() as server:
+        table = verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "a" * 200_000))
+    assert table["label"].to_list() == ["genuine_followup"]
+
+
 def test_request_is_what_the_entry_says(tmp_path: Path) -> None:
     with judge_server() as server:
         verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?"))

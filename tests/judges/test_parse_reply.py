@@ -81,3 +81,45 @@ def test_half_a_character_is_replaced_and_can_be_written(where: str) -> None:
     reply, _ = read_reply(Received(body.encode()))
     text = reply.content if where == "content" else reply.refusal
     assert text == "a\ufffdb" and json.dumps(text).encode()
+
+
+THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": QUOTED}]}  # of Mistral
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        OWN,
+        [{"type": "text", "text": OWN}],
+        [{"type": "output_text", "text": OWN, "annotations": []}],
+        [{"type": "text", "text": {"value": OWN, "annotations": []}}],
+        [THINKING, {"type": "text", "text": OWN}],
+        [{"type": "reasoning", "text": QUOTED}, {"type": "text", "text": OWN}],
+        [{"type": "text", "text": OWN[:20]}, {"type": "text", "text": OWN[20:]}],
+        [OWN],
+        {"type": "text", "text": OWN},
+    ],
+)
+def test_content_in_every_documented_shape_is_its_text(content: object) -> None:
+    body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    reply, _ = read_reply(Received(json.dumps(body).encode()))
+    assert read_verdict(reply, LABELS)["label"] == "generic"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [THINKING],
+        [{"type": "text", "text": QUOTED}, {"type": "text", "text": OWN}],
+        [{"type": "image_url", "image_url": {"url": QUOTED}}],
+        [{"type": "text", "text": QUOTED}, {"type": "refusal", "refusal": "No."}],
+        [],
+        {"text": 5},
+        7,
+    ],
+)
+def test_parts_without_one_clear_text_are_no_verdict(content: object) -> None:
+    body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    reply, _ = read_reply(Received(json.dumps(body).encode()))
+    with pytest.raises(UnclearReplyError):
+        read_verdict(reply, LABELS)

@@ -11,6 +11,8 @@ from userturn.endpoints.response_body import Received
 # Why a judge gives no verdict: reasons in journals and tables.
 REFUSED = "the judge refused"
 TOO_LONG = "the conversation is longer than the judge's context"
+CUT = "the server cut the conversation"
+UNANSWERABLE = (REFUSED, TOO_LONG, CUT)  # of the question, not of the endpoint
 LONGEST_RETRY_AFTER = 300.0  # seconds
 BROKEN_AFTER = 20  # requests in a row without a usable reply
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx

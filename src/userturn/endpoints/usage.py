@@ -1,6 +1,7 @@
 """Token counts of requests to judges, and their cost."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import add, sub
 from typing import Any
@@ -13,6 +14,7 @@ UNLIMITED = 128_000  # tokens that a reply without a limit may have
 # an endpoint may add is shorter.
 TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
+CHARACTERS_PER_TOKEN = 12  # at most, over a whole question; words of English have four
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests
 
 Price = Prices
@@ -72,6 +74,23 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
+def tokens_read(usage: Mapping[str, Any]) -> int | None:
+    """Return the tokens that an endpoint says it read; None without a plausible number."""
+    return _count(usage.get("prompt_tokens")) or None
+
+
+def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
+    """Tell whether an endpoint read so few tokens that it left out most of what was sent.
+
+    Some servers cut a prompt to their context without a word. Characters that repeat are counted
+    three times at most: a token may have many of them.
+    """
+    n_characters = sum(
+        len(re.sub(r"(.)\1{3,}", r"\1\1\1", text, flags=re.DOTALL)) for text in texts
+    )
+    return n_read is not None and n_characters > CHARACTERS_PER_TOKEN * n_read
+
+
 def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
     """Return one request with the endpoint's token counts; None if they are missing or implausible.
 
@@ -82,8 +101,8 @@ def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
         usage: the field of the reply.
         most: the largest count of the request.
     """
-    n_read, n_written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if not n_read or n_written is None:
+    n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
+    if n_read is None or n_written is None:
         return None
     n_written = max(n_written, (_count(usage.get("total_tokens")) or 0) - n_read)
     most_read = TOKENS_OF_A_HIDDEN_PROMPT + TOKENS_PER_BYTE * most.input_tokens

@@ -3,9 +3,11 @@
 Unless the config says to skip bad rows, nothing is imported if there is a problem.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import polars as pl
 
@@ -19,6 +21,7 @@ from userturn.logs import say
 from userturn.plural import number_of
 from userturn.storage.parquet import Schema, write_table
 
+MANY = 5  # labels that two people seldom share, with notes and seconds
 ANNOTATIONS_SCHEMA: Schema = {
     "round": pl.String,
     "annotator": pl.String,
@@ -116,6 +119,46 @@ def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def folded(name: str) -> str:
+    """Return what tells a person's name apart: without case, Unicode's form and spaces."""
+    return "".join(normalize("NFKC", name).casefold().split())
+
+
+def _people(reading: Reading) -> Reading:
+    """Leave out annotators who seem to be another one: by their names, or by all that they say.
+
+    One person under two names would count as two who agree.
+    """
+    said: dict[str, dict[str, Row]] = {}
+    for row in reading.rows:
+        said.setdefault(row.annotator, {})[row.id] = row
+    problems, copies = [], set()
+    for one, other in combinations(sorted(said), 2):
+        first, second = (next(iter(said[name].values())).where for name in (one, other))
+        pair = f"the annotators '{one}' ({first}) and '{other}' ({second})"
+        if folded(one) == folded(other):
+            problems.append(
+                f"{pair} differ by case, Unicode form or spaces alone; write one person's name in "
+                "one way, or two people's names so that they differ by more"
+            )
+        elif len(said[one]) >= MANY and _told(said[one]) == _told(said[other]):
+            problems.append(
+                f"{pair} agree on all of {len(said[one])} labels, notes and times: are they one "
+                "person's file and its copy? Then remove the copy; if two people did agree, write "
+                "so into a note of one of them"
+            )
+        else:
+            continue
+        copies.add(other)
+    rows = [row for row in reading.rows if row.annotator not in copies]
+    return Reading(rows, [*reading.problems, *problems], reading.unread)
+
+
+def _told(rows: Mapping[str, Row]) -> dict[str, tuple[Any, ...]]:
+    """Return what an annotator says of each id, and in how many seconds."""
+    return {name: (row.label, row.notes, row.unsure, row.seconds) for name, row in rows.items()}
+
+
 def _missing(rows: Sequence[Row], known: set[str], unit: str) -> list[str]:
     """Return a problem for each annotator who has not labelled everything in the round."""
     done: dict[str, set[str]] = {}
@@ -134,7 +177,8 @@ def read_annotations(
 ) -> Reading:
     """Return the usable rows of a round's files, and one sentence for each problem found.
 
-    Of rows that repeat a label, the first is usable; of a file with several annotators, none is.
+    Of rows that repeat a label, the first is usable; of a file with several annotators, none is; of
+    annotators who seem to be one person, the first.
 
     Args:
         paths: all files of the round's folder.
@@ -158,7 +202,7 @@ def read_annotations(
         unread += [f"{path}: {', '.join(found.unread)}"] if found.unread else []
     checked = _check_rows(rows, lambda row: _problem(row, round_name, known, task))
     problems += [*checked.problems, *_missing(checked.rows, known, task.unit)]
-    return Reading(checked.rows, problems, unread)
+    return _people(Reading(checked.rows, problems, unread))
 
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:

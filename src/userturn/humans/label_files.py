@@ -170,6 +170,8 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
         for annotation in task["annotations"]:
             if annotation.get("was_cancelled"):
                 continue
+            if _is_copy(annotation):
+                continue
             result = annotation.get("result", [])
             labels = _choice(result, "label", "choices")
             yield _row(
@@ -184,9 +186,16 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
             )
 
 
+def _is_copy(annotation: Mapping[str, Any]) -> bool:
+    """Tell whether an annotation is a reviewer's: the known truth, or made from another's."""
+    return bool(annotation.get("ground_truth")) or annotation.get("parent_annotation") is not None
+
+
 def _unread_controls(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for task in tasks:
         for annotation in task["annotations"]:
+            if _is_copy(annotation):
+                yield "annotations that are ground truth or a reviewer's copy of another's"
             for part in annotation.get("result", []):
                 if part.get("from_name") not in CONTROLS:
                     yield str(part.get("from_name"))

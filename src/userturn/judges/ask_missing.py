@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
-from userturn.endpoints.http_errors import BROKEN_AFTER, REFUSED, TOO_LONG
+from userturn.endpoints.http_errors import BROKEN_AFTER, UNANSWERABLE
 from userturn.errors import UserError
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read, decide, record_of
@@ -122,7 +122,7 @@ class QuestionRunner:
         if record["outcome"] == "ok":
             account.decided()
             note_trial(endpoint, account)
-        elif record["reason"] not in (REFUSED, TOO_LONG):
+        elif record["reason"] not in UNANSWERABLE:
             raise BrokenEndpointError(
                 f"the first question to the endpoint '{endpoint.url}' brought no verdict, so no "
                 f"other was asked: {record['reason']}; correct the judge's entry or the endpoint "
@@ -145,7 +145,7 @@ class QuestionRunner:
 
     def _check(self, record: Record) -> None:
         """Raise an error if many questions in a row ended without a usable reply."""
-        if record["outcome"] == "ok" or record["reason"] in (REFUSED, TOO_LONG):
+        if record["outcome"] == "ok" or record["reason"] in UNANSWERABLE:
             self._unusable.clear()
             return
         self._unusable.append(record["reason"])

@@ -1,16 +1,19 @@
 """A judge's endpoint for chat completions: one conversation in, one reply out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
+from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import Endpoint
+from userturn.endpoints.http_errors import CUT, UnscoredError
 from userturn.endpoints.response_body import Received
-from userturn.endpoints.usage import most_written
+from userturn.endpoints.usage import most_written, was_cut
 from userturn.judges.parse_reply import Reply, read_reply
+from userturn.logs import say
 
 
 @dataclass
@@ -25,6 +28,7 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
     settings: EndpointEntry
     response_format: Mapping[str, Any] | None
     path: ClassVar[str] = "chat/completions"
+    _has_cut: bool = field(default=False, init=False)
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
@@ -32,6 +36,27 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         body = {"model": self.settings["model"], **self.settings["settings"]}
         form = self.response_format
         return body if form is None else body | {"response_format": form}
+
+    async def complete(self, asked: Sequence[Message], account: Account) -> Reply:
+        """Return the reply to a conversation, after as many attempts as the entry allows.
+
+        Raises:
+            UnscoredError: the server says that it read far less than was sent.
+            EndpointError: no reply; a later attempt may get one.
+            CapReachedError: one more request could pass the hard cap.
+        """
+        reply = await super().complete(asked, account)
+        texts = [message["content"] for message in asked]
+        if not was_cut(reply.n_read, texts):
+            return reply
+        found = f"{reply.n_read} tokens read of {sum(map(len, texts))} characters"
+        if not self._has_cut:
+            self._has_cut = True
+            say(
+                f"the endpoint '{self.url}' cuts what it is sent ({found}): these questions are "
+                "unscored; give it a larger context, and use `userturn rejudge`"
+            )
+        raise UnscoredError(found, CUT)
 
     def body(self, asked: Sequence[Message]) -> dict[str, Any]:
         """Return the body of a request."""

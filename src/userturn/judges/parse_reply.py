@@ -3,16 +3,19 @@
 import json
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from userturn.endpoints.http_errors import REFUSED
 from userturn.endpoints.response_body import Received, without_surrogates
+from userturn.endpoints.usage import tokens_read
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
 FENCED = re.compile(r"```(?:json)?[ \t\r]*\n(.*)\n?```", re.DOTALL)
 # Finish reasons, by the names of several providers; some add details after a colon.
 REFUSING = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist")
+TEXTS = ("text", "output_text")  # types of parts
 CUT_OFF = ("length", "max_tokens", "model_length")
 THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
@@ -35,6 +38,7 @@ class Reply(NamedTuple):
         finish_reason: why it stopped.
         raw: the raw reply, kept if no decision can be read.
         model: the endpoint's name of the model that answered, or None.
+        n_read: tokens that the endpoint says it read, or None.
     """
 
     content: str | None
@@ -42,6 +46,27 @@ class Reply(NamedTuple):
     finish_reason: str | None = None
     raw: str = ""
     model: str | None = None
+    n_read: int | None = None
+
+
+def _parts(content: Any) -> tuple[list[str], list[str]]:
+    """Return the texts and the refusals of a message's content, in any shape that is documented.
+
+    It is a text, a part, or a list of these. A part has its text as `text`, or there as `value`;
+    parts of reasoning, and of other kinds than text, say nothing.
+    """
+    if isinstance(content, str):
+        return [content], []
+    if isinstance(content, list):
+        texts, refusals = zip(*map(_parts, content), strict=True) if content else ((), ())
+        return [*chain(*texts)], [*chain(*refusals)]
+    if not isinstance(content, dict):
+        return [], []
+    said, refusal = content.get("text"), content.get("refusal")
+    said = said.get("value") if isinstance(said, dict) else said
+    is_text = content.get("type", "text") in TEXTS
+    own = [said] if is_text and isinstance(said, str) else []
+    return own, [refusal] if isinstance(refusal, str) and refusal else []
 
 
 def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
@@ -53,17 +78,19 @@ def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
     try:
         choice = parsed["choices"][0]
         message = choice["message"]
-        content, refusal = message.get("content"), message.get("refusal")
+        (texts, refusals), refusal = _parts(message.get("content")), message.get("refusal")
         usage = parsed.get("usage")
     except (LookupError, TypeError, AttributeError):
         return Reply(None, None, None, received.text), {}
-    text = without_surrogates(content) if isinstance(content, str) else None
+    text = without_surrogates("".join(texts)) if texts else None
+    refusal = "".join(refusals) or refusal
     said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
     kept = text if text is not None else received.text
     model = parsed.get("model")
     name = without_surrogates(model) if isinstance(model, str) and model else None
-    reply = Reply(text, said, str(choice.get("finish_reason")), kept, name)
-    return reply, usage if isinstance(usage, dict) else {}
+    usage = usage if isinstance(usage, dict) else {}
+    n_read = tokens_read(usage)
+    return Reply(text, said, str(choice.get("finish_reason")), kept, name, n_read), usage
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
