@@ -147,7 +147,8 @@ def log_likelihoods(engine: Any, template: Template, turn: Known, other: str) ->
         scoring_request({}, "", str(n), *turn_tokens(template, context, text))
         for n, context in enumerate(contexts(turn, other))
     ]
-    found = {int(request.item): float(np.mean(done.logprobs)) for request, done in engine(asked)}
+    answered = [one for one in engine(asked) if one is not None]  # None follows what is written
+    found = {int(request.item): float(np.mean(done.logprobs)) for request, done in answered}
     own, role, after = (found[n] for n in range(len(asked)))
     return {"own": own, "gain_role": own - role, "gain_answer": own - after}
 

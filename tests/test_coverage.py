@@ -54,7 +54,7 @@ def test_a_small_study_confirms_nothing_and_one_of_the_papers_size_tells(
     large = {key: share for key, share in told.items() if key[1].endswith(" 4197 items")}
     assert len(small) == len(large) == 12
     # Of claims that are true one is at the edge of its margin, which cannot be told.
-    edge = ("“near zero at 8 sizes”, rightly agrees", "all truly 5%, 4197 items")
+    edge = ("“near zero at 8 sizes”, rightly holds", "all truly 5%, 4197 items")
     assert large.pop(edge) < 0.1
     assert min(large.values()) > 0.8
     assert max(small) < 0.5

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (56_436, 30_636),
-    "tests": (47_608, 27_014),
+    "src": (57_165, 31_086),
+    "tests": (48_342, 27_448),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -387,7 +387,8 @@ def test_published_anchors_are_known_found_or_not_comparable(
     # Nothing of gpt-oss and no 397B model here: the row stays, and says so.
     assert agree["share of assistant_turn_restate of gpt-oss"] == "not comparable"
     assert agree["GSM8K accuracy of Qwen3.5-397B-A17B"] == "not comparable"
-    assert set(found["outcome"]) <= {"agrees", "differs", "cannot tell", "not comparable"}
+    outcomes = {"reproduced", "not reproduced", "undecided", "not comparable"}
+    assert set(found["outcome"]) <= outcomes
     read_in = dict(found.select("quantity", "source").rows())
     assert read_in["perturbations, GLM"] == "digest"  # nobody here has read the paper's table
 

@@ -1,5 +1,7 @@
 """The commands of `userturn`: `userturn x` is `x.py`.
 
+accept.py: `userturn accept`: claims tried on another GPU, judge, hub or cluster.
+acceptance.py: those claims, each with what was seen.
 arguments.py: arguments that several commands take.
 assumptions.py: what `userturn power` assumes, and where each number comes from.
 audit.py: `userturn audit`: checks every artifact of a study.
@@ -14,6 +16,7 @@ new.py: `userturn new`: a folder of its own for a study.
 opened_files.py: what `userturn audit` and `userturn remake` open, in their sandbox.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
+preregister.py: `userturn preregister`: predictions before the run, compared after it.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.anchors import NOT_COMPARABLE
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.judge_card import OVER_KINDS
 from userturn.tables.judges import cards, kinds_of_controls
@@ -163,3 +164,21 @@ def _worst_kind(judges: pl.DataFrame, row: Mapping[str, Any]) -> str:
     worst = next(kinds.iter_rows(named=True), None)
     told = "" if worst is None else f", worst {worst['group']} {worst['estimate']:.2f}"
     return f", mean over kinds{told}"
+
+
+def format_predictions(anchors: pl.DataFrame) -> str | None:
+    """Return what became of the paper's results and the study's predictions, if any is comparable.
+
+    Args:
+        anchors: the table `anchors`.
+    """
+    compared = anchors.filter(pl.col("outcome") != NOT_COMPARABLE)
+    if "n_more" not in anchors.columns or compared.is_empty():
+        return None
+    lines = ["the paper's results, and predictions of this study (the table anchors says when)"]
+    for row in compared.iter_rows(named=True):
+        more = f", {row['n_more']:,} items more" if row["n_more"] else ""
+        lines.append(
+            f"  {row['outcome']}{more}: {row['quantity']}, {row['published']}: {row['this_study']}"
+        )
+    return "\n".join(lines)

@@ -28,8 +28,10 @@ COMMANDS = (
     "why",
     "plan",
     "power",
+    "preregister",
     "status",
     "doctor",
+    "accept",
     "rejudge",
 )
 

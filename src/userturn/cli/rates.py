@@ -18,6 +18,7 @@ from userturn.cli.format_rates import (
     format_costs,
     format_likelihood,
     format_pooled,
+    format_predictions,
 )
 from userturn.errors import UserError
 from userturn.study.cells import ALL, PLAIN
@@ -27,7 +28,7 @@ from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
 SHOWN = (
-    *("accuracy", "costs", "decoupling", "judges"),
+    *("accuracy", "anchors", "costs", "decoupling", "judges"),
     *("likelihood", "rates"),
 )
 
@@ -89,6 +90,7 @@ def show_rates(
         shown("judges", format_cards),
         shown("costs", format_costs),
         shown("decoupling", format_correlations),
+        shown("anchors", format_predictions),
         None if with_cells else "every cell and control: `userturn rates --cells`",
         f"tables: {results / 'tables'}/   figures: {results / 'figures'}/",
         _place_of_report(results / "report" / "index.html"),

@@ -21,6 +21,7 @@ numbers.py: numbers written as text, taken as numbers.
 own_detector.py: what tells languages in a study: one begun with langdetect keeps it.
 own_rubric.py: the rubric of a study: one that was begun with rubric 1 keeps it.
 own_vllm.py: vLLM's settings of one model, and which of them change tokens.
+prediction_keys.py: the keys of a study's own prediction, and what the schema cannot check.
 recipes.py: training recipes of data/recipes, read and checked.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the JSON Schema of the configuration, with its entries, defaults and resources.

@@ -9,6 +9,7 @@ from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
 from userturn.config.numbers import take_plain_numbers
+from userturn.config.prediction_keys import check_predictions
 from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
 
@@ -245,3 +246,4 @@ def check(config: Config) -> None:
     _check_files(config)
     _check_turns(config)
     _check_nodes(config)
+    check_predictions(config)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from userturn.config.dataset_keys import DatasetEntry
 from userturn.config.keys import harmless, part
 from userturn.config.model_keys import FormatEntry
+from userturn.config.prediction_keys import Prediction
 from userturn.config.shared_keys import (
     Below1,
     EngineSettings,
@@ -27,10 +28,7 @@ class AboutStudy(TypedDict, total=False):
     """What the report says of a study at its top."""
 
     name: Annotated[str, harmless("Name of the study.", minLength=1)]
-    date: Annotated[
-        str,
-        harmless("When it was begun; nothing is taken from a clock, so it is given.", **DATE),
-    ]
+    date: Annotated[str, harmless("When it was begun; no clock is read for it.", **DATE)]
 
 
 class PartOfGrid(TypedDict, total=False):
@@ -334,6 +332,9 @@ class Study(TypedDict):
     language_detector: Annotated[
         NotRequired[Literal["py3langid"]],
         harmless("What tells languages; left out, it is langdetect, as in earlier studies."),
+    ]
+    predictions: NotRequired[
+        Annotated[Mapping[Name, Prediction], part("What the study predicts of itself, by name.")]
     ]
     engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
     vllm: Annotated[EngineSettings, part("Settings of the vLLM engine, for every model.")]

@@ -14,6 +14,7 @@ from shlex import quote
 
 from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
+from userturn.config.prediction_keys import REGISTRATION
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
@@ -39,6 +40,7 @@ WORKFLOW_FILES = (
     "pyproject.toml",
     "LICENSE",
     CITATION,
+    REGISTRATION,
 )
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
 OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # not part of the workflow

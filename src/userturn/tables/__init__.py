@@ -3,8 +3,8 @@
 accuracy.py: share of correct answers by model and dataset.
 agreement.py: agreement of judges and people.
 anchor_evidence.py: finds the study's number for each published result.
-anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
-anchors.py: the paper's published results beside the study's.
+anchor_rules.py: when a prediction holds in a study, fails, or is undecided.
+anchors.py: the paper's published results, and a study's predictions, beside the study's.
 beside_accuracy.py: accuracy beside follow-up rate by model and dataset.
 chance_floor.py: the share of genuine turns after other answers, and what is above it.
 claims.py: claims that something is small, unchanged or kept, against margins.
@@ -37,6 +37,7 @@ likelihood_measures.py: how likely a model finds reference follow-ups.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
+own_predictions.py: what became of a study's own predictions.
 parts_of_cells.py: rates after each turn of conversations, and in each language.
 pooling.py: pools turns over items, datasets, models and families.
 rates.py: share of genuine turns and of every other label, of cells and over them.

@@ -1,4 +1,4 @@
-"""Find what a study has for each published result: the number in words, and the outcome.
+"""Find what a study has for each published result: the number in words, and the decision.
 
 `anchors` says what was published, `anchor_rules` when the two agree.
 """
@@ -16,14 +16,28 @@ from userturn.tables.rates import of_cells, of_models
 
 
 class Found(NamedTuple):
-    """A study's result for an anchor: its text, the outcome (None: not comparable), a note."""
+    """A study's result for a prediction.
+
+    Attributes:
+        this_study: the numbers that it rests on, in words.
+        decision: None where it cannot be compared.
+        note: what else is to be known.
+        n_items: the items that the numbers are of.
+    """
 
     this_study: str
-    outcome: str | None
+    decision: rule.Decision | None
     note: str | None = None
+    n_items: int | None = None
 
 
-def _missing(what: str) -> Found:
+def _items(rows: pl.DataFrame) -> int:
+    """Return how many items the rows are of: the fewest, where each has its own."""
+    return int(rows["n_items"].min())  # type: ignore[arg-type]  # there are rows
+
+
+def missing(what: str) -> Found:
+    """Return that a study has nothing to hold against a prediction."""
     return Found("–", None, f"this study has no {what}")
 
 
@@ -35,12 +49,14 @@ def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]
     return [_interval(row, estimate) for row in rows.iter_rows(named=True)]
 
 
-def _shown(interval: Interval) -> str:
+def shown(interval: Interval) -> str:
+    """Return a share with its limits."""
     estimate, lower, upper = (f"{value:.1%}" for value in interval)
     return f"{estimate} [{lower}, {upper}]"
 
 
-def _points(change: Interval) -> str:
+def points(change: Interval) -> str:
+    """Return a change of a share with its limits."""
     estimate, lower, upper = (f"{100 * (value or 0):+.1f}" for value in change)
     return f"{estimate} [{lower}, {upper}] points"
 
@@ -49,9 +65,9 @@ def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Fou
     """Compare a published share, rounded, with the one row of a table."""
     rows = table.drop_nulls("estimate")
     if rows.is_empty():
-        return _missing(what)
+        return missing(what)
     found = _interval(rows.row(0, named=True))
-    return Found(_shown(found), rule.share_is(found, value, rounding))
+    return Found(shown(found), rule.share_is(found, value, rounding), None, _items(rows))
 
 
 def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
@@ -75,20 +91,20 @@ def size_of_study(tables: Tables) -> Found:
     """Return how many models and datasets the study has."""
     rates = of_cells(tables["rates"])
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
-    same = (n_models, n_datasets) == (11, 5)
+    is_same = (n_models, n_datasets) == (11, 5)  # else it is another study, and refutes nothing
     text = f"{n_models} models, {n_datasets} datasets"
     note = "which eleven models, and two of the datasets, are inferred (docs/methods.md)"
-    return Found(text, rule.AGREES if same else rule.DIFFERS, note)
+    return Found(text, rule.Decision(rule.HOLDS) if is_same else None, note)
 
 
 def near_zero(tables: Tables) -> Found:
     """Return the highest greedy rate of the Qwen3.5 models."""
     greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
     if greedy.is_empty():
-        return _missing("qwen3.5 model at temperature 0")
+        return missing("qwen3.5 model at temperature 0")
     highest = greedy.sort("estimate", "model").row(-1, named=True)
-    text = f"highest of {greedy.height} sizes: {_shown(_interval(highest))} ({highest['model']})"
-    return Found(text, rule.all_near_zero(_intervals(greedy)))
+    text = f"highest of {greedy.height} sizes: {shown(_interval(highest))} ({highest['model']})"
+    return Found(text, rule.all_near_zero(_intervals(greedy)), None, _items(greedy))
 
 
 def highest_when_sampled(tables: Tables) -> Found:
@@ -100,14 +116,14 @@ def highest_when_sampled(tables: Tables) -> Found:
     )
     rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
     if rows.is_empty():
-        return _missing("sampled turns of a qwen3.5 model")
+        return missing("sampled turns of a qwen3.5 model")
     best, found = rows.row(0, named=True), rule.highest(_intervals(rows))
     where = f"{best['model']}, {best['dataset']}, temperature {best['temperature']:g}"
     note = (
         f"highest of {rows.height} cells: {where}; what could be read does not say over which "
         "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
     )
-    return Found(_shown(found), rule.share_is(found, 0.22, 0.005), note)
+    return Found(shown(found), rule.share_is(found, 0.22, 0.005), note, _items(rows))
 
 
 def larger_is_not_better(tables: Tables) -> Found:
@@ -115,12 +131,13 @@ def larger_is_not_better(tables: Tables) -> Found:
     greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
     sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
     if sized["size"].n_unique() < 3:
-        return _missing("three sizes of qwen3.5 at temperature 0")
+        return missing("three sizes of qwen3.5 at temperature 0")
     sized = sized.sort("size", "model")
     rise = rule.rise_over_size(sized["size"].to_list(), _intervals(sized))
     rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
-    text = f"{_points(rise)} from the smallest to the largest"
-    return Found(text, rule.none_rises([rise]), f"rates in order of size: {rates}")
+    text = f"{points(rise)} from the smallest to the largest"
+    note = f"rates in order of size: {rates}"
+    return Found(text, rule.none_rises([rise]), note, _items(sized))
 
 
 def restating(tables: Tables) -> Found:
@@ -134,7 +151,7 @@ def restating(tables: Tables) -> Found:
     )
     found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
     note = "over which models, datasets and temperatures is not known; its user header is inferred"
-    return found if found.outcome is None else found._replace(note=note)
+    return found if found.decision is None else found._replace(note=note)
 
 
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
@@ -154,12 +171,13 @@ def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
             pl.col("perturbation").is_in(["truncate", "generic_question"]),
         )
         if rows["perturbation"].n_unique() < 2:
-            return _missing(f"{family} model with both perturbations at temperature 0")
+            return missing(f"{family} model with both perturbations at temperature 0")
         changes = _intervals(rows, "difference")
-        outcome = (rule.all_rise if rise else rule.none_rises)(changes)
+        decision = (rule.all_rise if rise else rule.none_rises)(changes)
         note = "the share that truncate keeps and the question's wording are ours"
         named = zip(rows["perturbation"], changes, strict=True)
-        return Found("; ".join(f"{name} {_points(c)}" for name, c in named), outcome, note)
+        text = "; ".join(f"{name} {points(c)}" for name, c in named)
+        return Found(text, decision, note, _items(rows))
 
     return find
 
@@ -175,8 +193,8 @@ def post_training(tables: Tables) -> Found:
         pl.col("temperature") == pl.col("temperature").min(),
     )
     if not {"sft", "grpo"} <= set(rows["method"]):
-        return _missing("two models that SFT and RL made of qwen3.5-2b")
+        return missing("two models that SFT and RL made of qwen3.5-2b")
     changes = _intervals(rows, "difference")
-    parts = [f"{n} {_points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
+    parts = [f"{n} {points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
     note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
-    return Found("; ".join(parts), rule.all_rise(changes), note)
+    return Found("; ".join(parts), rule.all_rise(changes), note, _items(rows))

@@ -1,11 +1,14 @@
-"""Decide by intervals whether a study agrees with a published result, differs, or cannot tell.
+"""Decide by intervals whether a prediction holds in a study, does not, or is undecided.
 
-A study agrees if its interval lies within the margin around the published value, and differs if it
-lies wholly outside (three-sided testing: Goeman, Solari and Stijnen 2010, Stat Med 29:2117-2125).
-Anything between cannot tell: a small study confirms nothing. The margin is ours.
+A prediction holds if the interval lies within its region, and fails if it lies wholly outside
+(three-sided testing: Goeman, Solari and Stijnen 2010, Stat Med 29:2117-2125). Anything between is
+undecided: a small study confirms nothing. An undecided one says how many times as many items it
+needs, by limits that come nearer as the root of their number. The margin is ours.
 """
 
 from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +16,16 @@ from userturn.stats.combinations import combine
 from userturn.stats.proportions import CONFIDENCE, Interval, exact_limits
 
 MARGIN = 0.05  # of shares and of changes of shares
-AGREES, DIFFERS, CANNOT_TELL = "agrees", "differs", "cannot tell"
+MOST_TIMES = 1000  # more items than so many times those there are are no plan
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 Limits = tuple[float, float]
+
+
+class Decision(NamedTuple):
+    """Whether a prediction holds, and where that is undecided how many times the items it needs."""
+
+    outcome: str
+    times: float | None = None
 
 
 def _limits(interval: Interval) -> Limits:
@@ -24,25 +35,54 @@ def _limits(interval: Interval) -> Limits:
     return interval.lower, interval.upper
 
 
-def share_is(interval: Interval, published: float, rounding: float) -> str:
-    """Return the outcome for a published share: within the margin, outside, or across its edge."""
+def within(interval: Interval, least: float = -inf, most: float = inf) -> Decision:
+    """Return whether a quantity lies between two edges."""
     lower, upper = _limits(interval)
-    least, most = published - rounding - MARGIN, published + rounding + MARGIN
     if least <= lower and upper <= most:
-        return AGREES
-    return DIFFERS if upper < least or most < lower else CANNOT_TELL
+        return Decision(HOLDS)
+    if upper < least or most < lower:
+        return Decision(FAILS)
+    return _undecided([interval], [_distance(interval, least, most)])
 
 
-def all_near_zero(rates: Sequence[Interval]) -> str:
+def _distance(interval: Interval, least: float, most: float) -> float:
+    """Return how far an estimate is from the edge that its interval must not cross."""
+    estimate = _estimate(interval)
+    return min(abs(estimate - least), abs(most - estimate))
+
+
+def _estimate(interval: Interval) -> float:
+    lower, upper = _limits(interval)
+    return (lower + upper) / 2 if interval.estimate is None else interval.estimate
+
+
+def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Decision:
+    """Return that a prediction is undecided, with the items that the last of its parts needs."""
+    times = 1.0
+    for interval, distance in zip(intervals, distances, strict=True):
+        lower, upper = _limits(interval)
+        estimate = _estimate(interval)
+        half = max(upper - estimate, estimate - lower)
+        times = max(times, (half / distance) ** 2 if distance else inf)
+    return Decision(UNDECIDED, times if times <= MOST_TIMES else None)
+
+
+def share_is(interval: Interval, published: float, rounding: float) -> Decision:
+    """Return the outcome for a published share: within the margin, outside, or across its edge."""
+    return within(interval, published - rounding - MARGIN, published + rounding + MARGIN)
+
+
+def all_near_zero(rates: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that every rate is near zero, below the margin.
 
-    A single rate above it is enough to differ, so the intervals are simultaneous (Bonferroni).
+    A single rate above it is enough to fail, so the intervals are simultaneous (Bonferroni).
     """
     if all(_limits(rate)[1] <= MARGIN for rate in rates):
-        return AGREES
+        return Decision(HOLDS)
     together = [exact_limits(rate, 1 - (1 - CONFIDENCE) / len(rates)) for rate in rates]
-    above = any(_limits(rate)[0] > MARGIN for rate in together)
-    return DIFFERS if above else CANNOT_TELL
+    if any(_limits(rate)[0] > MARGIN for rate in together):
+        return Decision(FAILS)
+    return _undecided(rates, [abs(MARGIN - _estimate(rate)) for rate in rates])
 
 
 def highest(rates: Sequence[Interval]) -> Interval:
@@ -65,20 +105,25 @@ def rises(change: Interval) -> bool | None:
     return False if upper < MARGIN else None
 
 
-def all_rise(changes: Sequence[Interval]) -> str:
+def all_rise(changes: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that every change is a rise."""
-    found = [rises(change) for change in changes]
-    if all(found):
-        return AGREES
-    return DIFFERS if False in found else CANNOT_TELL
+    return _of_rises(changes, [rises(change) for change in changes], True)
 
 
-def none_rises(changes: Sequence[Interval]) -> str:
+def none_rises(changes: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that no change is a rise."""
-    found = [rises(change) for change in changes]
-    if True in found:
-        return DIFFERS
-    return CANNOT_TELL if None in found else AGREES
+    return _of_rises(changes, [rises(change) for change in changes], False)
+
+
+def _of_rises(changes: Sequence[Interval], found: Sequence[bool | None], is_rise: bool) -> Decision:
+    if (not is_rise) in found:
+        return Decision(FAILS)
+    undecided = [change for change, rise in zip(changes, found, strict=True) if rise is None]
+    if not undecided:
+        return Decision(HOLDS)
+    # Either limit may decide: the lower one when it leaves 0, the upper when it enters the margin.
+    estimates = map(_estimate, undecided)
+    return _undecided(undecided, [max(estimate, MARGIN - estimate) for estimate in estimates])
 
 
 def rise_over_size(sizes: Sequence[float], rates: Sequence[Interval]) -> Interval:

@@ -1,14 +1,17 @@
-"""Table `anchors`: the paper's published results beside this study's."""
+"""Table `anchors`: the paper's published results, and a study's own predictions, beside its own."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from math import ceil
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from userturn.storage.parquet import Schema
 from userturn.tables import anchor_evidence as evidence
+from userturn.tables import own_predictions as own
 from userturn.tables.anchor_evidence import Found
-from userturn.tables.anchor_rules import MARGIN
+from userturn.tables.anchor_rules import FAILS, HOLDS, MARGIN, UNDECIDED
 from userturn.tables.format_columns import in_default_format
 from userturn.tables.judge_validity import not_validated
 from userturn.tables.layout import Layout, column, printed_only, reported, texts
@@ -18,7 +21,7 @@ from userturn.workflow.declarations import Table
 TABLE = Table(
     rule="compare_with_paper",
     place=280,
-    row="a published result",
+    row="a published result, or a prediction of the study",
     made_of=(
         "rates",
         "accuracy",
@@ -26,18 +29,32 @@ TABLE = Table(
         "contrasts",
         "judges",
     ),
-    settings=("primary_judge", "thresholds"),
+    settings=("primary_judge", "thresholds", "predictions"),
     formats=(".parquet", ".csv", ".md"),
+    version=2,
 )
 MEANINGS = {
-    "quantity": "what was published",
-    "source": "where it was read (abstract, an appendix as others quote it, or a digest)",
-    "outcome": "agrees, differs, cannot tell or not comparable",
+    "quantity": "what was published or predicted",
+    "published": "the value or direction",
+    "source": (
+        "where it was read (abstract, an appendix as others quote it, or a digest), or the "
+        "study's own prediction (`predictions` of the config)"
+    ),
+    "outcome": "reproduced, not reproduced, undecided or not comparable; of its own: holds, fails",
+    "n_more": (
+        "where that is undecided: items beyond the study's after which it would be decided if the "
+        "estimate stayed; null where that is beyond any plan"
+    ),
+    "criterion": "when it is reproduced, or holds",
+    "refuted_if": "when it is not",
 }
-SCHEMA: Schema = dict.fromkeys(
-    ["quantity", "published", "source", "this_study", "outcome", "criterion", "note", "judge"],
-    pl.String,
-)
+SCHEMA: Schema = {
+    **dict.fromkeys(["quantity", "published", "source", "this_study", "outcome"], pl.String),
+    "n_more": pl.Int64,
+    **dict.fromkeys(["criterion", "refuted_if", "note", "judge"], pl.String),
+}
+OF_THE_PAPER = {HOLDS: "reproduced", FAILS: "not reproduced", UNDECIDED: UNDECIDED}
+OWN = "own prediction"
 NOT_COMPARABLE = "not comparable"
 PAPERS_JUDGE = "gpt-5.4-mini"
 
@@ -48,9 +65,10 @@ def table(material: Material) -> pl.DataFrame:
     tables = {name: in_default_format(material.table(name)) for name in names}
     grid, judge = material.grid, material.grid.primary_judge
     card = material.table("judges")
-    return anchors(
-        tables, judge, None if judge == PAPERS_JUDGE else not_validated(card, grid, judge)
-    )
+    why_not = not_validated(card, grid, judge)
+    found = anchors(tables, judge, None if judge == PAPERS_JUDGE else why_not)
+    predictions = grid.config.get("predictions", {})
+    return pl.concat([found, of_predictions(predictions, tables, judge, why_not)])
 
 
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
@@ -61,29 +79,70 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
         judge: the judge whose verdicts are compared.
         unlike: why they are not comparable with those of the paper's judge, or None.
     """
-    of_judge = {
+    seen = _of_judge(tables, judge)
+    rows = []
+    for anchor in ANCHORS:
+        found = anchor.find(seen)
+        why_not = unlike if anchor.is_judged else None
+        named = {name: getattr(anchor, name) for name in ("quantity", "published", "source")}
+        said = {"criterion": anchor.criterion, "refuted_if": anchor.refuted_if, "judge": judge}
+        rows.append({**named, **said, **_compared(found, why_not, OF_THE_PAPER)})
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def of_predictions(
+    predictions: Mapping[str, own.Prediction],
+    tables: Tables,
+    judge: str,
+    not_shown: str | None = None,
+) -> pl.DataFrame:
+    """Return one row per prediction of the study.
+
+    Args:
+        predictions: `predictions` of the configuration.
+        tables: accuracy, contrasts, rates.
+        judge: the judge whose verdicts are compared.
+        not_shown: why raw rates by the judge are no findings, or None.
+    """
+    seen = _of_judge(tables, judge)
+    rows = []
+    for name, one in predictions.items():
+        found = own.find(seen, one)
+        is_finding = one.get("of") == "accuracy" or own.is_corrected(found)
+        region = own.predicted(one)
+        rows.append(
+            {
+                **{"quantity": own.quantity(name, one), "published": region, "source": OWN},
+                **_compared(found, None if is_finding else not_shown),
+                **{"criterion": f"the interval lies {region}", "refuted_if": "it lies outside"},
+                "judge": judge,
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _of_judge(tables: Tables, judge: str) -> Tables:
+    """Return the rows of one judge, and of what no judge decides."""
+    return {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
         if "judge" in table.columns
         else table
         for name, table in tables.items()
     }
-    rows = []
-    for anchor in ANCHORS:
-        found = anchor.find(of_judge)
-        why_not = unlike if anchor.is_judged else None
-        rows.append(
-            {
-                "quantity": anchor.quantity,
-                "published": anchor.published,
-                "source": anchor.source,
-                "this_study": found.this_study,
-                "outcome": NOT_COMPARABLE if why_not else found.outcome or NOT_COMPARABLE,
-                "criterion": anchor.criterion,
-                "note": why_not or found.note,
-                "judge": judge,
-            }
-        )
-    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _compared(
+    found: Found, why_not: str | None, words: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return what a study's result says of a prediction."""
+    row = {"this_study": found.this_study, "note": why_not or found.note}
+    if why_not or found.decision is None:
+        return row | {"outcome": NOT_COMPARABLE, "n_more": None}
+    outcome, times = found.decision
+    n_more = None
+    if times is not None and found.n_items is not None:
+        n_more = ceil(round(found.n_items * (times - 1), 6))
+    return row | {"outcome": words.get(outcome, outcome), "n_more": n_more}
 
 
 ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
@@ -96,22 +155,32 @@ class Anchor(NamedTuple):
     published: str
     source: str
     criterion: str
+    refuted_if: str
     find: Callable[[Tables], Found]
     is_judged: bool = True  # whether it depends on a judge's verdicts
 
 
 POINTS = f"{100 * MARGIN:g} points"
-SHARE = f"ours: the 95% interval lies within {POINTS} of the published value; outside: differs"
-RISES = f"ours: both intervals are above 0; one below {POINTS} and not above 0: differs"
+SHARE = (
+    f"ours: the 95% interval lies within {POINTS} of the published value",
+    "it lies outside",
+)
+RISES = "ours: both intervals are above 0", f"one is below {POINTS} and not above 0"
 ANCHORS = [
     Anchor(
-        "grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", evidence.size_of_study, False
+        "grid",
+        "11 models, 5 datasets",
+        ABSTRACT,
+        "the same numbers",
+        "never: another size is another study",
+        evidence.size_of_study,
+        False,
     ),
     Anchor(
         "GSM8K accuracy of Qwen3.5-0.8B",
         "41%",
         ABSTRACT,
-        SHARE,
+        *SHARE,
         evidence.accuracy("qwen3.5-0.8b", 0.41, 0.005),
         False,
     ),
@@ -119,7 +188,7 @@ ANCHORS = [
         "GSM8K accuracy of Qwen3.5-397B-A17B",
         "96.8%",
         ABSTRACT,
-        SHARE,
+        *SHARE,
         evidence.accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
         False,
     ),
@@ -127,14 +196,16 @@ ANCHORS = [
         "follow-up of Qwen3.5, deterministic",
         "near zero at every size",
         ABSTRACT,
-        f"ours: every model's interval is below {MARGIN:.0%}; one above it: differs",
+        f"ours: every model's interval is below {MARGIN:.0%}",
+        "one is above it",
         evidence.near_zero,
     ),
     Anchor(
         "highest follow-up of Qwen3.5 when sampled",
         "22%",
         ABSTRACT,
-        SHARE + "; an interval of the highest of all cells",
+        f"{SHARE[0]}; it is one of the highest of all cells",
+        SHARE[1],
         evidence.highest_when_sampled,
     ),
     Anchor(
@@ -142,38 +213,40 @@ ANCHORS = [
         "a larger model is not always more aware",
         DIGEST,
         "ours: the greedy rate does not rise from the smallest to the largest Qwen3.5: the "
-        f"interval of that rise is not above 0, and below {POINTS}; above 0: differs",
+        f"interval of that rise is not above 0, and below {POINTS}",
+        "it is above 0",
         evidence.larger_is_not_better,
     ),
     Anchor(
-        "share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, SHARE, evidence.restating
+        "share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, *SHARE, evidence.restating
     ),
     Anchor(
         "perturbations, gpt-oss",
         "both raise follow-up",
         DIGEST,
-        RISES,
+        *RISES,
         evidence.perturbations("gpt-oss", True),
     ),
     Anchor(
         "perturbations, GLM",
         "both raise follow-up",
         DIGEST,
-        RISES,
+        *RISES,
         evidence.perturbations("glm", True),
     ),
     Anchor(
         "perturbations, Qwen3.5",
         "neither raises follow-up",
         DIGEST,
-        f"ours: no interval is above 0, and both are below {POINTS}; one above 0: differs",
+        f"ours: no interval is above 0, and both are below {POINTS}",
+        "one is above 0",
         evidence.perturbations("qwen3.5", False),
     ),
     Anchor(
         "post-training of Qwen3.5-2B",
         "SFT and RL raise follow-up",
         DIGEST,
-        RISES,
+        *RISES,
         evidence.post_training,
     ),
 ]
@@ -186,8 +259,11 @@ LAYOUT = Layout(
         *texts("quantity", "published"),
         column("read in", "text", "source"),
         *texts("this_study", "outcome"),
+        column("items more", "count", "n_more"),
         printed_only("judge", "text"),
-        *texts("criterion", "note"),
+        *texts("criterion"),
+        column("refuted if", "text", "refuted_if"),
+        *texts("note"),
         *reported(*texts("judge")),
     ),
 )

@@ -41,6 +41,7 @@ SETTINGS: dict[str, Callable[["Study"], Any]] = {
     # The record of a study may be older than these.
     "margins": lambda study: study.grid.config["statistics"].get("margins"),
     "thresholds": lambda study: study.grid.config.get("judge_card"),
+    "predictions": lambda study: study.grid.config.get("predictions"),
 }
 
 

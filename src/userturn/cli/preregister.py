@@ -1,0 +1,134 @@
+"""`userturn preregister`: register a study's predictions before its run, and compare them after it.
+
+The file names the predictions, the whole configuration and the day, and its own hash, which is to
+be given to somebody else: a commit, a registry of studies, a letter.
+"""
+
+import argparse
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.cli.arguments import take_configuration
+from userturn.config.check import check
+from userturn.config.load import load_study
+from userturn.config.prediction_keys import REGISTRATION
+from userturn.errors import UserError
+from userturn.storage.atomic_files import write_text
+from userturn.storage.given_files import given_object
+from userturn.storage.hashing import fingerprint
+from userturn.study.record import read_study_record
+from userturn.tables.anchors import OWN
+from userturn.tables.own_predictions import predicted, quantity
+
+HELP = "register a study's predictions before its run, and compare them after it"
+FILE = Path(REGISTRATION)
+ROOTS = ("journal", "answers", "cells")  # of the results, once something was asked
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_configuration(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command: register if nothing is registered, else compare."""
+    if FILE.exists():
+        return compared(given_object(FILE), Path(arguments.results))
+    config = load_study(arguments.configfile)
+    check(config)
+    return register(config, Path(arguments.results))
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return fingerprint({key: value for key, value in content.items() if key != "sha256"})
+
+
+def register(config: dict[str, Any], results: Path) -> str:
+    """Write the registration of a configuration's predictions; return what it says.
+
+    Raises:
+        UserError: there is nothing to register, or a model was asked already.
+    """
+    if not config.get("predictions"):
+        raise UserError(
+            "the configuration has no `predictions`; expected at least one (docs/methods.md): add "
+            "them before the run"
+        )
+    asked = next((results / name for name in ROOTS if (results / name).exists()), None)
+    if asked is not None:
+        raise UserError(
+            f"'{asked}' is there, so models were asked already; expected a study before its run: "
+            "register in a folder without results, or leave the predictions unregistered"
+        )
+    content: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "predictions": config["predictions"],
+        "configuration": {key: value for key, value in config.items() if key != "predictions"},
+    }
+    content["sha256"] = _hash(content)
+    write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", FILE)
+    said = [f"  {quantity(name, one)}: {predicted(one)}" for name, one in _named(content)]
+    return "\n".join(
+        [
+            f"registered {len(said)} predictions in {FILE}:",
+            *said,
+            f"Give its hash to somebody else now: {content['sha256']}",
+        ]
+    )
+
+
+def _named(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return sorted(content["predictions"].items())
+
+
+def compared(content: dict[str, Any], results: Path) -> str:
+    """Return what became of registered predictions, and what was changed since.
+
+    Raises:
+        UserError: the file was changed after it was written, or the study is not finished.
+    """
+    if content.get("sha256") != _hash(content):
+        raise UserError(
+            f"'{FILE}' has the hash {_hash(content)}, expected {content.get('sha256')} as it says "
+            "itself; it was changed after the registration: take it from where you kept it"
+        )
+    path = results / "tables" / "anchors.parquet"
+    if not path.is_file():
+        raise UserError(
+            f"'{path}' does not exist; expected a finished study: run `snakemake`. The predictions "
+            f"of {content['date']} stay registered ({content['sha256']})"
+        )
+    config = dict(read_study_record(results).config)
+    predictions = config.pop("predictions", {})
+    before = content["configuration"]
+    changed = sorted(k for k in {*before, *config} if before.get(k) != config.get(k))
+    rows = pl.read_parquet(path).filter(pl.col("source") == OWN).to_dicts()
+    found = {row["quantity"]: row for row in rows}
+    return "\n".join(
+        [
+            f"registered {content['date']}, {content['sha256']}",
+            f"configuration: {'changed since: ' + ', '.join(changed) if changed else 'unchanged'}",
+            *(_line(name, one, predictions, found) for name, one in _named(content)),
+            *(
+                f"  {name}: not registered"
+                for name in sorted(set(predictions) - set(content["predictions"]))
+            ),
+        ]
+    )
+
+
+def _line(
+    name: str, one: dict[str, Any], present: dict[str, Any], found: dict[str, dict[str, Any]]
+) -> str:
+    """Return what became of one registered prediction."""
+    said = f"  {quantity(name, one)}: {predicted(one)}"
+    if present.get(name) != one:
+        return f"{said}: {'changed' if name in present else 'removed'} since"
+    row = found[quantity(name, one)]
+    more = f", {row['n_more']:,} items more" if row["n_more"] else ""
+    note = f" ({row['note']})" if row["note"] else ""
+    return f"{said}: {row['outcome']}{more}, {row['this_study']}{note}"
