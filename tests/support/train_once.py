@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import yaml
 
 from tests.support.judge_server import Asked, JudgeServer, completion, http, judge_server
@@ -22,6 +23,7 @@ from userturn.training.train import train
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}
 N_STEPS = 3
 DRAWS = 2
+RECIPES = ("probed", "spoken", "kept", "unclear", "zero")
 
 
 def reply(asked: Asked) -> bytes:
@@ -34,13 +36,13 @@ def reply(asked: Asked) -> bytes:
     return completion(GENUINE)
 
 
-def write_recipe(name: str, like: str, **changes: Any) -> None:
+def write_recipe(name: str, like: str, every: int = 1, **changes: Any) -> None:
     """Write a recipe that differs from a shipped one, in a few steps."""
     recipe = yaml.safe_load(Path(f"data/recipes/{like}.yaml").read_text())
-    recipe["data"] = [{"file": "data/training/everyday_conversations.jsonl", "format": "messages"}]
+    recipe["data"] = [{"file": "answered.jsonl", "format": "messages"}]
     recipe["lora"]["modules"] = "all-linear"
     recipe["optimisation"] |= {
-        "steps": N_STEPS, "batch": DRAWS, "accumulation": 1, "checkpoint_every": 1,
+        "steps": N_STEPS, "batch": DRAWS, "accumulation": 1, "checkpoint_every": every,
     }  # fmt: skip
     recipe["grpo"] |= {"draws": DRAWS, "max_prompt_tokens": 999, "max_tokens": 4} | changes
     Path(f"data/recipes/{name}.yaml").write_text(yaml.safe_dump(recipe))
@@ -49,11 +51,8 @@ def write_recipe(name: str, like: str, **changes: Any) -> None:
 def grid_at(url: str) -> Grid:
     """Return the test study with two trained models, whose endpoints are at a URL."""
     config = load_config(["config.yaml", "study.yaml"])
-    config["models"] |= {
-        "probed": {"base": "tiny", "recipe": "probed"},
-        "spoken": {"base": "tiny", "recipe": "spoken"},
-    }
-    config["run"]["models"] = ["tiny", "probed", "spoken"]
+    config["models"] |= {name: {"base": "tiny", "recipe": name} for name in RECIPES}
+    config["run"]["models"] = ["tiny", *RECIPES]
     entry = {"kind": "endpoint", "base_url": url, "model": "m", "attempts": 1}
     config["judges"]["other"] = entry
     return Grid(config)
@@ -83,6 +82,19 @@ def watched(model: str, answer: Any) -> dict[str, Any]:
     return found | {"n_asked": len(server.asked)}
 
 
+def broken_from_the_last_step(asked: Asked) -> bytes:
+    return reply(asked) if asked.number < 2 * DRAWS else http(503, b"down")
+
+
+def every_second_is(content: Any) -> Any:
+    """Give each first question the score 0.5, and each second one another reply."""
+
+    def answer(asked: Asked) -> bytes:
+        return completion({"thought": "t", "interactivity": 0.5} if asked.number % 2 else content)
+
+    return answer
+
+
 def broken_from_the_second_step(asked: Asked) -> bytes:
     return reply(asked) if asked.number < DRAWS else http(400, b"no such model")
 
@@ -104,6 +116,13 @@ def main() -> None:
     }
     simulator = {"endpoint": "other", "turns": 1}
     write_recipe("spoken", "demo-rl", turn="assistant", rewards=rewards, simulator=simulator)
+    write_recipe("kept", "demo-rl", every=N_STEPS, rewards=followup)
+    scored = {"interactivity": {"weight": 1, "endpoint": "other"}, "length": {"weight": 0.001}}
+    for name in ("unclear", "zero"):
+        write_recipe(name, "demo-rl", turn="assistant", rewards=scored)
+    rows = Path("data/training/everyday_conversations.jsonl").read_text().splitlines()
+    answered = [json.dumps(json.loads(row) | {"answer": "12"}) + "\n" for row in rows]
+    Path("answered.jsonl").write_text("".join(answered))
     describe_model(grid_at("http://x"), "tiny", "results/models/tiny.json")
     found = {
         "broken": watched("probed", broken_from_the_second_step),
@@ -117,6 +136,19 @@ def main() -> None:
     found["record"] = json.loads(Path("results/training/probed/training.json").read_text())
     found["spoken"] = watched("spoken", reply)
     found["spoken_record"] = json.loads(Path("results/training/spoken/training.json").read_text())
+    found["down"] = watched("kept", broken_from_the_last_step)
+    found["up"] = watched("kept", reply)
+    for name, content in (("unclear", "good"), ("zero", {"thought": "t", "interactivity": 0})):
+        found[name] = watched(name, every_second_is(content))
+        found[f"{name}_record"] = json.loads(
+            Path(f"results/training/{name}/training.json").read_text()
+        )
+    unclear, spoken = (
+        pl.read_parquet(f"results/training/{name}/draws.parquet") for name in ("unclear", "spoken")
+    )
+    left_out = unclear.group_by("step").agg(pl.col("is_left_out").sum()).sort("step")
+    roles = [[message["role"] for message in talk] for talk in spoken["continued"].to_list()]
+    found["draws"] = {"unclear": list(map(list, left_out.rows())), "spoken": roles}
     Path("found.json").write_text(json.dumps(found))
 
 

@@ -86,11 +86,33 @@ def test_rewards_of_a_conversation_that_goes_on_are_weighted_and_summed(
 ) -> None:
     assert found["spoken"]["said"] is None
     for entry in found["spoken_record"]["log"]:
-        # No reference, so no accuracy; 2 for interactivity at 0.5; minus the thousands of tokens.
+        # No answer is right; 2 for interactivity at 0.5; minus the thousands of tokens.
         thousands = entry["rewards/length/mean"]
         assert 0 < thousands < 0.1
         assert entry["rewards/interactivity/mean"] == 0.5
         assert entry["reward"] == pytest.approx(2 * 0.5 - thousands, abs=1e-6)
+
+
+def test_replies_that_were_paid_for_are_not_asked_for_again(found: dict[str, Any]) -> None:
+    # Its only checkpoint is the last one, so the first two steps are made again.
+    assert found["down"]["said"].endswith(
+        "no step was made yet, run the same command again when it is fixed"
+    )
+    assert (found["up"]["said"], found["up"]["n_asked"]) == (None, DRAWS)
+
+
+def test_draw_that_lacks_a_reward_teaches_nothing_and_one_of_reward_zero_does(
+    found: dict[str, Any],
+) -> None:
+    # Of two draws one is left out, and a group of one has no better or worse.
+    assert found["unclear_record"]["kept_change"]["kl_adapter"] == 0
+    assert found["unclear_record"]["kept_change"]["lost"] is None
+    assert found["zero_record"]["kept_change"]["kl_adapter"] > 0
+
+
+def test_draws_are_a_table_with_their_conversations_and_rewards(found: dict[str, Any]) -> None:
+    assert found["draws"]["unclear"] == [[step, 1] for step in (1, 2, 3)]
+    assert found["draws"]["spoken"] == [["user", "assistant"]] * N_STEPS * DRAWS
 
 
 @pytest.fixture(scope="module")

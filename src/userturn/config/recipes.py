@@ -84,7 +84,7 @@ class Sft(TypedDict):
         ),
     ]
     max_tokens: Annotated[
-        int, harmless("Of a conversation; what is longer is cut at its end.", minimum=1)
+        int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
     ]
 
 
@@ -148,7 +148,14 @@ class Grpo(TypedDict):
     max_tokens: Annotated[int, harmless("Of a turn.", minimum=1)]
     temperature: Annotated[float, harmless("Of the draws.", exclusiveMinimum=0)]
     kl: Annotated[float, harmless("Weight of the distance from the base.", minimum=0)]
-    iterations: Annotated[int, harmless("Passes over each batch of draws.", minimum=1)]
+    iterations: Annotated[
+        int,
+        harmless(
+            "Passes over each batch of draws; a killed training continues exactly with one alone.",
+            minimum=1,
+            maximum=1,
+        ),
+    ]
     clip: Annotated[
         float,
         harmless("Of the probability ratio on both sides.", exclusiveMinimum=0, maximum=1),

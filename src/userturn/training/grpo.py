@@ -1,25 +1,22 @@
 """Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from userturn.config.recipes import PROMPTS, endpoints_of
 from userturn.datasets.messages import Message
-from userturn.endpoints.http_errors import EndpointError
 from userturn.errors import UserError
-from userturn.judges.chat_endpoint import ChatEndpoint
-from userturn.judges.endpoint_verdicts import open_endpoint
-from userturn.judges.judge import Judge
-from userturn.judges.parse_reply import Reply
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
-from userturn.storage.hashing import fingerprint
+from userturn.storage.journal import Writer
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.training.draws import draws_of
 from userturn.training.job import TrainerParts, Training
-from userturn.training.rewards import Reward, SampledTurn, rewards_of
-from userturn.training.simulated_user import Conversation, Endpoints, Rollout, continued
+from userturn.training.kept_replies import KeptReplies
+from userturn.training.reward_endpoints import training_endpoints
+from userturn.training.rewards import Reward, SampledTurn, Scores, complete, rewards_of
+from userturn.training.simulated_user import Endpoints, Rollout, continued
 
 OTHER = {"user": "assistant", "assistant": "user"}
 
@@ -85,6 +82,14 @@ def tasks(
     return list(found.values())
 
 
+def tasks_of(template: Template, training: Training) -> list[Task]:
+    """Return the tasks of a training; where accuracy is rewarded, those that have a reference."""
+    how, rows = training.recipe["grpo"], training.rows
+    if "accuracy" in how["rewards"]:
+        rows = [row for row in rows if row["reference_answer"] is not None]
+    return tasks(template, rows, how["turn"], how["max_prompt_tokens"])
+
+
 def _check_tokens(template: Template, found: Sequence[Task]) -> None:
     read = template.tokenizer(text=[task.prompt.text for task in found])["input_ids"]
     differ = sum(
@@ -98,106 +103,72 @@ def _check_tokens(template: Template, found: Sequence[Task]) -> None:
         )
 
 
-INTERACTIVITY_SCHEMA = {
-    "type": "object",
-    "properties": {"thought": {"type": "string"}, "interactivity": {"type": "number"}},
-    "required": ["thought", "interactivity"],
-    "additionalProperties": False,
-}
+Draw = Callable[[Sequence[Sequence[int]], Sequence[int]], list[SampledTurn]]
+Play = Callable[[Sequence[SampledTurn]], list[Rollout]]
+Note = Callable[[Sequence[Rollout], Mapping[str, Scores]], None]
+"""Notes draws: their conversations, and their rewards by name."""
 
 
-def _opened(judge: Judge, what: str) -> ChatEndpoint:
-    """Return a judge's endpoint for one use, with the form of reply that this use needs."""
-    n_at_once = judge.settings["concurrency"]
-    endpoint = open_endpoint(judge, INTERACTIVITY_SCHEMA, n_at_once)
-    return replace(endpoint, response_format=None) if what == "simulator" else endpoint
+def _trl_rewards(
+    rewards: Sequence[Reward],
+    draw: Draw,
+    play: Play,
+    note: Note,
+) -> list[Callable[..., Scores]]:
+    """Return rewards in TRL's form.
 
-
-async def _all_replies(
-    endpoint: ChatEndpoint, judge: Judge, asked: Sequence[Conversation], cell: str
-) -> list[Reply]:
-    limit = asyncio.Semaphore(judge.settings["concurrency"])
-
-    async def one(messages: Conversation) -> Reply:
-        async with limit:
-            return await endpoint.complete([dict(m) for m in messages], account)
-
-    with judge.account(cell) as account:
-        async with endpoint:
-            return list(await asyncio.gather(*map(one, asked)))
-
-
-def training_endpoints(
-    judges: Mapping[str, Judge], named: Mapping[str, str], model: str
-) -> Endpoints:
-    """Return the function that asks a recipe's endpoints.
-
-    Training without a reward would learn something else, so the first question without a reply
-    ends it.
+    TRL asks for one reward after the other. The first gives all, since a draw counts with all of
+    them or not at all.
 
     Args:
-        judges: judges by name.
-        named: the judge for each use, as `recipes.endpoints_of` returns it.
-        model: name of the trained model, under which accounts count the requests.
+        rewards: the rewards.
+        draw: returns the turns of completions, by their token ids and the numbers of their tasks.
+        play: continues the conversations of drawn turns.
+        note: notes draws.
     """
+    weights = {reward.name: reward.weight for reward in rewards}
+    present: dict[str, Scores] = {}
 
-    def ask(what: str, asked: Sequence[Conversation]) -> list[Reply]:
-        judge = judges[named[what]]
-        try:
-            return asyncio.run(
-                _all_replies(_opened(judge, what), judge, asked, f"training/{model}")
-            )
-        except EndpointError as error:
-            raise UserError(
-                f"the endpoint '{judge.name}', asked for {what}, gave no reply ({error})"
-            ) from None
+    def score_all(drawn: Sequence[SampledTurn]) -> None:
+        rollouts = play(drawn)
+        scores = {reward.name: reward.score(drawn, rollouts) for reward in rewards}
+        note(rollouts, scores)
+        present.update(complete(scores, weights))
 
-    return ask
+    def of_trl(name: str) -> Callable[..., Scores]:
+        def score(completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any) -> Scores:
+            if not present:
+                score_all(draw(completion_ids, task))
+            return present.pop(name)
 
+        score.__name__ = name  # as the trainer's log calls it
+        return score
 
-def _trl_reward(
-    reward: Reward, template: Template, found: Sequence[Task], stops: Sequence[int]
-) -> Callable[..., list[float | None]]:
-    """Return a reward in TRL's form; completions are decoded as in the study."""
-
-    def score(
-        completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any
-    ) -> list[float | None]:
-        said = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completion_ids]
-        turns = zip(said, task, strict=True)
-        return reward.score([found[number].drawn(template.decode(ids)) for ids, number in turns])
-
-    score.__name__ = reward.name  # as the trainer's log calls it
-    return score
+    return [of_trl(reward.name) for reward in rewards]
 
 
 def _rollouts(
     training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
-) -> Callable[[Sequence[SampledTurn]], list[Rollout]]:
-    """Return the function that continues conversations after drawn turns, equal turns once."""
+) -> Play:
+    """Return the function that continues conversations after drawn turns."""
     how = training.recipe["grpo"]
-    played: dict[str, list[Rollout]] = {}
 
     def write(conversations: Sequence[Sequence[Message]]) -> list[str]:
         return write_answers(trainers[0], template, conversations, how["max_tokens"])
 
     def play(drawn: Sequence[SampledTurn]) -> list[Rollout]:
-        key = fingerprint([[turn.messages, turn.said] for turn in drawn])
-        if key not in played:
-            played.clear()
-            begun = [
-                Rollout(
-                    (*turn.messages, {"role": "assistant", "content": turn.said}),
-                    len(turn.messages),
-                    turn.goal or "",
-                )
-                for turn in drawn
-            ]
-            played[key] = begun
-            if "simulator" in how:
-                prompt = PROMPTS["simulator"].read_text()
-                played[key] = continued(begun, how["simulator"]["turns"], prompt, ask, write)
-        return played[key]
+        begun = [
+            Rollout(
+                (*turn.messages, {"role": how["turn"], "content": turn.said}),
+                len(turn.messages),
+                turn.goal or "",
+            )
+            for turn in drawn
+        ]
+        if "simulator" not in how:
+            return begun
+        prompt = PROMPTS["simulator"].read_text()
+        return continued(begun, how["simulator"]["turns"], prompt, ask, write)
 
     return play
 
@@ -211,6 +182,7 @@ def _drawing(how: Mapping[str, Any]) -> dict[str, Any]:
         "beta": how["kl"],
         "num_iterations": how["iterations"],
         "epsilon": how["clip"],
+        "reward_weights": [float(reward["weight"]) for reward in how["rewards"].values()],
     }
 
 
@@ -225,36 +197,49 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
     from trl import GRPOConfig, GRPOTrainer
 
     how, template = training.recipe["grpo"], parts.template
-    found = tasks(template, training.rows, how["turn"], how["max_prompt_tokens"])
+    found = tasks_of(template, training)
     stops = template.stop_token_ids if how["turn"] == "user" else template.end_token_ids
     parts.model.generation_config.eos_token_id = list(stops)
     trainers: list[Any] = []
-    rewards = _rewards(grid, training, template, trainers)
-    weights = [float(reward.weight) for reward in rewards]
-    configuration = GRPOConfig(**parts.arguments, **_drawing(how), reward_weights=weights)
+
+    def draw(completions: Sequence[Sequence[int]], numbers: Sequence[int]) -> list[SampledTurn]:
+        said = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completions]
+        drawn = zip(said, numbers, strict=True)
+        return [found[number].drawn(template.decode(ids)) for ids, number in drawn]
+
+    configuration = GRPOConfig(**parts.arguments, **_drawing(how))
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
-    of_trl = [_trl_reward(reward, template, found, stops) for reward in rewards]
+    of_trl = _rewards(grid, training, template, draw, trainers)
     trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=of_trl)
     trainers.append(trainer)
     return trainer
 
 
 def _rewards(
-    grid: Grid, training: Training, template: Template, trainers: Sequence[Any]
-) -> list[Reward]:
+    grid: Grid, training: Training, template: Template, draw: Draw, trainers: Sequence[Any]
+) -> list[Callable[..., Scores]]:
     """Return the rewards of a recipe; `trainers` will hold the trainer that writes answers."""
     named = endpoints_of(training.recipe)
     judges = {name: judge_of(grid, name) for name in named.values()}
-    ask = training_endpoints(judges, named, training.model)
-    return rewards_of(
+    kept = KeptReplies(training.checkpoints / "replies")
+    ask = training_endpoints(judges, named, training.model, kept)
+    rewards = rewards_of(
         training.recipe,
         judges,
         f"training/{training.model}",
         ask,
-        _rollouts(training, template, ask, trainers),
         lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),
         PROMPTS["interactivity"].read_text(),
+        kept,
     )
+    notes = Writer(training.checkpoints / "draws")
+
+    def note(rollouts: Sequence[Rollout], scores: Mapping[str, Scores]) -> None:
+        weights = {reward.name: reward.weight for reward in rewards}
+        for row in draws_of(trainers[0].state.global_step + 1, rollouts, scores, weights):
+            notes.append(row)
+
+    return _trl_rewards(rewards, draw, _rollouts(training, template, ask, trainers), note)
 
 
 def write_answers(

@@ -1,25 +1,28 @@
 """Rewards of drawn turns: accuracy, interactivity, length, and the judge's verdict on the probe.
 
-An unavailable reward is None, which the trainer leaves out, and never 0.
+An unavailable reward is None, and never 0: a draw that lacks one is left out (`complete`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from userturn.config.recipes import Recipe
 from userturn.datasets.messages import Message
-from userturn.errors import UserError
 from userturn.grading.grade import Case
 from userturn.grading.verifiers import verifier_named
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
 from userturn.judges.verdict import ERROR, UserTurn
+from userturn.training.kept_replies import Keep, KeptReplies
 from userturn.training.simulated_user import Endpoints, Rollout
 
 Scores = list[float | None]
+Score = Callable[[Sequence["SampledTurn"], Sequence[Rollout]], Scores]
 KILO = 1000
+GIVES_ANSWER = re.compile(r"\\boxed|####|\banswer\W{0,3}(?::|is\b)|\bA:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,31 @@ class SampledTurn:
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward with its name; `score` returns one value per drawn turn, in order."""
+    """A reward with its name.
+
+    Attributes:
+        name: its name.
+        weight: its weight.
+        score: returns one value per drawn turn, in order, from the turns and their conversations.
+    """
 
     name: str
     weight: float
-    score: Callable[[Sequence[SampledTurn]], Scores]
+    score: Score
+
+
+def final_answer(answers: Sequence[str]) -> str:
+    """Return the last message that says that it gives the answer, else the last of all.
+
+    What only explains an answer, after a "Why?", does not take its place.
+    """
+    return next((text for text in reversed(answers) if GIVES_ANSWER.search(text)), answers[-1])
 
 
 def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequence[Any]) -> Scores:
-    """Return 1 if the last answer is correct, 0 if it is wrong, None if undecided."""
+    """Return 1 if the answer of a conversation is correct, 0 if it is wrong, None if undecided."""
     cases = [
-        Case(answer=conversation.last_answer, reference=reference)
+        Case(answer=final_answer(conversation.answers), reference=reference)
         for conversation, reference in zip(conversations, references, strict=True)
     ]
     known = [case for case in cases if case.reference is not None]
@@ -65,25 +82,56 @@ def length(conversations: Sequence[Rollout], count: Callable[[str], int]) -> Sco
     return [sum(map(count, conversation.answers)) / KILO for conversation in conversations]
 
 
-def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str) -> Scores:
+def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: KeptReplies) -> Scores:
     """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
-        UserError: a question ended in an error; training without that reward would learn
+        UserError: too many questions ended in an error; training without that reward would learn
             something else.
     """
     turns = [
         UserTurn(turn.messages[:-1], turn.messages[-1]["content"], turn.said) for turn in drawn
     ]
-    verdicts = kind_of(judge.settings).judge_turns(judge, turns, paid_by)
-    reasons = [verdict.unscored_reason or "" for verdict in verdicts]
-    failed = next((reason for reason in reasons if reason.startswith(ERROR)), None)
-    if failed is not None:
-        raise UserError(
-            f"the judge '{judge.name}', asked for followup, gave no reply "
-            f"({failed.removeprefix(ERROR)})"
-        )
-    return [None if v.genuine is None else float(v.genuine) for v in verdicts]
+    n_at_once = int(judge.settings.get("concurrency", len(turns)))
+
+    def ask(missing: Sequence[int], keep: Keep) -> list[str]:
+        errors = []
+        for some in batched(missing, n_at_once):
+            asked = [turns[place] for place in some]
+            verdicts = kind_of(judge.settings).judge_turns(judge, asked, paid_by)
+            for place, verdict in zip(some, verdicts, strict=True):
+                reason = verdict.unscored_reason or ""
+                if reason.startswith(ERROR):
+                    errors.append(
+                        f"the judge '{judge.name}', asked for followup, gave no reply "
+                        f"({reason.removeprefix(ERROR)})"
+                    )
+                else:
+                    keep(place, None if verdict.genuine is None else float(verdict.genuine))
+        return errors
+
+    asked = [[turn.messages, turn.said] for turn in drawn]
+    scores: Scores = kept.replies("followup", asked, ask, judge.max_error_share)
+    return scores
+
+
+def batched(places: Sequence[int], n: int) -> Iterator[Sequence[int]]:
+    """Yield so many places at a time: what is out when a training is killed."""
+    for begin in range(0, len(places), max(1, n)):
+        yield places[begin : begin + max(1, n)]
+
+
+def complete(scores: Mapping[str, Scores], weights: Mapping[str, float]) -> dict[str, Scores]:
+    """Return rewards by name, of each draw all or none.
+
+    The sum of what is left of a draw that lacks a reward would say that it is worse, or better.
+    """
+    columns = [scores[name] for name, weight in weights.items() if weight]
+    lacks = [None in row for row in zip(*columns, strict=True)]
+    return {
+        name: [None if lack else score for lack, score in zip(lacks, column, strict=True)]
+        for name, column in scores.items()
+    }
 
 
 def interactivity(conversations: Sequence[Rollout], ask: Endpoints, prompt: str) -> Scores:
@@ -111,9 +159,9 @@ def rewards_of(
     judges: Mapping[str, Judge],
     paid_by: str,
     ask: Endpoints,
-    continued: Callable[[Sequence[SampledTurn]], list[Rollout]],
     count: Callable[[str], int],
     interactivity_prompt: str,
+    kept: KeptReplies,
 ) -> list[Reward]:
     """Return the rewards that a recipe names.
 
@@ -122,23 +170,22 @@ def rewards_of(
         judges: judges by name.
         paid_by: name under which the account of the follow-up judge counts the requests.
         ask: asks the recipe's endpoints.
-        continued: continues conversations after a drawn turn; equal turns only once.
         count: counts the tokens of a text.
         interactivity_prompt: the text before a conversation.
+        kept: the replies that are paid for.
     """
     wanted = recipe["grpo"]["rewards"]
 
-    def score(name: str) -> Callable[[Sequence[SampledTurn]], Scores]:
+    def score(name: str) -> Score:
         settings = wanted[name]
-        return {
-            "accuracy": lambda drawn: accuracy(
-                settings["verifier"], continued(drawn), [turn.reference_answer for turn in drawn]
+        known: dict[str, Score] = {
+            "accuracy": lambda drawn, talks: accuracy(
+                settings["verifier"], talks, [turn.reference_answer for turn in drawn]
             ),
-            "interactivity": lambda drawn: interactivity(
-                continued(drawn), ask, interactivity_prompt
-            ),
-            "length": lambda drawn: length(continued(drawn), count),
-            "followup": lambda drawn: followup(drawn, judges[settings["judge"]], paid_by),
-        }[name]
+            "interactivity": lambda _, talks: interactivity(talks, ask, interactivity_prompt),
+            "length": lambda _, talks: length(talks, count),
+            "followup": lambda drawn, _: followup(drawn, judges[settings["judge"]], paid_by, kept),
+        }
+        return known[name]
 
     return [Reward(name, settings["weight"], score(name)) for name, settings in wanted.items()]

@@ -36,11 +36,6 @@ class Rollout:
         return [message["content"] for message in rest if message["role"] == "assistant"]
 
     @property
-    def last_answer(self) -> str:
-        """The assistant's last message."""
-        return self.answers[-1]
-
-    @property
     def text(self) -> str:
         """The conversation as readers see it."""
         return "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in self.messages)

@@ -8,8 +8,9 @@ import gc
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,101 +22,33 @@ from userturn.logs import say
 from userturn.models.convert import merge_adapter
 from userturn.models.fetch import model_folder
 from userturn.models.whole_model import whole_model
-from userturn.prompts.chat_template import Template, TemplateError
+from userturn.plural import number_of
+from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.prompts.tokenize import interleave
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
+from userturn.training.draws import write_draws
+from userturn.training.grpo import reinforced_trainer, tasks_of
 from userturn.training.job import TrainerParts, Training, trainer_arguments
 from userturn.training.kept_change import kept_change
-
-Messages = Sequence[Mapping[str, str]]
-IGNORED = -100  # a label that torch's cross entropy leaves out
+from userturn.training.learnt_turns import learnt_turns
 
 
-def _learnt(messages: Messages, loss_on: Sequence[str]) -> list[bool]:
-    """Return which messages are learnt: user messages only if they react to an answer."""
-    answered = [any(m["role"] == "assistant" for m in messages[:i]) for i in range(len(messages))]
-    return [
-        m["role"] in loss_on and (m["role"] != "user" or after)
-        for m, after in zip(messages, answered, strict=True)
-    ]
-
-
-def _end_of_turn(template: Template, literal: str) -> int:
-    """Return how many characters after a message end its turn: up to the first control token."""
-    controls = template.encoder.find(literal)
-    return literal.index(controls[0]) + len(controls[0]) if controls else len(literal)
-
-
-def spans(
-    template: Template, messages: Messages, loss_on: Sequence[str]
-) -> tuple[str, list[tuple[int, int]]]:
-    """Return a conversation's text, and which spans of it are learned, ends of turns included.
-
-    Raises:
-        TemplateError: the chat template alters or hides a message.
-    """
-    literals, contents = template.split(messages)
-    position, found = 0, []
-    behind = zip(literals, contents, literals[1:], _learnt(messages, loss_on), strict=False)
-    for before, content, after, is_learnt in behind:
-        begin = position + len(before)
-        position = begin + len(content)
-        if is_learnt:
-            found.append((begin, position + _end_of_turn(template, after)))
-    return interleave(literals, contents), found
-
-
-def labelled(template: Template, messages: Messages, loss_on: Sequence[str]) -> dict[str, Any]:
-    """Return the token ids of a conversation, as in the study's prompts, and their labels.
-
-    Returns:
-        `input_ids`, and `labels`: the id if the token is learnt, else -100.
-
-    Raises:
-        TemplateError: the tokens of this conversation cannot be checked.
-    """
-    text, learnt = spans(template, messages, loss_on)
-    encoded = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    ids = list(encoded["input_ids"])
-    if ids != template.encoder.encode(*template.split(messages)):
-        raise TemplateError("a message holds a special token of the model; leave that row out")
-    labels = [
-        token if any(begin <= first < end for begin, end in learnt) else IGNORED
-        for token, (first, _) in zip(ids, encoded["offset_mapping"], strict=True)
-    ]
-    return {"input_ids": ids, "labels": labels}
-
-
-def labelled_rows(
-    template: Template, conversations: Sequence[Messages], loss_on: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return the rows of all conversations whose tokens can be checked.
-
-    Raises:
-        UserError: no conversation has anything to learn.
-    """
-    rows = []
-    for messages in conversations:
-        try:
-            rows.append(labelled(template, messages, loss_on))
-        except TemplateError as error:
-            print(f"left out: {error}")
-    if not any(label != IGNORED for row in rows for label in row["labels"]):
-        raise UserError(
-            f"the training data has no turn of {' or '.join(loss_on)} to learn; correct `data` or "
-            "`loss_on` in the recipe"
-        )
-    return rows
+def learnt_rows(
+    template: Template, training: Training
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the rows that a training by the method sft learns, and how many are not, by reason."""
+    how = training.recipe["sft"]
+    messages = [row["messages"] for row in training.rows]
+    return learnt_turns(template, messages, how["loss_on"], how["max_tokens"])
 
 
 def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
-    """Return TRL's SFTTrainer over the learnt tokens of all conversations.
+    """Return TRL's SFTTrainer over the learnt turns of all conversations.
 
     Args:
         training: a training by a recipe of the method sft.
@@ -123,10 +56,11 @@ def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
     """
     from trl import SFTConfig, SFTTrainer
 
-    how = training.recipe["sft"]
-    messages = [row["messages"] for row in training.rows]
-    rows = labelled_rows(parts.template, messages, how["loss_on"])
-    configuration = SFTConfig(**parts.arguments, max_length=how["max_tokens"], packing=False)
+    rows, reasons = learnt_rows(parts.template, training)
+    for reason, n in sorted(reasons.items()):
+        say(f"train {training.model}: {number_of(n, 'turn')}: {reason}")
+    max_tokens = training.recipe["sft"]["max_tokens"]
+    configuration = SFTConfig(**parts.arguments, max_length=max_tokens, packing=False)
     return parts.trainer(SFTTrainer, configuration, rows)
 
 
@@ -168,9 +102,6 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
     try:
         import torch
         from peft import LoraConfig
-
-        from userturn.training.grpo import reinforced_trainer
-        from userturn.training.train import supervised_trainer
     except ModuleNotFoundError as error:
         raise UserError(
             f"training needs the package '{error.name}', which is not installed; run `make setup`"
@@ -277,25 +208,36 @@ def train(
             pl.read_parquet(path_to_data).to_dicts(),
         )
         checkpoint = run_to_the_end(grid, training, stop)
-        for file in sorted(checkpoint.rglob("*")):
+        kept = [training.checkpoints.glob(f"{name}/*.jsonl") for name in ("replies", "draws")]
+        for file in sorted(chain(checkpoint.rglob("*"), *kept)):
             note_written(file)
         _write_folder(training, checkpoint, Path(path_to_folder))
+        if training.recipe["method"] == "grpo":
+            path_to_draws = Path(path_to_folder).with_name("draws.parquet")
+            write_draws(training.checkpoints / "draws", path_to_draws, identity)
         template = load_template(training.base, entry, grid.config["today"])
         about = {
             "base": entry["base"],
             "base_revision": base["revision"],
             **learnt_from,
-            "kept_change": _kept(training, template, checkpoint, Path(path_to_folder)),
+            **_measured(training, template, checkpoint, Path(path_to_folder)),
         }
         _write_record(training, checkpoint, about, path_to_record)
 
 
-def _kept(training: Training, template: Template, checkpoint: Path, folder: Path) -> dict[str, Any]:
+def _measured(
+    training: Training, template: Template, checkpoint: Path, folder: Path
+) -> dict[str, Any]:
+    """Return what a training learnt from, and what of it is swept."""
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
-    messages = [row["messages"] for row in training.rows]
-    rows = labelled_rows(template, messages, ["assistant"])
-    ids = [row["input_ids"] for row in rows]
-    return kept_change(training.base, checkpoint, folder, training.entry, ids)
+    if training.recipe["method"] == "sft":
+        rows, left_out = learnt_rows(template, training)
+        ids = [row["input_ids"] for row in rows]
+    else:
+        found = tasks_of(template, training)
+        ids, left_out = [task.prompt.token_ids for task in found], {}
+    change = kept_change(training.base, checkpoint, folder, training.entry, ids)
+    return {"n_learnt": len(ids), "left_out": left_out, "kept_change": change}
 
 
 def _write_record(

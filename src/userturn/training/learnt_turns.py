@@ -1,0 +1,108 @@
+"""What a supervised training learns: one row for each turn, after the prompt that it is given for.
+
+Prompts are those of the study. A conversation as a whole would show a turn in another context: of
+Qwen3.5, half of the answers stand behind no empty block of reasoning there, and each prompt for an
+answer has one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from userturn.datasets.messages import Message
+from userturn.errors import UserError
+from userturn.prompts.answer_beginning import answer_beginning
+from userturn.prompts.chat_template import Template, TemplateError
+from userturn.prompts.examples import NEXT_USER
+
+IGNORED = -100  # a label that torch's cross entropy leaves out
+
+
+def _prompt(
+    template: Template, messages: Sequence[Message], role: str
+) -> tuple[list[str], list[str], str]:
+    """Return the prompt for a turn of a role, in two lists, and what is written before the turn."""
+    if role == "assistant":
+        literals, contents = template.split(messages, add_generation_prompt=True)
+        return literals, contents, answer_beginning(template)
+    literals, contents = template.probe_parts(messages[:-1], messages[-1]["content"])
+    return literals, contents, template.left_to_the_model
+
+
+def _end(template: Template, messages: Sequence[Message]) -> str:
+    """Return the text that ends the last turn of a conversation: up to a control token."""
+    if messages[-1]["role"] == "assistant":
+        literal = template.split([*messages, NEXT_USER])[0][-2]
+    else:
+        literal = template.split(messages, add_generation_prompt=True)[0][-1]
+    controls = template.encoder.find(literal)
+    return literal[: literal.index(controls[0]) + len(controls[0])] if controls else literal
+
+
+def learnt_turn(template: Template, messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the last turn of a conversation as a row: its prompt, and what is learnt.
+
+    Returns:
+        `input_ids`, and `labels`: the id if the token is learnt, else -100.
+
+    Raises:
+        TemplateError: the tokens of this turn cannot be checked.
+    """
+    *before, turn = messages
+    literals, contents, beginning = _prompt(template, before, turn["role"])
+    if template.encoder.find(turn["content"]):
+        raise TemplateError("a message holds a special token of the model; leave that row out")
+    prompt = template.encoder.encode(literals, contents)
+    *others, header = literals
+    whole = [*others, header + beginning, _end(template, messages)]
+    ids = template.encoder.encode(whole, [*contents, turn["content"]])
+    if ids[: len(prompt)] != prompt:
+        raise TemplateError("the tokens of a turn do not follow those of its prompt; leave it out")
+    return {"input_ids": ids, "labels": [IGNORED] * len(prompt) + ids[len(prompt) :]}
+
+
+def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int]:
+    """Yield the ends of the turns that are learnt: of the user's, those after an answer."""
+    for end in range(1, len(messages)):
+        before, role = messages[end - 1]["role"], messages[end]["role"]
+        if role in loss_on and before == {"user": "assistant", "assistant": "user"}.get(role):
+            yield end + 1
+
+
+def learnt_turns(
+    template: Template,
+    conversations: Sequence[Sequence[Message]],
+    loss_on: Sequence[str],
+    max_tokens: int,
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the rows of all turns that are learnt and can be checked, and why others are not.
+
+    A row of more than `max_tokens` tokens loses its end; one whose prompt alone is so long is left
+    out.
+
+    Returns:
+        The rows, and how many were left out or cut, by reason.
+
+    Raises:
+        UserError: no conversation has anything to learn.
+    """
+    rows, reasons = [], Counter[str]()
+    for messages in conversations:
+        for end in _places(messages, loss_on):
+            try:
+                row = learnt_turn(template, messages[:end])
+            except TemplateError as error:
+                reasons[str(error)] += 1
+                continue
+            if len(row["input_ids"]) > max_tokens:
+                reasons[f"longer than {max_tokens} tokens, cut"] += 1
+                row = {name: ids[:max_tokens] for name, ids in row.items()}
+            if row["labels"][-1] != IGNORED:
+                rows.append(row)
+    if not rows:
+        first = next(iter(reasons), f"there is no turn of {' or '.join(loss_on)} after another")
+        raise UserError(
+            f"the training data has nothing to learn: {first}; correct `data` or `loss_on` in the "
+            "recipe"
+        )
+    return rows, dict(reasons)
