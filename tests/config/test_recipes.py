@@ -79,6 +79,22 @@ def test_reward_of_the_assistants_turn_is_refused_for_the_users(project: Path) -
         check_recipe("demo-rl", config())
 
 
+@pytest.mark.parametrize(
+    ("recipe", "old", "new", "found"),
+    [
+        ("demo-sft", "  epochs: 2  ", "  steps: 9\n  epochs: 2  ", "epochs and steps"),
+        ("demo-sft", "  epochs: 2  ", "", "no length"),
+        ("demo-rl", "  steps: 24", "  epochs: 24", "epochs"),
+    ],
+)
+def test_length_of_a_training_is_said_once(
+    project: Path, recipe: str, old: str, new: str, found: str
+) -> None:
+    edited(recipe, old, new)
+    with pytest.raises(ConfigError, match=f"found {found}, expected `steps`"):
+        check_recipe(recipe, config())
+
+
 def test_dataset_that_a_recipe_declares_must_be_one(project: Path) -> None:
     edited("demo-sft", "trained_on: []", "trained_on: [gsm8]")
     with pytest.raises(ConfigError, match="'gsm8' is not a dataset, did you mean 'gsm8k'"):
@@ -87,7 +103,7 @@ def test_dataset_that_a_recipe_declares_must_be_one(project: Path) -> None:
 
 def test_comments_and_declarations_are_no_part_of_what_is_learnt(project: Path) -> None:
     before = identity()
-    edited("demo-sft", "# four passes", "# four whole passes")
+    edited("demo-sft", "# over 108 turns", "# over all turns")
     edited("demo-sft", "trained_on: []", "trained_on: [gsm8k]")
     assert identity() == before
 
@@ -157,6 +173,13 @@ def test_model_that_an_earlier_version_trained_stays_as_it_is(project: Path) -> 
     record.write_text(json.dumps({"version": 1, "training": before}))
     assert Grid(study).training_identity("x") == before
     assert Grid(study).contents.models["x"] == base | {"source": f"trained:{before}"}
+    former = load_recipe("demo-sft")
+    del former["optimisation"]["epochs"], former["sft"]["validation"]
+    former["optimisation"]["steps"] = 40  # as 4e01b3b shipped it
+    before = training_identity(former, of_base, {}, 1)
+    record.write_text(json.dumps({"version": 1, "training": before, "recipe": former}))
+    assert Grid(study).training_identity("x") == before
+    assert Grid(study).contents.recipes["x"] == former
     edited("demo-sft", "rank: 16", "rank: 17")  # another training, which this version makes
     assert Grid(study).training_identity("x") != before
 

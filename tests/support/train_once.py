@@ -23,7 +23,7 @@ from userturn.training.train import train
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}
 N_STEPS = 3
 DRAWS = 2
-RECIPES = ("probed", "spoken", "kept", "unclear", "zero")
+RECIPES = ("probed", "spoken", "kept", "unclear", "zero", "taught")
 
 
 def reply(asked: Asked) -> bytes:
@@ -122,6 +122,10 @@ def main() -> None:
         write_recipe(name, "demo-rl", turn="assistant", rewards=scored)
     rows = Path("data/training/everyday_conversations.jsonl").read_text().splitlines()
     answered = [json.dumps(json.loads(row) | {"answer": "12"}) + "\n" for row in rows]
+    taught = yaml.safe_load(Path("data/recipes/demo-sft.yaml").read_text())
+    taught["optimisation"] |= {"epochs": 0.5, "batch": 2, "checkpoint_every": 5}
+    taught["sft"]["max_tokens"] = 999  # its tokens are characters
+    Path("data/recipes/taught.yaml").write_text(yaml.safe_dump(taught))
     Path("answered.jsonl").write_text("".join(answered))
     describe_model(grid_at("http://x"), "tiny", "results/models/tiny.json")
     found = {
@@ -143,6 +147,8 @@ def main() -> None:
         found[f"{name}_record"] = json.loads(
             Path(f"results/training/{name}/training.json").read_text()
         )
+    found["taught"] = watched("taught", reply)
+    found["taught_record"] = json.loads(Path("results/training/taught/training.json").read_text())
     unclear, spoken = (
         pl.read_parquet(f"results/training/{name}/draws.parquet") for name in ("unclear", "spoken")
     )

@@ -81,6 +81,21 @@ def test_divergence_is_that_of_the_definition(base: Path, tmp_path: Path) -> Non
     assert by_torch > 1e-3
 
 
+def test_loss_of_rows_that_were_not_learnt_is_that_of_their_learnt_tokens(
+    base: Path, tmp_path: Path
+) -> None:
+    tuned = adapter(base, tmp_path / "adapter", 1e-2)
+    merge_adapter(tuned, base, tmp_path / "merged")
+    row = {"input_ids": ROWS[0], "labels": [-100] * 30 + ROWS[0][30:]}
+    found = kept_change(base, tuned, tmp_path / "merged", {"dtype": "float32"}, ROWS, [row])
+    for name, folder in (("loss_before", base), ("loss_after", tmp_path / "merged")):
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+        with torch.inference_mode():
+            # transformers' own loss leaves out labels of -100 and shifts by one
+            loss = model(**{key: torch.tensor([ids]) for key, ids in row.items()}).loss.item()
+        assert found[name] == pytest.approx(loss, rel=1e-4)
+
+
 def test_folder_of_another_model_is_not_taken_for_a_conversion(base: Path, tmp_path: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(base, dtype="float32")
     check_converted(base, expectations(model))

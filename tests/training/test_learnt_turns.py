@@ -10,7 +10,7 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.training.learnt_turns import IGNORED, learnt_turn, learnt_turns
+from userturn.training.learnt_turns import IGNORED, held_out, learnt_turn, learnt_turns
 
 TODAY = date(2026, 4, 2)
 TALK = [
@@ -108,6 +108,13 @@ def test_row_that_is_too_long_is_cut_and_counted_or_left_out(template: Template)
     assert [len(row["labels"]) for row in rows] == [short, long - 1]
     assert reasons == {f"longer than {long - 1} tokens, cut": 1}
     assert len(learnt_turns(template, [TALK], ["assistant"], n_read)[0]) == 1
+
+
+def test_share_of_the_conversations_is_held_out_whatever_their_order() -> None:
+    rows = [{"conversation": str(i)} for i in range(40)]
+    found = held_out(rows, 0.1)
+    assert len(found) == 4 and held_out(rows[::-1], 0.1) == found
+    assert held_out(rows, 0) == set()
 
 
 def test_data_without_a_turn_to_learn_is_refused(template: Template) -> None:

@@ -110,6 +110,19 @@ def test_draw_that_lacks_a_reward_teaches_nothing_and_one_of_reward_zero_does(
     assert found["zero_record"]["kept_change"]["kl_adapter"] > 0
 
 
+def test_epochs_are_over_the_turns_of_the_conversations_that_are_not_held_out(
+    found: dict[str, Any],
+) -> None:
+    record = found["taught_record"]
+    assert (found["taught"]["said"], record["n_conversations"]) == (None, 40)
+    assert (record["n_learnt"], record["left_out"]) == (108, {})  # three turns of 36
+    assert [entry["step"] for entry in record["log"]] == list(range(1, 28))  # .5 * 108 / 2
+    change = record["kept_change"]
+    assert change["loss_after"] < change["loss_before"]
+    assert change["kl_swept"] == pytest.approx(change["kl_adapter"], rel=0.05)
+    assert change["kl_swept"] > 0.01
+
+
 def test_draws_are_a_table_with_their_conversations_and_rewards(found: dict[str, Any]) -> None:
     assert found["draws"]["unclear"] == [[step, 1] for step in (1, 2, 3)]
     assert found["draws"]["spoken"] == [["user", "assistant"]] * N_STEPS * DRAWS
@@ -121,6 +134,7 @@ def trained(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     folder = tmp_path_factory.mktemp("trained") / "copy"
     shutil.copytree(finished_study, folder, copy_function=shutil.copy)
     recipe = yaml.safe_load((folder / "data/recipes/demo-sft.yaml").read_text())
+    del recipe["optimisation"]["epochs"]
     recipe["optimisation"] |= {"steps": 60, "batch": 1, "checkpoint_every": 2}
     (folder / "data/recipes/tiny.yaml").write_text(yaml.safe_dump(recipe))
     study = yaml.safe_load((folder / "study.yaml").read_text())

@@ -10,6 +10,7 @@ endpoint_models.py: models that somebody else serves: what their entries may say
 entries.py: the datasets, models and judges that a run selects, completed with defaults.
 errors.py: the error for a bad configuration, and the nearest valid name.
 families.py: family and size of a model, from its entry or its name.
+former_trainings.py: how earlier versions trained, which their studies keep.
 formats.py: prompt formats, in which a model is a line of its own in the grid.
 installation.py: where the workflow is installed, and the files of the present folder's study.
 judge_keys.py: the keys of judges.

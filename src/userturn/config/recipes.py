@@ -1,6 +1,5 @@
 """Recipes: what a base is trained on, how, and towards what; each a file of data/recipes."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -56,7 +55,13 @@ class Lora(TypedDict):
 class Optimisation(TypedDict):
     """How the steps are made."""
 
-    steps: Annotated[int, harmless("Updates of the weights.", minimum=1)]
+    steps: NotRequired[Annotated[int, harmless("Updates of the weights.", minimum=1)]]
+    epochs: NotRequired[
+        Annotated[
+            float,
+            harmless("Passes over the turns, in place of `steps`; of sft.", exclusiveMinimum=0),
+        ]
+    ]
     batch: Annotated[int, harmless("Rows that are on the device at once.", minimum=1)]
     accumulation: Annotated[int, harmless("Batches in one update.", minimum=1)]
     learning_rate: Annotated[float, harmless("The highest one.", exclusiveMinimum=0)]
@@ -85,6 +90,11 @@ class Sft(TypedDict):
     ]
     max_tokens: Annotated[
         int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
+    ]
+    validation: NotRequired[
+        Annotated[
+            Share, part("Of the conversations; these are not learnt, and their loss is recorded.")
+        ]
     ]
 
 
@@ -196,7 +206,6 @@ PROMPTS = {
     "interactivity": Path("data/interactivity_prompt.txt"),
 }
 TRAINING_VERSION = 2  # of the code: another one trains every model anew
-ROUNDED_VERSION = 1  # merged adapters in the number type of their base
 # These keys say where a model runs and what it is asked; they do not affect what is learnt.
 NOT_LEARNT = frozenset(("engine", "max_model_len"))
 # Says how results are to be read; files count by their contents.
@@ -274,6 +283,12 @@ def check_recipe(name: str, config: Config) -> None:
                 f"{where}: the file '{source['file']}' does not exist; correct the path "
                 "under `data`"
             )
+    given = {"steps", "epochs"} & set(recipe["optimisation"])
+    if len(given) != 1 or (recipe["method"] == "grpo" and given != {"steps"}):
+        raise ConfigError(
+            f"{where}: optimisation: found {' and '.join(sorted(given)) or 'no length'}, expected "
+            "`steps`, or for sft alone `epochs`; correct it"
+        )
     drawn = recipe.get("grpo", {"turn": None, "rewards": {}})
     for reward in drawn["rewards"]:
         if (reward == "followup") != (drawn["turn"] == "user"):
@@ -296,14 +311,6 @@ def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
         part if "hub" in part else part | {"file": file_sha256(part["file"])}
         for part in recipe["data"]
     ]
-
-
-def version_of(path_to_record: Path) -> int | None:
-    """Return the version of the code that made a record of a training; None without a record."""
-    try:
-        return int(json.loads(path_to_record.read_bytes())["version"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
 
 
 def training_identity(

@@ -9,8 +9,9 @@ from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
 from userturn.config.formats import entry_in_format, formats, in_format, models_in_formats
+from userturn.config.former_trainings import ROUNDED_VERSION, version_of
 from userturn.config.model_keys import ModelEntry
-from userturn.config.recipes import ROUNDED_VERSION, check_recipe, version_of
+from userturn.config.recipes import check_recipe
 
 
 def trained_folder(results: str | Path, model: str) -> str:

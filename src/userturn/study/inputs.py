@@ -15,11 +15,11 @@ from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
 from userturn.config.errors import ConfigError
 from userturn.config.formats import TEMPLATES_OWN, model_of, models_in_formats, system_file
+from userturn.config.former_trainings import FORMER, ROUNDED_VERSION
 from userturn.config.model_keys import ModelEntry
 from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
 from userturn.config.recipes import (
-    ROUNDED_VERSION,
     Recipe,
     data_identity,
     endpoints_of,
@@ -191,14 +191,24 @@ class FileContents:
         asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
         made_of = recipe, self._model(self._entries[name]["base"]), asked
         earlier = training_identity(*made_of, ROUNDED_VERSION)
-        record = read_object(self._results / "training" / name / "training.json")
-        return earlier if record.get("training") == earlier else training_identity(*made_of)
+        is_earlier = self._trained(name).get("training") == earlier
+        return earlier if is_earlier else training_identity(*made_of)
 
     @cached_property
     def recipes(self) -> dict[str, Recipe]:
         """The recipe of each model that is trained here."""
         entries = self._entries.items()
-        return {name: load_recipe(entry["recipe"]) for name, entry in entries if "recipe" in entry}
+        return {n: self._recipe(n, entry["recipe"]) for n, entry in entries if "recipe" in entry}
+
+    def _recipe(self, model: str, name: str) -> Recipe:
+        """Return a recipe: of a model that an earlier version trained, what it was shipped as."""
+        recipe, recorded = load_recipe(name), self._trained(model).get("recipe")
+        former = FORMER.get(fingerprint(recipe)[:16])
+        return recorded if recorded and fingerprint(recorded)[:16] == former else recipe
+
+    def _trained(self, model: str) -> dict[str, Any]:
+        """Return the record of a model's training; an empty one if there is none."""
+        return read_object(self._results / "training" / model / "training.json")
 
     @cached_property
     def training_data(self) -> dict[str, list[dict[str, Any]]]:

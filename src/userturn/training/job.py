@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ class Training:
         dtype: number type of the base while it is trained.
         checkpoints: folder of its checkpoints.
         rows: rows of the prepared training data.
+        n_steps: updates of the weights.
     """
 
     model: str
@@ -31,11 +33,7 @@ class Training:
     dtype: str
     checkpoints: Path
     rows: list[dict[str, Any]]
-
-    @property
-    def n_steps(self) -> int:
-        """Updates of the weights."""
-        return int(self.recipe["optimisation"]["steps"])
+    n_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,18 +66,27 @@ class TrainerParts:
         )
 
 
+def n_steps_of(recipe: Recipe, n_rows: int) -> int:
+    """Return the updates that a recipe makes with so many rows."""
+    how = recipe["optimisation"]
+    if "steps" in how:
+        return int(how["steps"])
+    rows_at_once = int(how["batch"]) * int(how["accumulation"])
+    return ceil(float(how["epochs"]) * n_rows / rows_at_once)
+
+
 def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:
     """Return the arguments that a trainer of any method takes from a recipe."""
     how = training.recipe["optimisation"]
     schedule = how["schedule"]
     return {
         "output_dir": str(training.checkpoints),
-        "max_steps": how["steps"],
+        "max_steps": training.n_steps,
         "per_device_train_batch_size": how["batch"],
         "gradient_accumulation_steps": how["accumulation"],
         "learning_rate": how["learning_rate"],
         "lr_scheduler_type": "constant_with_warmup" if schedule == "constant" else schedule,
-        "warmup_steps": round(how["warmup"] * how["steps"]),
+        "warmup_steps": round(how["warmup"] * training.n_steps),
         "gradient_checkpointing": how.get("gradient_checkpointing", False),
         "seed": how["seed"],
         "save_strategy": "steps",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models.whole_model import adapted, whole_model
+from userturn.training.learnt_turns import IGNORED
 
 N_ROWS = 32
 MOST_TOKENS = 512  # of a row: three distributions over the vocabulary stand in memory for each
@@ -15,7 +16,12 @@ MOST_LOST = 0.05  # share of the change of log-probabilities; more is a finding 
 
 
 def kept_change(
-    base: Path, adapter: Path, swept: Path, entry: Mapping[str, Any], rows: Sequence[Sequence[int]]
+    base: Path,
+    adapter: Path,
+    swept: Path,
+    entry: Mapping[str, Any],
+    rows: Sequence[Sequence[int]],
+    held_out: Sequence[Mapping[str, Sequence[int]]] = (),
 ) -> dict[str, Any]:
     """Return how far a training moved its base, and how much of that the swept model has.
 
@@ -25,11 +31,14 @@ def kept_change(
         swept: folder of the model that is swept.
         entry: its entry, whose number type it is swept in.
         rows: token ids of training conversations; the first ones count.
+        held_out: rows that were not learnt, with labels, whose loss is measured.
 
     Returns:
         `n_rows`; `kl_adapter` and `kl_swept`, the divergence from the base of the adapter in fp32
         and of what is swept, in nats a token; `lost`, the distance of their log-probabilities of
-        the rows' tokens, as a share of that between adapter and base (null if that is 0).
+        the rows' tokens, as a share of that between adapter and base (null if that is 0); with
+        rows held out `loss_before` and `loss_after` of their learnt tokens, by the base and by what
+        is swept, in nats a token.
     """
     import torch
 
@@ -39,13 +48,32 @@ def kept_change(
     taken = [list(ids[:MOST_TOKENS]) for ids in rows[:N_ROWS] if len(ids) > 1]
     with torch.inference_mode():
         of_rows = [_sums(trained, measured, torch.tensor([ids], device=device)) for ids in taken]
+        with trained.disable_adapter():
+            before = _loss(trained, held_out, device)
+        after = _loss(measured, held_out, device)
     n_tokens, kl_adapter, kl_swept, moved, lost = torch.stack(of_rows).sum(0).tolist()
     return {
         "n_rows": len(taken),
         "kl_adapter": kl_adapter / n_tokens,
         "kl_swept": kl_swept / n_tokens,
         "lost": (lost / moved) ** 0.5 if moved else None,
+        **({"loss_before": before, "loss_after": after} if held_out else {}),
     }
+
+
+def _loss(model: Any, rows: Sequence[Mapping[str, Sequence[int]]], device: str) -> float:
+    """Return the mean loss of the learnt tokens, which end each row, in nats."""
+    import torch
+
+    total, n = 0.0, 0
+    for row in rows:
+        said = [label for label in row["labels"] if label != IGNORED]
+        ids = torch.tensor([list(row["input_ids"])], device=device)
+        logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
+        target = torch.tensor(said, device=device)
+        total += torch.nn.functional.cross_entropy(logits, target, reduction="sum").item()
+        n += len(said)
+    return total / max(1, n)
 
 
 def _sums(trained: Any, swept: Any, ids: Any) -> Any:

@@ -6,7 +6,7 @@ answer has one.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from userturn.datasets.messages import Message
@@ -14,6 +14,7 @@ from userturn.errors import UserError
 from userturn.prompts.answer_beginning import answer_beginning
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.examples import NEXT_USER
+from userturn.storage.hashing import fingerprint
 
 IGNORED = -100  # a label that torch's cross entropy leaves out
 
@@ -67,6 +68,12 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
         before, role = messages[end - 1]["role"], messages[end]["role"]
         if role in loss_on and before == {"user": "assistant", "assistant": "user"}.get(role):
             yield end + 1
+
+
+def held_out(rows: Sequence[Mapping[str, Any]], share: float) -> set[str]:
+    """Return the ids of the conversations that are not learnt: a share, by the hash of each id."""
+    ids = sorted({str(row["conversation"]) for row in rows}, key=lambda name: fingerprint([name]))
+    return set(ids[: round(share * len(ids))])
 
 
 def learnt_turns(

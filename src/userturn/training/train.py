@@ -10,13 +10,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.config.recipes import TRAINING_VERSION, load_recipe
+from userturn.config.recipes import TRAINING_VERSION
 from userturn.errors import UserError
 from userturn.logs import say
 from userturn.models.convert import merge_adapter
@@ -33,17 +34,26 @@ from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
 from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
-from userturn.training.job import TrainerParts, Training, trainer_arguments
+from userturn.training.job import TrainerParts, Training, n_steps_of, trainer_arguments
 from userturn.training.kept_change import kept_change
-from userturn.training.learnt_turns import learnt_turns
+from userturn.training.learnt_turns import held_out, learnt_turns
 
 
 def learnt_rows(
     template: Template, training: Training
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return the rows that a training by the method sft learns, and how many are not, by reason."""
+    return _rows_of(template, training, is_held_out=False)
+
+
+def _rows_of(
+    template: Template, training: Training, is_held_out: bool
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     how = training.recipe["sft"]
-    messages = [row["messages"] for row in training.rows]
+    others = held_out(training.rows, how.get("validation", 0))
+    messages = [
+        row["messages"] for row in training.rows if (row["conversation"] in others) == is_held_out
+    ]
     return learnt_turns(template, messages, how["loss_on"], how["max_tokens"])
 
 
@@ -200,13 +210,17 @@ def train(
         stop.listen()
         training = Training(
             model,
-            load_recipe(entry["recipe"]),
+            grid.contents.recipes[model],
             model_folder(grid.entries[entry["base"]]["source"], base["revision"]),
             entry,
             grid.entries[entry["base"]]["dtype"],
             grid.results / "checkpoints" / model / fingerprint(learnt_from),
             pl.read_parquet(path_to_data).to_dicts(),
         )
+        template = load_template(training.base, entry, grid.config["today"])
+        is_sft = training.recipe["method"] == "sft"
+        n_rows = len(learnt_rows(template, training)[0]) if is_sft else 0
+        training = replace(training, n_steps=n_steps_of(training.recipe, n_rows))
         checkpoint = run_to_the_end(grid, training, stop)
         kept = [training.checkpoints.glob(f"{name}/*.jsonl") for name in ("replies", "draws")]
         for file in sorted(chain(checkpoint.rglob("*"), *kept)):
@@ -215,7 +229,6 @@ def train(
         if training.recipe["method"] == "grpo":
             path_to_draws = Path(path_to_folder).with_name("draws.parquet")
             write_draws(training.checkpoints / "draws", path_to_draws, identity)
-        template = load_template(training.base, entry, grid.config["today"])
         about = {
             "base": entry["base"],
             "base_revision": base["revision"],
@@ -230,13 +243,16 @@ def _measured(
 ) -> dict[str, Any]:
     """Return what a training learnt from, and what of it is swept."""
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
+    others: list[dict[str, Any]] = []
     if training.recipe["method"] == "sft":
         rows, left_out = learnt_rows(template, training)
         ids = [row["input_ids"] for row in rows]
+        if training.recipe["sft"].get("validation"):
+            others, _ = _rows_of(template, training, is_held_out=True)
     else:
         found = tasks_of(template, training)
         ids, left_out = [task.prompt.token_ids for task in found], {}
-    change = kept_change(training.base, checkpoint, folder, training.entry, ids)
+    change = kept_change(training.base, checkpoint, folder, training.entry, ids, others)
     return {"n_learnt": len(ids), "left_out": left_out, "kept_change": change}
 
 
