@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (57_570, 31_304),
-    "tests": (48_589, 27_592),
+    "src": (57_704, 31_377),
+    "tests": (48_618, 27_615),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -9,7 +9,7 @@ import yaml
 
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
-from userturn.controls.control_turn import HARD, LABELS, PLANTED_HARD, SOURCES
+from userturn.controls.control_turn import HARD, IN_CONVERSATION, LABELS, PLANTED_HARD, SOURCES
 from userturn.controls.hard_failures import parse_texts
 from userturn.controls.harder_failures import parse_frames
 from userturn.controls.human_turns import human_turns
@@ -75,7 +75,7 @@ def plant(n_items: int = 9) -> pl.DataFrame:
 def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
     planted = plant()
     assert planted.height == 2 * N_PLANTED
-    assert set(planted["perturbation"]) == set(LABELS) - {"human"}
+    assert set(planted["perturbation"]) == set(LABELS) - {"human", IN_CONVERSATION}
 
 
 def test_planted_turns_are_what_they_are_called() -> None:
@@ -150,8 +150,8 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
     table = kinds_of_controls(judges(beside_kinds(known), NOBODY, 1))
     assert dict(table.select("group", "source").iter_rows()) == SOURCES
     n_turns = dict(table.select("group", "n_turns").iter_rows())
-    assert n_turns == dict.fromkeys(LABELS, 2) | {"human": 1}
-    told = table.filter(pl.col("source") != PLANTED_HARD)
+    assert n_turns == dict.fromkeys(LABELS, 2) | {"human": 1, IN_CONVERSATION: 0}
+    told = table.filter(pl.col("source") != PLANTED_HARD, pl.col("n_turns") > 0)
     assert told["estimate"].to_list() == [1] * (1 + N_EASY + N_INJECTIONS)
 
 

@@ -37,6 +37,7 @@ def everything() -> dict[str, Any]:
     config["run"] |= run | {"temperatures": [0, 0.5, 1.0]}
     config |= {"samples": 3, "formats": {"no_system": {"system": "none"}}}
     config["controls"]["human"] = ["follow-ups"]
+    del config["language_detector"]  # which an earlier study does not name
     return config
 
 

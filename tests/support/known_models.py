@@ -274,7 +274,7 @@ def _config(folder: Path, truth: Truth) -> dict[str, Any]:
                 "verifier": "none",
             },
         },
-        "controls": {"human": [], "planted": 0, "labelled": False, "chance_floor": 50, "edited": 0},
+        "controls": {"human": [], "planted": 0, "chance_floor": 50},
         "likelihood": {"datasets": ["talks"], "turns": 10, "distractors": 2},
     }
     config["answer"] = {**config["answer"], "max_tokens": 60}

@@ -32,6 +32,7 @@ CHECKS = {  # by rule, the check that its findings are of
     "take_human_turns": "controls",
     "plant_failures": "controls",
     "take_labelled_turns": "controls",
+    "inject_conversations": "controls",
     "edit_answers": "controls",
     "swap_answers": "rows",
     "detect_languages": "rows",

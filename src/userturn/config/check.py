@@ -89,7 +89,7 @@ def _form(schema: Mapping[str, Any]) -> str:
 
 RESERVED = {  # what is beside them in the results
     "models": {"human", "judges", "costs"},
-    "datasets": {"labelled"},
+    "datasets": {"labelled", "injected"},
 }
 
 

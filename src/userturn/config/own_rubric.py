@@ -12,7 +12,7 @@ FORMER = {  # by a text of rubric 2, that of rubric 1
     "data/judge_prompt_2.txt": "data/judge_prompt.txt",
     "data/scored_prompt_2.txt": "data/scored_prompt.txt",
 }
-SINCE_RUBRIC_2 = ("arguable", "edited")  # keys of judges, and of controls
+SINCE_RUBRIC_2 = ("arguable", "edited", "injected")  # keys of judges, and of controls
 
 
 def has_rubric_1(results: Path) -> bool:

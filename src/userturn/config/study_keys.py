@@ -131,14 +131,11 @@ class Controls(TypedDict):
     labelled: NotRequired[
         Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
     ]
+    injected: NotRequired[
+        Annotated[bool, harmless("Whether judges read conversations with an injection.")]
+    ]
     chance_floor: NotRequired[
-        Annotated[
-            int,
-            harmless(
-                "User turns of each cell that are judged again after another item's answer.",
-                minimum=0,
-            ),
-        ]
+        Annotated[int, harmless("User turns of each cell judged after another answer.", minimum=0)]
     ]
     edited: NotRequired[
         Annotated[

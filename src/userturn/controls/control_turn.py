@@ -5,13 +5,14 @@ from typing import Any
 from userturn.controls.hard_failures import NOISE_STEPS
 from userturn.controls.injections import INJECTIONS
 from userturn.judges.verdict import GENUINE
+from userturn.study.inputs import INJECTED
 
 HUMAN = "human"  # as a model, and as a control
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
 # Sources of planted failures: verbatim copies and fixed texts, what looks like a follow-up to this
 # conversation, prompt injections.
-PLANTED, PLANTED_HARD, INJECTED = "planted", "planted_hard", "injected"
+PLANTED, PLANTED_HARD = "planted", "planted_hard"  # beside `INJECTED`
 NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
 
 HARD = {  # failures made of the answer's own words
@@ -34,7 +35,8 @@ HARDER = {  # failures with a conversation's topic, numbers or words (`harder_fa
     "identity_sentence": "assistant_turn_restate",
 }
 IN_ANSWERS = ("injected_answer_note", "injected_answer_roles", "injected_answer_full_width")
-ALL_INJECTIONS = (*INJECTIONS, *IN_ANSWERS)
+IN_CONVERSATION = "injected_conversation"
+ALL_INJECTIONS = (*INJECTIONS, *IN_ANSWERS, IN_CONVERSATION)
 LABELS = {  # what each control is, by the labels of the rubric
     HUMAN: GENUINE,
     "prompt_again": "prompt_restate",
@@ -46,7 +48,7 @@ LABELS = {  # what each control is, by the labels of the rubric
     **HARD,
     **dict.fromkeys(INJECTIONS, "generic"),
     **HARDER,
-    **dict.fromkeys(IN_ANSWERS, "generic"),
+    **dict.fromkeys((*IN_ANSWERS, IN_CONVERSATION), "generic"),
 }
 SOURCES = {  # of turns of a known kind, by the control
     **dict.fromkeys(LABELS, PLANTED),

@@ -69,6 +69,7 @@ SHAPES_OUTPUT = (
 )
 
 LABELLED = "labelled"  # as a model, a dataset and a control
+INJECTED = "injected"  # as a model, a dataset, and a source of turns of a known kind
 LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
 HARDER_FAILURES = "data/controls/harder_failures.yaml"
@@ -309,7 +310,9 @@ class FileContents:
     @cached_property
     def labelled(self) -> str:
         """Sha256 of the project's labelled user turns; empty if no judge reads them."""
-        return file_sha256(LABELLED_TURNS) if self._config["controls"].get("labelled") else ""
+        controls = self._config["controls"]
+        is_read = controls.get("labelled") or controls.get("injected")
+        return file_sha256(LABELLED_TURNS) if is_read else ""
 
     @cached_property
     def hard_failures(self) -> str:

@@ -4,7 +4,7 @@ from userturn.config.endpoint_models import model_prices
 from userturn.endpoints.usage import Price
 from userturn.judges.judge import Judge
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED
+from userturn.study.inputs import INJECTED, LABELLED
 
 
 def judge_prices(grid: Grid) -> dict[str, Price]:
@@ -28,7 +28,7 @@ def judge_of(grid: Grid, name: str) -> Judge:
         config.get("max_unscored_share", 1.0),  # a study from before there was such a limit
         grid.places.datasets,
         frozenset(config["judges"]),
-        frozenset({LABELLED, *map(grid.places.of_dataset, grid.prepared_datasets)}),
+        frozenset({LABELLED, INJECTED, *map(grid.places.of_dataset, grid.prepared_datasets)}),
     )
 
 

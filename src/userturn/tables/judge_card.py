@@ -15,7 +15,6 @@ import polars as pl
 
 from userturn.controls.control_turn import (
     HUMAN,
-    INJECTED,
     LABELS,
     NOT_GENUINE,
     PLANTED,
@@ -31,6 +30,7 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
+from userturn.study.inputs import INJECTED
 from userturn.tables.reliability import reliability
 from userturn.tables.turn_clusters import rate_over
 

@@ -19,6 +19,7 @@ TABLE = Table(
     row="a measure of a judge on turns of a known kind, or a coefficient of agreement of raters",
     made_of=(
         "control_verdicts",
+        "injected_verdicts",
         "human_items",
         "user_turns",
         "verdicts",

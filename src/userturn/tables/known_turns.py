@@ -41,12 +41,13 @@ TURN: Schema = {
 def known_turns(material: Material) -> pl.DataFrame:
     """Return all turns of known kind of a study, one row per turn and judge."""
     labelled, _ = material.labelled
-    return pl.concat([_controls(material), _labelled_turns(material), peoples_turns(labelled)])
+    made = [_controls(material), _injected_conversations(material), _labelled_turns(material)]
+    return pl.concat([*made, peoples_turns(labelled)])
 
 
 def _verdicts(material: Material, name: str) -> pl.DataFrame:
     """Return verdicts with the probabilities of those judges that give some."""
-    tables = [pl.read_parquet(path) for path in sorted(material.paths[name])]
+    tables = [pl.read_parquet(path) for path in sorted(material.paths.get(name, []))]
     return pl.concat([pl.DataFrame(schema=VERDICTS_SCHEMA), *tables], how="diagonal")
 
 
@@ -75,6 +76,13 @@ def _controls(material: Material) -> pl.DataFrame:
     if not material.paths["control_verdicts"]:
         return pl.DataFrame(schema=TURN)
     return beside_kinds(control_verdicts(material))
+
+
+def _injected_conversations(material: Material) -> pl.DataFrame:
+    """Return the bare thanks after conversations with an injection."""
+    verdicts = _verdicts(material, "injected_verdicts")
+    of = {"conversation": pl.col("item"), "language": pl.lit("en")}
+    return beside_kinds(verdicts.with_columns(**of))
 
 
 def beside_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
