@@ -10,6 +10,7 @@ import pytest
 from benchmarks import auditing, edits, interruption, planning
 from benchmarks.clients import CLIENTS, questions
 from benchmarks.measuring import cost_of
+from tests.support.published_data import SHARED, needs_shared_data
 from tests.support.snakemake_runs import ROOT
 
 pytestmark = pytest.mark.slow
@@ -66,3 +67,31 @@ def test_a_benchmark_of_sweeps_runs_at_its_smallest_size(name: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "gathering: a request" in done.stdout
+
+
+TREES = SHARED / "oasst_en100" / "en_100_tree.jsonl"
+
+
+@pytest.mark.long
+@needs_shared_data
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["heuristic.py", "TREES"], "replaced"),
+        (["real_turns.py", "TREES"], "smollm2-transcript"),
+        (["rated_answers.py", "TREES"], "gain, best less others"),
+        (["batching.py", "--requests", "8"], "ratio"),
+    ],
+)
+def test_a_benchmark_runs_on_a_few_conversations(
+    command: list[str], said: str, tmp_path: Path
+) -> None:
+    few = tmp_path / "trees.jsonl"
+    lines = TREES.read_text(encoding="utf-8").splitlines(keepends=True)
+    few.write_text("".join(lines if "real_turns.py" in command else lines[:3]), encoding="utf-8")
+    name, *given = [str(few) if part == "TREES" else part for part in command]
+    done = subprocess.run(
+        [sys.executable, f"benchmarks/{name}", *given], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout

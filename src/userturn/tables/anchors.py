@@ -253,15 +253,16 @@ ANCHORS = [
 
 
 LAYOUT = Layout(
-    "Beside the paper",
+    "Predictions: the paper's, and this study's own",
     {},
     (
-        *texts("quantity", "published"),
+        *texts("quantity"),
+        column("predicted", "text", "published"),
         column("read in", "text", "source"),
         *texts("this_study", "outcome"),
         column("items more", "count", "n_more"),
         printed_only("judge", "text"),
-        *texts("criterion"),
+        column("reproduced if", "text", "criterion"),
         column("refuted if", "text", "refuted_if"),
         *texts("note"),
         *reported(*texts("judge")),
