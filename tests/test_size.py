@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (57_705, 31_377),
-    "tests": (48_647, 27_625),
+    "src": (58_327, 31_730),
+    "tests": (49_308, 27_964),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -140,6 +140,28 @@ def test_missing_file_of_a_selected_dataset_is_named(config: dict[str, Any]) -> 
         assert f"datasets.mine: '{file}' does not exist or is no file" in message(config)
 
 
+SPLIT = {"hub": "o/x", "revision": "0" * 40, "fields": {"messages": "m"}, "verifier": "none"}
+
+
+def test_dataset_is_a_file_or_a_split_of_the_hub_and_not_both(config: dict[str, Any]) -> None:
+    config["run"]["datasets"] = ["mine"]
+    more = {"config": "c", "split": "test", "files": ["a*"], "roles": {"bot": "assistant"}}
+    config["datasets"]["mine"] = SPLIT | more
+    check(config)
+    config["datasets"]["mine"] = SPLIT | {"file": "f", "split": "test"}
+    assert message(config) == (
+        "datasets.mine.split: found 'test', which belongs to a split of `hub`, without `file`; "
+        "leave one of the two out"
+    )
+    for key, value in {"sha256": "0" * 64, "rows": 3, "columns": ["a"]}.items():
+        config["datasets"]["mine"] = SPLIT | {key: value}
+        assert message(config).startswith(f"datasets.mine.{key}: found {value!r}, which belongs to")
+    config["datasets"]["mine"] = {key: SPLIT[key] for key in ("fields", "verifier")}
+    assert message(config) == "datasets.mine: the key 'file' is missing"
+    config["datasets"]["mine"] = SPLIT | {"roles": {"bot": "robot"}}
+    assert "found 'robot', expected one of: system, user, assistant" in message(config)
+
+
 def test_every_key_of_the_shipped_config_has_a_comment() -> None:
     lines = (ROOT / "config.yaml").read_text().splitlines()
     tops = [i for i, line in enumerate(lines) if line[:1].isalpha()]

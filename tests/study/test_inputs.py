@@ -9,7 +9,7 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.schema import config_schema
-from userturn.datasets.fetch import SHAPES_ITEMS, complete, shaping
+from userturn.datasets.fetch import OF_HUB, OF_SPLIT, SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
 from userturn.slurm.resources import SETTINGS
 from userturn.storage.hashing import fingerprint
@@ -30,7 +30,7 @@ MODEL = {
 }
 # The content of a file shapes, not its name; `hub` and `revision` say whose content, unless pinned.
 DATASET = {
-    "shapes": {*SHAPES_ITEMS, "file", "hub", "revision", "sha256"},
+    "shapes": {*SHAPES_ITEMS, *OF_HUB, *OF_SPLIT, "sha256"},
     "does not": {"rows", "verifier", "private", "export"},
 }
 JUDGE = {
@@ -141,6 +141,12 @@ def test_items_have_another_identity_by_a_key_that_shapes_them(key: str) -> None
     other = {"fields": {"prompt": "q"}, "instruction": "LICENSE", "limit": 4}
     changed = ITEMS | {key: other.get(key, 9)}
     assert identity_of_items(changed) != identity_of_items(ITEMS)
+
+
+@pytest.mark.parametrize("key", ["hub", "revision", *OF_SPLIT])
+def test_items_of_a_split_of_the_hub_have_another_identity_by_what_says_which(key: str) -> None:
+    split = {"hub": "h", "revision": "r", "fields": {}}
+    assert identity_of_items(split | {key: "other"}) != identity_of_items(split)
 
 
 @pytest.mark.parametrize("key", sorted(DATASET["does not"]))

@@ -19,8 +19,8 @@ def catalogue() -> dict[str, dict[str, Any]]:
 def add_catalogue(config: Mapping[str, Any]) -> None:
     """Add, in place, the catalogue's datasets to a configuration whose run selects some.
 
-    An entry without a file changes single keys of the catalogue's. Without a selection all
-    datasets are run, and none is added.
+    An entry without `file` and `hub` changes single keys of the catalogue's. Without a selection
+    all datasets are run, and none is added.
 
     Args:
         config: the configuration, which may still be wrong in any way.
@@ -29,5 +29,5 @@ def add_catalogue(config: Mapping[str, Any]) -> None:
     if isinstance(own, dict) and isinstance(run, Mapping) and "datasets" in run:
         for name, entry in catalogue().items():
             mine = own.get(name, {})
-            if isinstance(mine, dict) and "file" not in mine:
+            if isinstance(mine, dict) and not {"file", "hub"} & mine.keys():
                 own[name] = entry | mine

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.dataset_files import by_language, paths_of
+from userturn.config.dataset_files import by_language, is_streamed, paths_of
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
@@ -171,12 +171,17 @@ def _check_likelihood(config: Config) -> None:
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
         files = by_language(dataset)
+        _check_split(name, dataset)
         if isinstance(dataset.get("sha256"), Mapping if None in files else str):
             raise ConfigError(
                 f"datasets.{name}.sha256: expected one hash for each file; name the files and the "
                 "hashes by the same languages"
             )
-        paths = [dataset.get("instruction"), *([] if "hub" in dataset else paths_of(dataset))]
+        try:
+            own = [] if "hub" in dataset else paths_of(dataset)
+        except ConfigError as error:
+            raise ConfigError(f"datasets.{name}: {error}") from error
+        paths = [dataset.get("instruction"), *own]
         for path in filter(None, paths):
             if not Path(path).is_file():
                 raise ConfigError(
@@ -184,7 +189,7 @@ def _check_files(config: Config) -> None:
                     "leave the dataset out with run.datasets"
                 )
         for one in files.values():
-            if "hub" not in one and "sha256" in one:
+            if "hub" not in one and "sha256" in one and Path(one["file"]).is_file():
                 check_sha256(one["file"], one["sha256"])
     templates = [
         (f"models.{name}.chat_template", entry.get("chat_template"))
@@ -195,6 +200,19 @@ def _check_files(config: Config) -> None:
         if template is not None and not Path(template).is_file():
             raise ConfigError(
                 f"{where}: '{template}' does not exist or is no file; correct the path"
+            )
+
+
+def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
+    """Check that an entry says one of two things: a file, or a split of a dataset on the hub."""
+    of_file, of_split = ("sha256", "rows", "columns"), ("config", "split", "files")
+    wrong = of_file if is_streamed(dataset) else of_split
+    for key in wrong:
+        if key in dataset:
+            meant = "a `file`" if wrong == of_file else "a split of `hub`, without `file`"
+            raise ConfigError(
+                f"datasets.{name}.{key}: found {dataset[key]!r}, which belongs to {meant}; leave "
+                "one of the two out"
             )
 
 

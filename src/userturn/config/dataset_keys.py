@@ -28,6 +28,7 @@ Sha256 = Annotated[
     ),
 ]
 Texts = Annotated[str, harmless(minLength=1)]
+Role = Annotated[str, harmless(enum=["system", "user", "assistant"])]
 
 
 class Fields(TypedDict, total=False):
@@ -36,9 +37,18 @@ class Fields(TypedDict, total=False):
     id: Annotated[str, harmless("Unique id of a row; a hash of its content where left out.")]
     prompt: Annotated[
         str | list[str],
-        harmless("The only user message: a column, or several, one below the other.", minItems=2),
+        harmless(
+            "The only user message: a column, or a list of columns, one below the other, each text "
+            "of a column that is a list on a line.",
+            minItems=1,
+        ),
     ]
-    messages: Annotated[str, harmless("List of {role, content}, the last one the user's.")]
+    messages: Annotated[
+        str,
+        harmless(
+            "List of {role, content}, {from, value} or texts by role, the last one the user's."
+        ),
+    ]
     tree: Annotated[str, harmless("First message of an OpenAssistant tree.")]
     reference: Annotated[str, harmless("Reference answer for the verifier.")]
     language: Annotated[
@@ -52,7 +62,7 @@ class Fields(TypedDict, total=False):
 
 
 class DatasetEntry(TypedDict):
-    """A dataset's entry; without `hub` its `file` is a local path."""
+    """A dataset's entry: a local `file`, one of the hub, or a split of the hub's dataset."""
 
     hub: NotRequired[
         Annotated[
@@ -74,12 +84,41 @@ class DatasetEntry(TypedDict):
             ),
         ]
     ]
-    file: Annotated[
-        str | Mapping[Language, Texts],
-        path(
-            "JSON lines or Parquet file, in the hub's repository or local; or one for each "
-            "language, by its code."
-        ),
+    file: NotRequired[
+        Annotated[
+            str | Mapping[Language, Texts],
+            path(
+                "File of rows, in the hub's repository or local; or one for each language, by its "
+                "code. With `hub` alone a split is read."
+            ),
+        ]
+    ]
+    config: NotRequired[
+        Annotated[str, harmless("Configuration of the hub's dataset, where it has several.")]
+    ]
+    split: NotRequired[
+        Annotated[str, harmless("Split of the hub's dataset; `train` where left out.", minLength=1)]
+    ]
+    files: NotRequired[
+        Annotated[
+            str | list[Texts],
+            harmless(
+                "Files of the hub's dataset that make up the split, by name or pattern; those that "
+                "it names itself where left out.",
+                minLength=1,
+                minItems=1,
+            ),
+        ]
+    ]
+    roles: NotRequired[
+        Annotated[
+            Mapping[str, Role] | list[Role],
+            harmless(
+                "What the dataset calls user, assistant and system, such as {human: user}; or "
+                "whose turn each text of a list is, in turns, such as [user, assistant].",
+                minItems=1,
+            ),
+        ]
     ]
     sha256: NotRequired[
         Annotated[

@@ -10,7 +10,11 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.study_keys import Study
 from userturn.slurm.resources import SETTINGS, schemas_for
 
-NEEDS_COMMIT = {"if": {"required": ["hub"]}, "then": {"required": ["revision"]}}
+NEEDS_COMMIT = {
+    "if": {"required": ["hub"]},
+    "then": {"required": ["revision"]},
+    "else": {"required": ["file"]},
+}
 NEEDS_BASE = {
     "if": {"type": "object", "required": ["recipe"]},
     "then": {"required": ["base"]},

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.dataset_files import by_language
+from userturn.config.dataset_files import by_language, saved_files
 from userturn.config.own_detector import DETECTOR_KEY
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.storage.given_files import given_text
-from userturn.storage.hashing import check_sha256, file_sha256
+from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
 
+OF_HUB = ("hub", "revision", "file")
+OF_SPLIT = ("config", "split", "files")
 # The keys of a dataset's entry that affect its items, besides the content of its file.
 SHAPES_ITEMS = (
-    *("fields", "columns", "turns", "language", "limit", "seed"),
+    *("fields", "roles", "columns", "turns", "language", "limit", "seed"),
     *("condition", "instruction", "judge"),
 )
 
@@ -46,14 +48,22 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings that affect the items; a file counts by its content, not its name."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
-        hashes = {key: file_sha256(one["file"]) for key, one in by_language(settings).items()}
+        hashes = {key: _sha256(one["file"]) for key, one in by_language(settings).items()}
         content: Any = hashes.get(None) or hashes
     else:
-        content = settings.get("sha256") or [settings[k] for k in ("hub", "revision", "file")]
+        named = [settings[key] for key in OF_HUB if key in settings]
+        split = {key: settings[key] for key in OF_SPLIT if key in settings}
+        content = settings.get("sha256") or [*named, *([split] if split else [])]
     shaped |= {key: settings[key] for key in ("content_ids", DETECTOR_KEY) if key in settings}
     if "problem" in settings["fields"]:
         shaped["ids"] = "by problem"  # an earlier version did not write problems into ids
     return shaped | {"content": content}
+
+
+def _sha256(path: str) -> str:
+    if Path(path).is_file():
+        return file_sha256(path)
+    return fingerprint([file_sha256(file) for file in saved_files(Path(path))])
 
 
 def fetch(settings: Mapping[str, Any]) -> Path:
@@ -65,7 +75,7 @@ def fetch(settings: Mapping[str, Any]) -> Path:
     path = Path(settings["file"])
     if "hub" in settings:
         path = _from_hub(settings)
-    elif not path.is_file():
+    elif not path.exists():
         raise UserError(
             f"dataset file '{path}' does not exist; correct `file` in the dataset's entry"
         )
@@ -78,7 +88,7 @@ def at_hand(settings: Mapping[str, Any]) -> Path | None:
     """Return a dataset's file if it is local or in the hub's cache; never download it."""
     if "hub" not in settings:
         path = Path(settings["file"])
-        return path if path.is_file() else None
+        return path if path.exists() else None
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(

@@ -6,11 +6,12 @@ encoding of the file changes any id. Errors name the row and never show its cont
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from math import isnan
 from typing import Any
 
-from userturn.config.errors import near_miss
 from userturn.datasets.clusters import version_id
+from userturn.datasets.columns import column
 from userturn.datasets.language_codes import language_code
 from userturn.datasets.messages import (
     Message,
@@ -27,23 +28,6 @@ from userturn.value_kinds import kind_of
 
 BY_LANGUAGE = ("language", "problem")  # keys of an item that only some datasets have
 ID_LENGTH = 16  # hexadecimal digits of an id made from content
-
-
-def column(row: Row, name: str, where: str) -> Any:
-    """Return a column's value; a dot names a nested column: `prompt.messages`.
-
-    Raises:
-        UserError: there is no such column; the message names the most similar one.
-    """
-    if name in row:
-        return row[name]
-    first, _, rest = name.partition(".")
-    if rest and isinstance(row.get(first), dict):
-        return column(row[first], rest, where)
-    raise UserError(
-        f"{where}: `fields` of the dataset's entry names '{name}', which is not a column"
-        f"{near_miss(name, row)}"
-    )
 
 
 def without_nulls(value: Any) -> Any:
@@ -144,26 +128,34 @@ def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterato
 
 
 def _prompt(row: Row, names: str | list[str], where: str) -> str:
-    """Return the text of a column, or of several below each other, a list one line each."""
+    """Return the text of a column, or of a list of columns below each other.
+
+    Only there may a column be a list of texts, which are a line each.
+    """
     if isinstance(names, list):
-        return "\n\n".join(_prompt(row, name, where) for name in names)
-    text = column(row, names, where)
-    if isinstance(text, list) and all(isinstance(line, str) for line in text):
-        return "\n".join(text)
-    if not isinstance(text, str):
-        raise UserError(
-            f"{where}: the prompt is {kind_of(text)}, expected text; correct that row or "
-            "`fields.prompt`, or name a column of messages by `fields.messages`"
-        )
-    return text
+        found = [column(row, name, where) for name in names]
+        lines = [text if isinstance(text, list) else [text] for text in found]
+    else:
+        lines = [[column(row, names, where)]]
+    for text in chain.from_iterable(lines):
+        if not isinstance(text, str):
+            raise UserError(
+                f"{where}: the prompt is {kind_of(text)}, expected text; correct that row or "
+                "`fields.prompt`, name a column of messages by `fields.messages`, one text of a "
+                "list by its place, as in `x.0`, or have all of them joined by `prompt: [x]`"
+            )
+    return "\n\n".join("\n".join(texts) for texts in lines)
 
 
-def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
+def _item_of_row(row: Row, settings: Mapping[str, Any], where: str) -> Row:
+    fields = settings["fields"]
+    messages: Any
     if "prompt" in fields:
         messages = [{"role": "user", "content": _prompt(row, fields["prompt"], where)}]
     else:
         messages = column(row, fields["messages"], where)
-    item = _item(conversation(messages, where), **_spoken(row, fields, where))
+    said = conversation(messages, where, settings.get("roles", {}))
+    item = _item(said, **_spoken(row, fields, where))
     if "id" in fields:
         item["item"] = column(row, fields["id"], where)
         if not isinstance(item["item"], str | int) or item["item"] == "":
@@ -198,7 +190,7 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
     if "tree" in fields:
         items = list(_items_of_tree(row, settings, where))
     else:
-        items = [_item_of_row(row, fields, where)]
+        items = [_item_of_row(row, settings, where)]
     if "turns" in settings:
         for item in items:
             if PARTS not in item:

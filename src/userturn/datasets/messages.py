@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import cycle
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from userturn.errors import UserError
@@ -12,8 +14,17 @@ from userturn.value_kinds import kind_of
 
 Message = Mapping[str, str]  # role and content; of the model's own answers also the reasoning
 REASONING = "reasoning"
+Roles = Mapping[str, str] | Sequence[str]  # of an entry: its names of roles, or whose turn it is
 ROLES = ("system", "user", "assistant")
-OTHER_NAMES = {"developer": "system", "prompter": "user"}
+OTHER_NAMES = {  # what datasets call them
+    "developer": "system",
+    **dict.fromkeys(("prompter", "human"), "user"),
+    **dict.fromkeys(("gpt", "model", "bot", "chatgpt"), "assistant"),
+}
+ROLE_KEYS, TEXT_KEYS = ("role", "from"), ("content", "value", "text")
+CALLS = ("tool_calls", "function_call")  # that a conversation of texts cannot show
+LONGEST_NAME = 20  # characters of a role that an error shows
+CHOSEN = "if_chosen"  # of PRISM: which of several answers the user went on with
 
 
 class ShownAnswer(NamedTuple):
@@ -34,33 +45,113 @@ class ShownAnswer(NamedTuple):
         return said if self.reasoning is None else {**said, REASONING: self.reasoning}
 
 
-def unpacked(value: Any) -> Any:
+def unpacked(value: Any, begin: str = "{") -> Any:
     """Return a struct, even if it is stored as JSON text, as `datasets` 5 does in Parquet."""
-    if isinstance(value, str) and value[:1] == "{":
+    if isinstance(value, str) and value.lstrip()[:1] == begin:
         with suppress(ValueError):
             return json.loads(value)
     return value
 
 
-def conversation(messages: Any, where: str) -> list[Message]:
+def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({})) -> list[Message]:
     """Return messages as role and content, with the roles of a chat template.
+
+    A message has a role (`role` or `from`) and a text (`content`, `value` or `text`, also as a list
+    of parts with text), or the texts of several roles by their names. Of answers that a user chose
+    from, the chosen one is taken.
+
+    Args:
+        messages: a list, or its JSON text.
+        where: the place, for errors.
+        roles: the dataset's own names of roles; or whose turn each of a list of texts is, in turns.
 
     Raises:
         UserError: another role, or content that is not text.
     """
-    if not isinstance(messages, list):
-        raise UserError(f"{where}: messages are {kind_of(messages)}, expected a list")
-    taken: list[Message] = []
-    for number, message in enumerate(map(unpacked, messages), start=1):
-        role = message.get("role") if isinstance(message, dict) else None
-        role = OTHER_NAMES.get(role, role) if isinstance(role, str) else None
-        if role not in ROLES or not isinstance(message.get("content"), str):
+    listed = unpacked(messages, "[")
+    if not isinstance(listed, list):
+        raise UserError(f"{where}: messages are {kind_of(listed)}, expected a list")
+    if not isinstance(roles, Mapping):
+        return [
+            {"role": role, "content": _text(said, f"{where}: message {number}")}
+            for number, (said, role) in enumerate(zip(listed, cycle(roles)), start=1)
+        ]
+    names = {**dict.fromkeys(ROLES, ""), **OTHER_NAMES, **roles}
+    known = {name: role or name for name, role in names.items()}
+    return [
+        taken
+        for number, message in enumerate(map(unpacked, listed), start=1)
+        for taken in _messages(message, known, f"{where}: message {number}")
+    ]
+
+
+def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Message]:
+    """Yield the messages of one element: mostly one, of a pair of user and assistant both."""
+    if not isinstance(message, dict):
+        raise UserError(
+            f"{where} is {kind_of(message)}, expected {{role, content}}; correct or remove that "
+            "row, or say by `roles: [user, assistant]` whose turn each text of a list is"
+        )
+    if any(message.get(key) for key in CALLS):
+        raise UserError(f"{where} calls a tool, expected text alone; remove that row")
+    given = {key: value for key, value in message.items() if value is not None}
+    role_key, text_key = _key(given, ROLE_KEYS), _key(given, TEXT_KEYS)
+    if role_key and text_key:
+        role, text = _role(given[role_key], known, where), _text(given[text_key], where)
+        if role != "assistant" or given.get(CHOSEN) is not False:
+            yield {"role": role, "content": text}
+        return
+    said = sorted((ROLES.index(known[key]), key) for key in given if key in known)
+    if not said:
+        keys = ", ".join(sorted(map(str, given))) or "no keys"
+        raise UserError(
+            f"{where} is not {{role, content}} but has {keys}; correct or remove that row, or give "
+            "the names that it has for user and assistant by `roles`"
+        )
+    yield from ({"role": known[key], "content": _text(given[key], where)} for _, key in said)
+
+
+def _key(given: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((key for key in keys if key in given), None)
+
+
+def _role(name: Any, known: Mapping[str, str], where: str) -> str:
+    role = known.get(name, known.get(name.lower())) if isinstance(name, str) else None
+    if role is None:
+        is_name = isinstance(name, str) and len(name) <= LONGEST_NAME
+        raise UserError(
+            f"{where} has the role {name if is_name else kind_of(name)}, expected one of "
+            f"{', '.join(ROLES)}; correct or remove that row, or say by `roles` what it means"
+        )
+    return role
+
+
+def _text(content: Any, where: str) -> str:
+    """Return the text of a message, also where it is a list of parts."""
+    found = []
+    for part in content if isinstance(content, list) and content else [content]:
+        is_text = not isinstance(part, dict) or part.get("type", "text") == "text"
+        text = part.get("text") if isinstance(part, dict) else part
+        if not is_text or not isinstance(text, str):
+            what = f"a part of the type {part['type']}" if not is_text else kind_of(part)
             raise UserError(
-                f"{where}: message {number} is not {{role, content}} with text and one of the "
-                f"roles {', '.join(ROLES)}; correct or remove that row"
+                f"{where} has as its content {what}, expected text; correct or remove that row"
             )
-        taken.append({"role": role, "content": message["content"]})
-    return taken
+        found.append(text)
+    return "".join(found)
+
+
+def unread_keys(messages: Any, roles: Roles = MappingProxyType({})) -> set[str]:
+    """Return the keys of messages that `conversation` does not read, null ones left out."""
+    listed = unpacked(messages, "[")
+    pairs = {*ROLES, *OTHER_NAMES, *roles}
+    unread: set[str] = set()
+    for message in map(unpacked, listed if isinstance(listed, list) else ()):
+        if isinstance(message, dict):
+            given = {str(key) for key, value in message.items() if value is not None}
+            unread |= given - {*ROLE_KEYS, *TEXT_KEYS, CHOSEN, *CALLS}
+            unread -= set() if _key(message, ROLE_KEYS) else pairs
+    return unread
 
 
 def has_text(content: str) -> bool:
@@ -71,10 +162,13 @@ def has_text(content: str) -> bool:
 def check_ending(messages: Sequence[Message], where: str) -> None:
     """Check that a conversation ends in a user message with text."""
     if not messages or messages[-1]["role"] != "user" or not has_text(messages[-1]["content"]):
-        found = f"the role {messages[-1]['role']}" if messages else "no message"
+        role = messages[-1]["role"] if messages else ""
+        mend = "correct or remove that row"
+        if role == "assistant":
+            mend = "set `turns: all` in the dataset's entry to probe after each of its user turns"
         raise UserError(
-            f"{where}: the conversation ends in {found}, expected a user message with text; "
-            "correct or remove that row"
+            f"{where}: the conversation ends in {f'the role {role}' if role else 'no message'}, "
+            f"expected a user message with text; {mend}"
         )
 
 

@@ -17,17 +17,21 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language
+from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language, is_streamed
 from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
+from userturn.datasets.columns import column, named_columns
 from userturn.datasets.fetch import at_hand, fetch
+from userturn.datasets.hub import hub_rows
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, likeliest
 from userturn.datasets.language_codes import language_code
-from userturn.datasets.messages import answer_to
+from userturn.datasets.messages import answer_to, unread_keys
 from userturn.datasets.rows import Row, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
 from userturn.datasets.unusable import noted_if_unusable
 from userturn.errors import UserError
+from userturn.logs import say
+from userturn.plural import number_of
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import SLICE, Schema, slices, write_parts
 
@@ -40,6 +44,7 @@ SCHEMA: Schema = {
     "reference_context": pl.List(MESSAGE),
     "reference_user_turn": pl.String,
 }
+MOST_WRONG = 100  # rows of a split, all from its first on, after which its entry is wrong
 LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
 DETECTOR_COLUMN: Schema = {DETECTOR_KEY: pl.String}  # absent where langdetect tells languages
 
@@ -120,47 +125,114 @@ def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
     return sorted((item for _, group in together for item in group), key=lambda item: item["item"])
 
 
+class Taken:
+    """What was taken of a dataset's rows, and what was not.
+
+    The rows of a split of the hub are read as far as `limit` needs, and nobody can correct them: a
+    row that cannot be an item is counted there, and refused elsewhere.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Take a dataset's entry."""
+        self.settings = settings
+        self.n_rows = self.n_conversations = 0
+        self.faults: list[str] = []
+        self.unread: set[str] = set()
+
+    def items(self, rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, Row]]:
+        """Yield the items of rows with their places."""
+        for where, row in rows:
+            self.n_rows += 1
+            items = self._of_row(where, row)
+            yield from ((where, item) for item in items)
+            self.n_conversations += any(map(self._counts, items))
+            if self._has_enough():
+                return
+
+    def _of_row(self, where: str, row: Row) -> list[Row]:
+        fields = self.settings["fields"]
+        try:
+            items = items_of_row(row, self.settings, where)
+        except UserError as error:
+            self.faults.append(str(error))
+            if not is_streamed(self.settings):
+                raise
+            if len(self.faults) == self.n_rows == MOST_WRONG:
+                raise UserError(self.faults[0]) from error
+            return []
+        if "messages" in fields:
+            messages = column(row, fields["messages"], where)
+            self.unread |= unread_keys(messages, self.settings.get("roles", {}))
+        return items
+
+    def _counts(self, item: Row) -> bool:
+        wanted = self.settings.get("language", EVERY_LANGUAGE)
+        return wanted == EVERY_LANGUAGE or _is_wanted(item, self.settings)
+
+    def _has_enough(self) -> bool:
+        settings = self.settings
+        is_short = is_streamed(settings) and settings.get("language") != EVERY_LANGUAGE
+        return is_short and self.n_conversations == settings.get("limit")
+
+    @property
+    def notes(self) -> list[str]:
+        """One sentence for each kind of what was not taken."""
+        notes = []
+        if self.faults:
+            n = number_of(len(self.faults), "row")
+            notes.append(f"{n} of {self.n_rows} left out, the first: {self.faults[0]}")
+        if self.unread:
+            names = ", ".join(sorted(self.unread))
+            notes.append(f"nothing reads these keys of messages: {names}")
+        return notes
+
+
 def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
     """Yield the rows of all files, those of a language's file with `language` and `row`."""
+    named = named_columns(settings)
+    if is_streamed(settings):
+        yield from hub_rows(settings, named)
     for spoken, path in files.items():
-        for number, (where, row) in enumerate(read_rows(path, settings.get("columns")), start=1):
+        rows = read_rows(path, settings.get("columns"), named)
+        for number, (where, row) in enumerate(rows, start=1):
             yield where, row if spoken is None else {"language": spoken, "row": number} | row
 
 
-def read_dataset(path: Path | Files, settings: Mapping[str, Any]) -> list[Row]:
-    """Read a dataset's file, or its files by language, into items of the prepared schema.
+def read_dataset(
+    path: Path | Files, settings: Mapping[str, Any], notes: list[str] | None = None
+) -> list[Row]:
+    """Read a dataset's file, its files by language, or its split into items.
+
+    Args:
+        path: the file, or the files by language; none of a split of the hub.
+        settings: the entry.
+        notes: sentences are added to it about what is there and not read.
 
     Raises:
         UserError: a row cannot be an item, the number of rows is not the pinned one, or no item is
             left.
     """
-    n_rows = 0
     files: Files = {None: path} if isinstance(path, Path) else path
-    named = ", ".join(f"'{file}'" for file in files.values())
-
-    def placed() -> Iterator[tuple[str, Row]]:
-        nonlocal n_rows
-        for where, row in _rows(files, settings):
-            n_rows += 1
-            for item in items_of_row(row, settings, where):
-                yield where, item
-
-    items = list(identified(placed(), settings.get("content_ids", 1)))
+    named = ", ".join(f"'{file}'" for file in files.values()) or f"'{settings.get('hub')}'"
+    taken = Taken(settings)
+    items = list(identified(taken.items(_rows(files, settings)), settings.get("content_ids", 1)))
     if "turns" in settings:
         items = list(items_by_turn(items))
-    if n_rows != settings.get("rows", n_rows):
+    if taken.n_rows != settings.get("rows", taken.n_rows):
         raise UserError(
-            f"{named}: found {n_rows} rows, expected {settings['rows']}; download the pinned file "
-            "again, or correct `rows` in the dataset's entry"
+            f"{named}: found {taken.n_rows} rows, expected {settings['rows']}; download the pinned "
+            "file again, or correct `rows` in the dataset's entry"
         )
-    if not n_rows:
+    if not taken.n_rows:
         raise UserError(f"{named} has no rows; fetch it again, or correct `file` in its entry")
     selected = select(items, settings)
     if not selected:
         raise UserError(
-            f"{named}: none of the {n_rows} rows gives an item; correct `file`, `language` or "
-            "`condition` in the dataset's entry"
+            f"{named}: none of the {taken.n_rows} rows gives an item; correct `file`, `language` "
+            "or `condition` in the dataset's entry"
         )
+    if notes is not None:
+        notes += taken.notes
     return selected
 
 
@@ -176,19 +248,26 @@ def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
 
 
 def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
-    """Return a dataset's files if all are local or in the hub's cache; never download any."""
+    """Return a dataset's files if all are local or in the hub's cache; never download any.
+
+    A split of the hub is read from there each time.
+    """
+    if is_streamed(settings):
+        return None
     found = {spoken: at_hand(one) for spoken, one in by_language(settings).items()}
     here = {spoken: path for spoken, path in found.items() if path is not None}
     return here if len(here) == len(found) else None
 
 
-def items_table(settings: Mapping[str, Any], files: Path | Files) -> pl.DataFrame:
+def items_table(
+    settings: Mapping[str, Any], files: Path | Files, notes: list[str] | None = None
+) -> pl.DataFrame:
     """Return a dataset's items as the prepared table.
 
     Raises:
         UserError: as `read_dataset`.
     """
-    items = read_dataset(files, settings)
+    items = read_dataset(files, settings, notes)
     if "instruction" in settings:
         items = [_with_instruction(item, settings["instruction"]) for item in items]
     more: Schema = TURN_COLUMNS if "turns" in settings else {}
@@ -199,9 +278,12 @@ def items_table(settings: Mapping[str, Any], files: Path | Files) -> pl.DataFram
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
     """Write a dataset's items as the prepared table, downloading its file if needed."""
-    files = fetched(settings)
-    with noted_if_unusable(Path(path_to_items).stem, identity):
-        table = items_table(settings, files)
+    files, name = fetched(settings), Path(path_to_items).stem
+    notes: list[str] = []
+    with noted_if_unusable(name, identity):
+        table = items_table(settings, files, notes)
+    for note in notes:
+        say(f"{name}: {note}")
     write_parts([table], path_to_items, identity)
 
 

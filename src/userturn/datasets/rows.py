@@ -1,16 +1,23 @@
-"""Read the rows of a dataset's file: JSON lines, Parquet, or tab-separated text."""
+"""Read the rows of a dataset's file: JSON lines or list, CSV, tab-separated text, Parquet, Arrow.
+
+No form may have two columns of one name.
+"""
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from userturn.config.dataset_files import saved_files
+from userturn.datasets.csv_rows import csv_rows
 from userturn.errors import UserError
 from userturn.value_kinds import kind_of
 
 PARQUET = b"PAR1"
+BINARY = (PARQUET, b"ARROW1", b"\xff\xff\xff\xff")
 GZIP = b"\x1f\x8b"
 PACKED = {  # how files begin that have to be unpacked first
     b"PK\x03\x04": "a zip archive or an Excel file",
@@ -18,23 +25,31 @@ PACKED = {  # how files begin that have to be unpacked first
     b"\x28\xb5\x2f\xfd": "packed by zstd",
     b"BZh": "packed by bzip2",
 }
-BATCH = 1000  # rows of a Parquet file in memory at once
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  # how the names of text with a head end
 
 Row = dict[str, Any]
+Rows = Iterator[tuple[str, Row]]
 
 
-def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a JSON lines (also gzipped), Parquet or tab-separated file, with places.
+def read_rows(
+    path: Path, columns: Sequence[str] | None = None, named: Iterable[str] | None = None
+) -> Rows:
+    """Yield the rows of a file with their places, such as "file, line 3".
 
-    The place reads "file, line 3".
+    The format is recognised by content; only CSV by its name, `.csv` or `.tsv`, and a file with
+    given `columns` is tab-separated, without a head and without quoting. Text may be gzipped and is
+    UTF-8, with or without a byte order mark, with any line endings; empty lines are skipped.
 
-    The format is recognised by content, not by name, except that a file with given `columns` is
-    tab-separated, without a head and without quoting. Text is UTF-8, with or without a byte
-    order mark, with any line endings; empty lines are skipped.
+    Args:
+        path: the file, or a folder that `save_to_disk` of `datasets` wrote.
+        columns: the columns of tab-separated text without a head.
+        named: the columns that are wanted of a file that can be read by columns; else all.
 
     Raises:
         UserError: a row that cannot be read, named by its place and never shown.
     """
+    if path.is_dir():
+        return chain.from_iterable(read_rows(file, None, named) for file in saved_files(path))
     with path.open("rb") as file:
         head = file.read(8)
     for begin, what in PACKED.items():
@@ -45,9 +60,11 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tupl
             )
     if columns is not None:
         return _separated_rows(path, columns)
-    if head.startswith(PARQUET):
-        return _parquet_rows(path)
-    return _json_rows(path, gzip.open if head.startswith(GZIP) else open)
+    if head.startswith(BINARY):
+        from userturn.datasets.arrow_rows import arrow_rows
+
+        return arrow_rows(path, named)
+    return _text_rows(path, gzip.open if head.startswith(GZIP) else open)
 
 
 def _refuse_constant(name: str) -> None:
@@ -71,39 +88,62 @@ def _check_utf8(line: str, where: str) -> None:
         ) from error
 
 
-def _parse(line: str, where: str) -> Row:
-    _check_utf8(line, where)
+def _value(text: str, where: str, expected: str) -> Any:
+    _check_utf8(text, where)
     try:
-        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=once)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         if isinstance(error, json.JSONDecodeError):
             reason = error.msg  # without the line's number in the line
         raise UserError(
-            f"{where}: not JSON ({reason}), expected one object in each line; correct that line, "
-            "download the file again, or convert CSV or a list in brackets to JSON lines or Parquet"
+            f"{where}: not JSON ({reason}), expected {expected}; correct it, download the file "
+            "again, or give CSV a name that ends in .csv"
         ) from error
+
+
+def _object(row: Any, where: str, expected: str) -> Row:
     if not isinstance(row, dict):
         raise UserError(
-            f"{where}: found {kind_of(row)}, expected one object in each line; correct "
-            "that line, and write each row of a list on a line of its own"
+            f"{where}: found {kind_of(row)}, expected {expected}; correct it in the file"
         )
     return row
 
 
-def _json_rows(path: Path, unpack: Any) -> Iterator[tuple[str, Row]]:
-    number = 0
+def _lines(path: Path, unpack: Any) -> Iterator[str]:
+    n_read = 0
     try:
-        with unpack(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    where = f"{path}, line {number}"
-                    yield where, _parse(line, where)
+        with unpack(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            for line in file:
+                yield line
+                n_read += 1
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
-            f"{path}, after line {number}: the gzipped file is cut short or damaged ({error}); "
+            f"{path}, after line {n_read}: the gzipped file is cut short or damaged ({error}); "
             "fetch it again"
         ) from error
+
+
+def _text_rows(path: Path, unpack: Any) -> Rows:
+    """Yield the rows of a JSON list, of CSV or of JSON lines, told by the first character."""
+    first = next((line.lstrip()[0] for line in _lines(path, unpack) if line.strip()), "")
+    if first == "[":
+        yield from _listed_rows(path, "".join(_lines(path, unpack)))
+    elif first != "{" and path.name.lower().endswith(TABLES):
+        for where, row in csv_rows(_lines(path, unpack), str(path)):
+            _check_utf8("".join(filter(None, row.values())), where)
+            yield where, row
+    else:
+        for number, line in enumerate(_lines(path, unpack), start=1):
+            if line.strip():
+                where, expected = f"{path}, line {number}", "one object in each line"
+                yield where, _object(_value(line, where, expected), where, expected)
+
+
+def _listed_rows(path: Path, text: str) -> Rows:
+    expected = "one list of objects, or an object in each line"
+    for number, row in enumerate(_value(text, str(path), expected), start=1):
+        yield f"{path}, row {number}", _object(row, f"{path}, row {number}", expected)
 
 
 def _separated_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
@@ -119,20 +159,3 @@ def _separated_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, R
                 )
             _check_utf8(line, where)
             yield where, dict(zip(columns, cells, strict=True))
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=BATCH):
-            for row in batch.to_pylist():
-                number += 1
-                yield f"{path}, row {number}", row
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path}, after row {number}: the Parquet file is damaged ({type(error).__name__}); "
-            "fetch it again"
-        ) from error

@@ -12,6 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.datasets.csv_rows import separator
 from userturn.datasets.rows import once
 from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
@@ -78,12 +79,6 @@ def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
     return Row._make([where, *texts, unsure.lower() in TRUE if unsure else None, number])
 
 
-def _separator(text: str) -> str:
-    """Return what separates columns: a spreadsheet may have saved semicolons or tabs."""
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
-
-
 def _head(path: Path, names: Sequence[str]) -> list[str]:
     """Return the columns of a CSV by their names, in lower case.
 
@@ -106,7 +101,7 @@ def _head(path: Path, names: Sequence[str]) -> list[str]:
 
 
 def _rows_of_csv(path: Path, text: str) -> LabelFile:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]))
     head = _head(path, next(reader, []))
     found: list[Row | str] = []
     for cells in reader:

@@ -7,7 +7,10 @@ from userturn.storage.hashing import canonical_json, short_hash
 from userturn.study.grid import Grid
 
 LONGEST = 60  # characters shown of a setting
-DATASET = ("hub", "revision", "file", "language", "limit", "condition", "instruction")
+DATASET = (
+    *("hub", "revision", "file", "config", "split", "files"),
+    *("language", "limit", "condition", "instruction"),
+)
 
 
 def short(value: Any) -> str:

@@ -15,7 +15,15 @@ from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
-SOURCES = ("hub", "file", "folder", "url")  # settings of a dataset that say where its rows are from
+SOURCES = (
+    "hub",
+    "file",
+    "config",
+    "split",
+    "files",
+    "folder",
+    "url",
+)  # settings of a dataset that say where its rows are from
 
 
 def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:

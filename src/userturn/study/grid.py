@@ -22,7 +22,7 @@ from userturn.config.formats import in_default, models_in_formats
 from userturn.config.model_keys import ModelEntry
 from userturn.config.named_paths import confined
 from userturn.config.trained_models import complete_entries, described
-from userturn.datasets.fetch import complete
+from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, by_source, temperature_name
@@ -152,8 +152,11 @@ class Grid:
         return {**self.config["user_turn"], "temperature": temperature}
 
     def dataset_identity(self, dataset: str) -> str:
-        """Return the identity of a dataset's prepared table."""
-        return self.contents.datasets[dataset]
+        """Return the identity of a dataset's prepared table, also of one that no run selects."""
+        known = self.contents.datasets
+        if dataset not in known and dataset in self.config["datasets"]:
+            return fingerprint(shaping(self.dataset_settings(dataset)))
+        return known[dataset]
 
     @cached_property
     def _answer_identities(self) -> dict[tuple[str, str], str]:

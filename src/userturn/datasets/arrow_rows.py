@@ -1,0 +1,116 @@
+"""Read the rows of Parquet and Arrow files, only the columns that are wanted."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from userturn.datasets.columns import OF_FILES, check_names, no_column
+from userturn.errors import UserError
+
+PARQUET, FILE = b"PAR1", b"ARROW1"  # how files begin; else it is a stream of Arrow
+BATCH = 1000  # rows in memory at once
+
+Rows = Iterator[tuple[str, dict[str, Any]]]
+
+
+def arrow_rows(path: Path, named: Iterable[str] | None) -> Rows:
+    """Yield the rows of a Parquet or Arrow file with their places.
+
+    Args:
+        path: the file.
+        named: the columns that are wanted, `outer.inner` for a nested one; else all.
+
+    Raises:
+        UserError: a damaged file, two columns of one name, no such column, or a value of these
+            columns that Python cannot hold.
+    """
+    number = 0
+    try:
+        for batch in _batches(path, named):
+            for row in _values(batch, f"{path}, after row {number}"):
+                number += 1
+                yield f"{path}, row {number}", row
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        kind = "Parquet" if _begins(path, PARQUET) else "Arrow"
+        raise UserError(
+            f"{path}, after row {number}: the {kind} file is damaged ({type(error).__name__}); "
+            "fetch it again"
+        ) from error
+
+
+def _begins(path: Path, sign: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(sign)) == sign
+
+
+def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch]:
+    if _begins(path, PARQUET):
+        file = pq.ParquetFile(path)
+        leaves = [file.schema.column(n).path for n in range(len(file.schema))]
+        wanted = _wanted(file.schema_arrow, named, leaves, path)
+        yield from file.iter_batches(batch_size=BATCH, columns=wanted)
+        return
+    is_file = _begins(path, FILE)
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+        wanted = _wanted(reader.schema, named, [], path)
+        whole = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        for batch in whole:
+            chosen = batch if wanted is None else batch.select(wanted)
+            yield from (chosen.slice(n, BATCH) for n in range(0, chosen.num_rows, BATCH))
+
+
+def _wanted(
+    schema: pa.Schema, named: Iterable[str] | None, leaves: Sequence[str], path: Path
+) -> list[str] | None:
+    """Return the columns to read: nested ones by themselves where these are known as leaves."""
+    _check_schema(schema, str(path))
+    if named is None:
+        return None
+    found = set()
+    for name in named:
+        first = name.partition(".")[0]
+        if name not in schema.names and first not in schema.names:
+            if name in OF_FILES:
+                continue
+            raise no_column(name, schema.names, str(path))
+        is_known = name in schema.names or any(f"{leaf}.".startswith(f"{name}.") for leaf in leaves)
+        found.add(name if is_known else first)
+    return sorted(found)
+
+
+def _check_schema(fields: Iterable[pa.Field], where: str) -> None:
+    """Check names of columns at every depth."""
+    here = list(fields)
+    check_names((field.name for field in here), where)
+    for field in here:
+        inner = field.type
+        while pa.types.is_list(inner) or pa.types.is_large_list(inner):
+            inner = inner.value_type
+        if pa.types.is_struct(inner):
+            _check_schema(inner, f"{where}, column '{field.name}'")
+
+
+def _values(batch: pa.RecordBatch, where: str) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except (pa.ArrowException, ValueError, OverflowError):
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            _check_values(name, values, where)
+        raise
+    return rows
+
+
+def _check_values(name: str, values: pa.Array, where: str) -> None:
+    try:
+        values.to_pylist()
+    except UnicodeDecodeError:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise UserError(
+            f"{where}: the column '{name}' of the type {values.type} has a value that cannot be "
+            f"read ({error}); correct it, or name another column in `fields`"
+        ) from error
