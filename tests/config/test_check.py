@@ -156,6 +156,8 @@ def test_dataset_is_a_file_or_a_split_of_the_hub_and_not_both(config: dict[str, 
     for key, value in {"sha256": "0" * 64, "rows": 3, "columns": ["a"]}.items():
         config["datasets"]["mine"] = SPLIT | {key: value}
         assert message(config).startswith(f"datasets.mine.{key}: found {value!r}, which belongs to")
+    config["datasets"]["mine"] = SPLIT | {"file": "data/*.parquet"}
+    assert message(config).endswith("give patterns and lists as `files`, without `file`")
     config["datasets"]["mine"] = {key: SPLIT[key] for key in ("fields", "verifier")}
     assert message(config) == "datasets.mine: the key 'file' is missing"
     config["datasets"]["mine"] = SPLIT | {"roles": {"bot": "robot"}}

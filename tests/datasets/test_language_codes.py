@@ -55,7 +55,7 @@ def test_other_text_is_refused(text: str) -> None:
         language_code(text)
 
 
-def prepared(path: Path, said: str, **settings: object) -> dict[str, int]:
+def prepared(path: Path, said: str | int, **settings: object) -> dict[str, int]:
     """Return how many items of each language a dataset with three spellings of two has."""
     spoken = ["English", "eng", "de-DE", said]
     rows = [{"q": f"What is {n}?", "l": one} for n, one in enumerate(spoken)]
@@ -80,6 +80,8 @@ def test_row_without_a_language_that_one_knows_is_refused_with_its_place(tmp_pat
     )
     with pytest.raises(UserError, match=said):
         prepared(tmp_path / "rows.jsonl", "Denglish", language="all")
+    with pytest.raises(UserError, match="line 4: the language is '5', expected a code"):
+        prepared(tmp_path / "rows.jsonl", 5, language="all")
 
 
 @pytest.mark.parametrize("said", ["de", "de-DE", "DE", "deu", "German"])

@@ -23,7 +23,7 @@ def annotate(study: Path, name: str, label: str = "generic", round_name: str = "
     """Save what an annotator would: one label for all turns of a round."""
     ids = pl.read_parquet(study / "results" / "humans" / round_name / "items.parquet")["id"]
     rows = "".join(f"{round_name},{name},{turn},{label},\n" for turn in ids)
-    path = study / "data" / "annotations" / round_name / f"{name}.csv"
+    path = study / "data" / "annotations" / round_name / name / f"{name}.CSV.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"round,annotator,id,label,notes\n{rows}")
 

@@ -214,6 +214,11 @@ def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
                 f"datasets.{name}.{key}: found {dataset[key]!r}, which belongs to {meant}; leave "
                 "one of the two out"
             )
+    if "hub" in dataset and "*" in str(dataset.get("file", "")):
+        raise ConfigError(
+            f"datasets.{name}.file: found the pattern {dataset['file']!r}, expected one file; give "
+            "patterns and lists as `files`, without `file`"
+        )
 
 
 def _check_turns(config: Config) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from userturn.datasets.columns import OF_FILES, check_names, no_column
+from userturn.datasets.columns import OF_FILES, OF_MODELS, check_names, no_column
 from userturn.errors import UserError
 
 PARQUET, FILE = b"PAR1", b"ARROW1"  # how files begin; else it is a stream of Arrow
@@ -59,6 +59,7 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
         wanted = _wanted(reader.schema, named, [], path)
         whole = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
         for batch in whole:
+            batch.validate(full=True)  # a damaged offset would end the process
             chosen = batch if wanted is None else batch.select(wanted)
             yield from (chosen.slice(n, BATCH) for n in range(0, chosen.num_rows, BATCH))
 
@@ -74,7 +75,7 @@ def _wanted(
     for name in named:
         first = name.partition(".")[0]
         if name not in schema.names and first not in schema.names:
-            if name in OF_FILES:
+            if name in (*OF_FILES, *OF_MODELS):
                 continue
             raise no_column(name, schema.names, str(path))
         is_known = name in schema.names or any(f"{leaf}.".startswith(f"{name}.") for leaf in leaves)

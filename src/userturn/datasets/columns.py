@@ -8,6 +8,7 @@ from userturn.config.errors import near_miss
 from userturn.errors import UserError
 
 OF_FILES = ("language", "row")  # what rows are given where each language has a file
+OF_MODELS = ("system", "system_prompt", "tools", "functions")  # what an answer may depend on
 
 
 def check_names(names: Iterable[str], where: str) -> None:

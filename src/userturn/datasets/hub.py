@@ -7,7 +7,7 @@ them piece by piece. Nothing of it is kept: the items are.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from userturn.datasets.columns import no_column
+from userturn.datasets.columns import OF_MODELS, no_column
 from userturn.datasets.rows import Row
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
@@ -60,9 +60,9 @@ def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
     known = list(names)
     found = {name: name if name in known else name.partition(".")[0] for name in named}
     for name, top in found.items():
-        if top not in known:
+        if top not in known and name not in OF_MODELS:
             raise no_column(name, known, what)
-    return sorted(set(found.values()))
+    return sorted(set(found.values()) & set(known))
 
 
 def _said(error: Exception) -> str:

@@ -84,7 +84,7 @@ def _spoken(row: Row, fields: Mapping[str, Any], where: str) -> Row:
 
 def _check_language(value: Any, key: str, where: str) -> None:
     try:
-        language_code(value) if isinstance(value, str) else None
+        language_code("unknown" if value is None else str(value))
     except ValueError as error:
         raise UserError(
             f"{where}: the language {error}, expected a code such as de or a name such as German; "

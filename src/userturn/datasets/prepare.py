@@ -19,7 +19,7 @@ import polars as pl
 
 from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language, is_streamed
 from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
-from userturn.datasets.columns import column, named_columns
+from userturn.datasets.columns import OF_MODELS, column, named_columns
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.hub import hub_rows
 from userturn.datasets.items import identified, items_of_row
@@ -138,6 +138,8 @@ class Taken:
         self.n_rows = self.n_conversations = 0
         self.faults: list[str] = []
         self.unread: set[str] = set()
+        self.unread_columns: set[str] = set()
+        self.not_named = {*OF_MODELS} - {*named_columns(settings)}
 
     def items(self, rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, Row]]:
         """Yield the items of rows with their places."""
@@ -160,6 +162,7 @@ class Taken:
             if len(self.faults) == self.n_rows == MOST_WRONG:
                 raise UserError(self.faults[0]) from error
             return []
+        self.unread_columns |= {name for name in self.not_named if row.get(name)}
         if "messages" in fields:
             messages = column(row, fields["messages"], where)
             self.unread |= unread_keys(messages, self.settings.get("roles", {}))
@@ -181,15 +184,15 @@ class Taken:
         if self.faults:
             n = number_of(len(self.faults), "row")
             notes.append(f"{n} of {self.n_rows} left out, the first: {self.faults[0]}")
-        if self.unread:
-            names = ", ".join(sorted(self.unread))
-            notes.append(f"nothing reads these keys of messages: {names}")
+        for what, names in (("keys of messages", self.unread), ("columns", self.unread_columns)):
+            if names:
+                notes.append(f"nothing reads these {what}: {', '.join(sorted(names))}")
         return notes
 
 
 def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
     """Yield the rows of all files, those of a language's file with `language` and `row`."""
-    named = named_columns(settings)
+    named = [*named_columns(settings), *OF_MODELS]
     if is_streamed(settings):
         yield from hub_rows(settings, named)
     for spoken, path in files.items():

@@ -244,6 +244,22 @@ def test_keys_of_messages_that_nothing_reads_are_named_once(tmp_path: Path) -> N
     assert notes == ["nothing reads these keys of messages: state, toxic"]
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_column_that_an_answer_may_depend_on_is_named_if_nothing_reads_it(
+    tmp_path: Path, name: str
+) -> None:
+    rows = [{"q": "Hi", "system": "Be brief", "tools": "", "source": "x"}]
+    path = lines(tmp_path / name, *rows)
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    notes: list[str] = []
+    items_table(PROMPTS, path, notes)
+    assert notes == ["nothing reads these columns: system"]
+    notes.clear()
+    items_table({"fields": {"prompt": "system"}}, path, notes)
+    assert notes == []
+
+
 def whole(*messages: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     """Return messages with the keys that a corpus has beside role and content."""
     return [message | more for message in messages]
