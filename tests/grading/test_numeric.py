@@ -54,6 +54,9 @@ def test_another_number_is_wrong(answer: str) -> None:
         ("18 eggs (9 boxes of 2)", "18"),
         ("20 - 2 = 18", "18"),
         ("18 [1]", "18"),
+        ("10**3", "1000"),
+        ("minus 3", "-3"),
+        ("18 miles", "18"),
     ],
 )
 def test_a_number_is_read_as_its_writer_means_it(answer: str, reference: str) -> None:
@@ -90,6 +93,10 @@ def test_a_part_of_a_number_is_another_number(answer: str, other: str) -> None:
         ("18 (in thousands)", "18000"),
         ("5k", "5000"),
         ("50%", "0.5"),
+        ("0.5", "50%"),
+        ("50 cents", "0.5"),
+        ("1万", "10000"),
+        ("十八", "18"),
         ("(18)", "-18"),  # as accountants write it
         ("eighteen", "18"),
         ("18\n\nAnswer: ", "18"),

@@ -62,6 +62,7 @@ FILES = {  # where each input of a table lies
     "scores": "likelihood/*/*/*.parquet",
     "turn_languages": "languages/*/*.parquet",
     "evaluated_items": "prepared/*.parquet",
+    "prepared_items": "items/*.parquet",
     "training_data": "training/*/data.parquet",
 }
 
@@ -102,6 +103,7 @@ def write_whole_study(folder: Path) -> None:
         ends = pl.when(cut).then(pl.lit("length")).otherwise(pl.lit("stop"))
         answers = pl.read_parquet(path).select("model", "dataset", "item", finish_reason=ends)
         save(answers, folder / "answers" / path.parent.name / path.name)
+    _write_items(folder)
     _write_controls(folder, pl.concat(verdicts))
     _write_labelled(folder, pl.concat(verdicts))
     _write_round(folder, pl.concat(turns), pl.concat(verdicts))
@@ -109,6 +111,14 @@ def write_whole_study(folder: Path) -> None:
     _write_languages(folder, pl.concat(verdicts))
     _write_training_data(folder)
     _write_accounts(folder)
+
+
+def _write_items(folder: Path) -> None:
+    """Write the items of each dataset, each with messages of its own."""
+    for path in folder.glob(f"grades/{MODELS[0]}/*.parquet"):
+        items = pl.read_parquet(path, columns=["item"]).unique().sort("item")
+        said = pl.concat_list(pl.struct(role=pl.lit("user"), content=pl.col("item")))
+        save(items.with_columns(messages=said), folder / "items" / path.name)
 
 
 def _is_left_out(cell: Path) -> bool:

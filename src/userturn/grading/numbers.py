@@ -40,8 +40,9 @@ LATEX = (
     (r"\{,\}", ","),
     (r"\\(?:times|cdot)(?![a-z])", "*"),
     (r"\\div(?![a-z])", "÷"),
-    (r"\\(?:left|right|displaystyle)(?![a-z])|\\[()\[\]]|\*\*|<\|\w*\|>", ""),
-    (r"\\[,;:! ]|~", " "),
+    (r"\\(?:left|right|displaystyle)(?![a-z])|\\[()\[\]]|(?<!\d)\*\*|\*\*(?!\d)|<\|\w*\|>", ""),
+    (r"\\[,;:! ]|~(?!\d)", " "),
+    (r"(?i)\b(?:minus|negative)\s+(?=\.?\d)", "-"),
     (r"\\%", "%"),
 )
 GROUPED = (
@@ -59,11 +60,11 @@ SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 REST = rf"""
     (?: e (?P<exponent>[-+]?\d+) (?!\w)
       | \s* [*x] \s* 10 \s* \^ \s* \{{? \s* (?P<ten>[-+]?\d+) \s* \}}?
-      | \s* \^ \s* \{{? \s* (?P<power>-?\d+) \s* \}}?
+      | \s* (?:\^|\*\*) \s* \{{? \s* (?P<power>-?\d+) \s* \}}?
       | \s* / \s* (?P<below>\d+(?:[.,]\d+)?) (?!\d|\s*/\s*\d)
       | [ ] (?P<over>\d+) / (?P<under>\d+) (?!\d|\s*/\s*\d) )?
     (?: \s* (?P<scale>{"|".join(SCALES)}) s? \b )?
-    (?P<percent> \s* (?: % | percent\b | per\ cent\b ) )?
+    (?P<percent> \s* (?: % | percent\b | per\ cent\b | ¢ | cents?\b ) )?
     (?P<factorial> ! (?![!=]) )?
 """
 NUMBER = {
@@ -81,8 +82,9 @@ UNSURE_BEFORE = re.compile(
     r"\\(?:sqrt|pm|leq?|geq?|overline|approx)\S*)\s*\{?\s*$"
 )
 UNSURE_AFTER = re.compile(
-    r"\s*(?:[kM]\b|(?:bn|hundred|dozen|lakh|crore|tausend|tsd|mil|mio|mill|mrd|milliard|billi)\w*|"
-    r"тыс|млн|млрд|[√π\\^_])|\s*\(\s*in [a-z]*(?:thousand|million|hundred|dozen)"
+    r"\s*(?:[kM]\b|(?i:(?:bn|mio|mrd|tsd|mil|squared|cubed)\b|hundred|dozen|lakh|crore|tausend|"
+    r"mill(?:i(?:on|ar|ó|õ)|ón|oen)|milh|milj|bilh|billi|тыс|млн|млрд)|[√π\\^‰千万萬亿億百十]|_\{?\d)"
+    r"|\s*\(\s*in [a-z]*(?:thousand|million|hundred|dozen)"
 )
 SENTENCE_END = re.compile(r"\n|(?<=[.!?])\s+(?=[^\W\d_])")
 BRACED = re.compile(r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*")
@@ -91,7 +93,7 @@ ASIDE = re.compile(
 )
 WORDS = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|hundred|"
-    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|thousand|million|dozen|half)\b",
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|thousand|million|dozen|half)\b|[〇一二三四五六七八九十百千万億亿]",
     re.IGNORECASE,
 )
 

@@ -36,7 +36,10 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
         return Grade(None, "the reference has several numbers, or one that is not plain")
     if not expected.values:
         return Grade(None, "the reference has no number")
-    correct = final_reading(answer, language).is_equal(*expected.values)
+    reading = final_reading(answer, language)
+    correct = reading.is_equal(*expected.values)
+    if not correct and reading.values & expected.others:  # .75 for 75%
+        correct = None
     return Grade(correct, "several numbers, or none that is plain" if correct is None else None)
 
 

@@ -13,6 +13,7 @@ from userturn.errors import NoRoomError
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import write_text
 from userturn.study.record import StudyRecord
+from userturn.workflow.registry import COPIES
 from userturn.workflow.run_job import call, inputs_of, replayed
 from userturn.workflow.study import Study
 
@@ -88,6 +89,8 @@ class Remaking:
             inputs[CAPTIONED] = sorted(p for p in record["inputs"] if p.startswith(CAPTIONS))
         if LABELLED in inputs:
             inputs[LABELLED] = sorted(self.record.contents.annotations.get(wildcards["round"], ()))
+        if COPIES in inputs and not all(self.at(path).is_file() for path in inputs[COPIES]):
+            inputs[COPIES] = []  # a study of an earlier version has no such table
         return inputs
 
     def needs(self, rule: str, **wildcards: str) -> list[str]:

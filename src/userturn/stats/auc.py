@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from userturn.stats.clustered import copies
 from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of
 
 Mask = NDArray[np.bool_]
@@ -40,7 +41,9 @@ def clustered_auc(
     fewest = [len(np.unique(names[kind])) for kind in (is_positive, ~is_positive)]
     if min(fewest) < 2:
         return Interval(area, None, None)
-    sizes = np.array([is_positive.sum(), (~is_positive).sum()], float)
+    of_turns = [np.unique(v, return_inverse=True)[1] for v in (names, is_positive, x)]
+    once = copies(np.unique(of_turns, axis=1, return_counts=True)[1])
+    sizes = np.array([is_positive.sum(), (~is_positive).sum()], float) / once
     if NEGLIGIBLE < area < 1 - NEGLIGIBLE:
         effect = _variance(placements - area, is_positive, names) / _of_area(area, *sizes)
         sizes /= max(1.0, effect)

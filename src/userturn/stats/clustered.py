@@ -4,10 +4,13 @@ Items with the same counts are exchangeable, so they are given as counted patter
 random: equal counts have equal limits in every table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import (
@@ -19,6 +22,7 @@ from userturn.stats.proportions import (
     wilson_limits,
 )
 
+WHOLE = 1e-9  # from which a count is no whole number
 Limits = Callable[[float, float, float], tuple[Array, Array]]
 
 
@@ -44,6 +48,34 @@ class Patterns(NamedTuple):
     def total_positive(self) -> float:
         """Return the number of positive turns."""
         return float(self.n_items @ self.n_positive)
+
+
+_has_copies: ContextVar[bool] = ContextVar("has_copies")  # of the study that tables are made of
+
+
+@contextmanager
+def rows_have_copies(there_are: bool) -> Iterator[None]:
+    """Take rows for some that may be copies of others, in this block."""
+    token = _has_copies.set(there_are)
+    try:
+        yield
+    finally:
+        _has_copies.reset(token)
+
+
+def copies(*counts: ArrayLike) -> float:
+    """Return how many turns stand for one: what divides all whole counts of some items; else 1.
+
+    Where every row is there k times, with its verdict, k turns are worth one, also where the turns
+    of an item vary more than chance would have them. 1 in a study without copies, whose items may
+    have as many equal turns by chance.
+    """
+    if not _has_copies.get(False):
+        return 1.0
+    found = np.concatenate([np.ravel(values) for values in counts])
+    whole = np.rint(found)
+    is_whole = bool(np.all(np.abs(found - whole) < WHOLE))
+    return max(1.0, float(np.gcd.reduce(whole.astype(np.int64)))) if is_whole else 1.0
 
 
 def design_effect(patterns: Patterns, least: float = 1.0) -> float:
@@ -77,7 +109,8 @@ def pooled_rate(
     3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
     """
     scored, positive = patterns.total_scored, patterns.total_positive
-    worth = scored / design_effect(patterns, least)
+    once = copies(*patterns[1:])
+    worth = scored / design_effect(patterns, least * once if least <= 1 else max(least, once))
     # Share first, or rounding would make a rate of 1 slightly different.
     lower, upper = limits(positive / scored * worth, worth, confidence)
     return Interval(positive / scored, float(lower), float(upper))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from userturn.stats.clustered import Limits, Patterns, pooled_rate
+from userturn.stats.clustered import Limits, Patterns, copies, pooled_rate
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import (
     CONFIDENCE,
@@ -70,7 +70,7 @@ def correlations(counts: Counts) -> Array:
     """
     n, turns, positive = counts[:3]
     shares = (n @ positive) / (n @ turns)
-    residuals = positive - turns * shares
+    residuals = (positive - turns * shares) / copies(turns, positive)
     products = (residuals * n[:, None]).T @ residuals
     least = np.ones(len(shares)) if counts.least is None else counts.least
     half = np.minimum.outer(least, least) / 2

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from userturn.stats.arrays import Floats
+from userturn.stats.clustered import copies
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import Interval, wilson_limits
 
@@ -141,7 +142,8 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
     if mean in (0, 1) or of_turn.max() + 1 == n:
         return 1.0
     sums = np.bincount(of_turn, weights=predictions) - mean * np.bincount(of_turn)
-    return max(1.0, float((sums**2).sum() / (n * mean * (1 - mean))))
+    once = copies(np.bincount(of_turn), np.bincount(of_turn, weights=predictions))
+    return max(once, float((sums**2).sum() / (n * mean * (1 - mean))))
 
 
 def difference(base: Corrected, condition: Corrected, correlation: float) -> Interval:

@@ -10,6 +10,7 @@ chance_floor.py: the share of genuine turns after other answers, and what is abo
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another, and the turns that differ.
+copies.py: items of a dataset with the conversation of another, which are one cluster.
 contrasts.py: a condition against its baseline, and families against each other.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.

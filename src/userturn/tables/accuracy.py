@@ -19,7 +19,7 @@ TABLE = Table(
     rule="tabulate_accuracy",
     place=20,
     row="a model and dataset",
-    made_of=("grades", "answers"),
+    made_of=("grades", "answers", "copies"),
 )
 MEANINGS = {
     "n_items": "answers",

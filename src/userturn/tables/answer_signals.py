@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from userturn.datasets.clusters import clusters
 from userturn.grading.verifiers import final_result
 from userturn.likelihood.reactions import CANDIDATE, LOG_PROBABILITY, SIGNALS, reaction_signals
 from userturn.stats.clustered import Patterns, pooled_rate
@@ -35,6 +36,7 @@ TABLE = Table(
         "candidate_verdicts",
         "candidate_items",
         "reactions",
+        "copies",
     ),
     needs="candidates",
     version=2,
@@ -208,7 +210,7 @@ def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[s
 
 def _graded(candidates: pl.DataFrame) -> Graded:
     known = candidates.drop_nulls("correct")
-    _, items = np.unique(known["item"].to_numpy(), return_inverse=True)
+    _, items = np.unique(known.select(clusters()).to_series().to_numpy(), return_inverse=True)
     right = known["correct"].to_numpy().astype(float)
     share = np.bincount(items, right) / np.bincount(items) if len(items) else np.zeros(0)
     counts = {
@@ -219,7 +221,7 @@ def _graded(candidates: pl.DataFrame) -> Graded:
         "n_answers": candidates.height,
         "n_undecided": candidates.height - known.height,
     }
-    most = int(np.bincount(items).max()) if len(items) else 1
+    most = max(known["item"].value_counts()["count"], default=1)
     return Graded(right, items, most, counts)
 
 

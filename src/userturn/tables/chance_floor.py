@@ -13,6 +13,7 @@ import polars as pl
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.judges.judge_cell import scan_verdicts
+from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side
 from userturn.stats.proportions import Interval
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
@@ -127,5 +128,7 @@ def _margins(items: pl.DataFrame, of_cells: pl.DataFrame) -> Counts:
     table = items.join(stands_for, on="source", how="left", maintain_order="left").fill_null(0)
     m, z = (table[name].cast(pl.Float64).to_numpy() for name in ("m", "z"))
     w, n, y = (table[name].cast(pl.Float64).to_numpy() for name in ("w", "n", "y"))
+    once = copies(m, z, n, y)
+    m, z, n, y = m / once, z / once, n / once, y / once
     least = float((w**2) @ m / (w @ m))  # Kish 1965, what unequal weights cost
     return side_by_side((w * m, w * z), (n, y))._replace(least=np.array([least, 1.0]))

@@ -16,7 +16,7 @@ TABLE = Table(
     rule="compare_with_people",
     place=340,
     row="a pair of labels by two raters; or a turn that a judge and people label differently",
-    made_of=("user_turns", "verdicts", "annotations", "round_keys"),
+    made_of=("user_turns", "verdicts", "annotations", "round_keys", "copies"),
     settings=("families",),
     version=2,
 )

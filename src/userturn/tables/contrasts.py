@@ -50,6 +50,7 @@ TABLE = Table(
         "user_turns",
         "annotations",
         "round_keys",
+        "copies",
     ),
     settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),

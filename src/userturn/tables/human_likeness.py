@@ -45,7 +45,14 @@ TABLE = Table(
         "a cell, model and temperature, model, or all, whose `annotator` is `all`; and each "
         "annotator of several"
     ),
-    made_of=("paired_turns", "paired_items", "described_models", "pair_labels", "pair_keys"),
+    made_of=(
+        "paired_turns",
+        "paired_items",
+        "described_models",
+        "pair_labels",
+        "pair_keys",
+        "copies",
+    ),
     settings=("seed",),
     needs="pair_keys",
 )

@@ -25,6 +25,7 @@ from userturn.humans.labels import PEOPLE
 from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, combination, first_part, side_by_side
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
@@ -131,13 +132,15 @@ def measures(
 
 def _columns(turns: pl.DataFrame, sides: Sequence[pl.Expr], positive: pl.Expr) -> Counts:
     """Return turns and positive turns of each conversation on some sides, by their weights."""
-    w = pl.col("weight")
+    w, kinds = pl.col("weight"), [(side, is_one) for side in sides for is_one in (positive, True)]
     sums = turns.group_by("cluster").agg(
         *(w.filter(side).sum().alias(f"turns {i}") for i, side in enumerate(sides)),
         *(w.filter(side & positive).sum().alias(f"some {i}") for i, side in enumerate(sides)),
+        *((side & is_one).sum().alias(f"n {i}") for i, (side, is_one) in enumerate(kinds)),
     )
     sums = sums.sort("cluster")
-    columns = [(sums[f"turns {i}"], sums[f"some {i}"]) for i in range(len(sides))]
+    once = copies(*(sums[f"n {i}"].to_numpy() for i in range(len(kinds))))
+    columns = [(sums[f"turns {i}"] / once, sums[f"some {i}"] / once) for i in range(len(sides))]
     weights = [turns.filter(side)["weight"].to_numpy() for side in sides]
     least = [float((one**2).sum() / one.sum()) if len(one) else 1.0 for one in weights]  # Kish 1965
     return side_by_side(*columns)._replace(least=np.array(least))

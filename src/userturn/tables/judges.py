@@ -31,6 +31,7 @@ TABLE = Table(
         "labelled_turns",
         "edited_verdicts",
         "unedited_verdicts",
+        "copies",
     ),
     settings=("families", "seed"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.clusters import clusters, originals
 from userturn.humans.labels import NO_LABELS, n_unlabelled_classes, weighted
 from userturn.stats.arrays import Floats
 from userturn.stats.margins import correlations, side_by_side
@@ -76,10 +76,16 @@ class Domain:
             weighted(self.drawn, self.labelled, ["stratum"])
             .join(self.labelled, on="id", maintain_order="left")
             .join(self.turns.select(*TURN_KEYS, "genuine"), on=TURN_KEYS, maintain_order="left")
+            .with_columns(pl.col("genuine").fill_null(False).cast(pl.Float64), of=originals())
         )
+        if (table["of"] != table["item"]).any():  # labels of copies are one
+            keys = ["stratum", *TURN_KEYS[:-2], "sample", "of"]
+            w = pl.col("weight")
+            mean = (pl.col("share_genuine", "genuine") * w).sum() / w.sum()
+            table = table.group_by(keys, maintain_order=True).agg(mean, w.sum())
         return Labelled(
             table["share_genuine"].to_numpy(),
-            table["genuine"].fill_null(False).cast(pl.Float64).to_numpy(),
+            table["genuine"].to_numpy(),
             table["weight"].to_numpy(),
             table["stratum"].to_numpy(),
         )

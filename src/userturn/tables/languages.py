@@ -16,7 +16,7 @@ TABLE = Table(
     rule="tabulate_languages",
     place=180,
     row="the answers and turns of a cell in a language of the prompt",
-    made_of=("turn_languages", "grades"),
+    made_of=("turn_languages", "grades", "copies"),
     needs="turn_languages",
     version=3,
 )

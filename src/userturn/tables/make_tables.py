@@ -9,21 +9,24 @@ from pathlib import Path
 import polars as pl
 from tabulate import tabulate
 
+from userturn.datasets.clusters import one_cluster_each
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.likelihood.collect import check_scored
 from userturn.sources.registry import scored_inputs
+from userturn.stats.clustered import rows_have_copies
 from userturn.storage.atomic_files import write_text
 from userturn.storage.csv_cells import csv_of
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import write_table
+from userturn.storage.parquet import read_tables, write_table
 from userturn.study.grid import Grid
 from userturn.tables.format_columns import join_formats, read_joined, split_formats
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import Layout, parts_of, printed
 from userturn.workflow.humans import HumanGrid
+from userturn.workflow.registry import COPIES
 
 Tables = Mapping[str, pl.DataFrame]  # by name
 
@@ -71,6 +74,12 @@ class Material:
     def answers(self) -> pl.DataFrame:
         """The finish reasons of the answers of all models and datasets."""
         return self.read("answers", ["model", "dataset", "item", "finish_reason"])
+
+    @property
+    def copies(self) -> pl.DataFrame:
+        """The items that are one cluster with others; none in a study of an earlier version."""
+        there = [path for path in self.paths.get(COPIES, ()) if Path(path).is_file()]
+        return read_tables(there, dict.fromkeys(("dataset", "item", "cluster"), pl.String))
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -143,9 +152,10 @@ def make_tables(
         for name in scored_inputs(grid):
             check_scored(inputs.get(name, ()), grid.config["max_error_share"])
     material = Material(grid, inputs)
-    for name, paths in outputs.items():
-        made = split_formats(material.table(name))
-        write_all(made, paths, identity, parts_of(name), material.warning)
+    with one_cluster_each(material.copies), rows_have_copies(not material.copies.is_empty()):
+        for name, paths in outputs.items():
+            made = split_formats(material.table(name))
+            write_all(made, paths, identity, parts_of(name), material.warning)
 
 
 Parts = Sequence[tuple[str, pl.DataFrame]]  # tables of texts, each with its title or none

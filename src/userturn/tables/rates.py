@@ -64,6 +64,7 @@ TABLE = Table(
         "round_keys",
         "conversation_verdicts",
         "turn_languages",
+        "copies",
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),

@@ -26,6 +26,7 @@ TABLE = Table(
         "self_play_turns",
         "self_play_verdicts",
         "self_play_scores",
+        "copies",
     ),
     needs="self_play_turns",
     version=3,
@@ -156,9 +157,10 @@ def _repeated(
 
 def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one judge's verdicts on the first samples, beside their repetition."""
-    judged = verdicts.filter(pl.col("sample") == 0).select("item", "genuine", "label")
+    judged = verdicts.filter(pl.col("sample") == 0).select(
+        "item", "genuine", "label", conversation=clusters()
+    )
     return judged.join(turns, on="item", maintain_order="left").with_columns(
-        conversation=clusters(),
         speech=pl.when(pl.col("genuine").is_not_null()).then(
             pl.col("label").eq_missing(ASSISTANT_SPEECH)
         ),

@@ -10,6 +10,7 @@ TABLES = declared("tables", Table)
 FIGURES = declared("figures", Figure)
 TABLE_RULES = list(dict.fromkeys(table.rule for table in TABLES.values()))
 FIGURE_RULES = list(dict.fromkeys(figure.rule for figure in FIGURES.values()))
+COPIES = "copies"  # a table that every other with intervals over items is made of
 BESIDE_FIGURES = ("families", "judges")  # tables that every figure is drawn with
 
 

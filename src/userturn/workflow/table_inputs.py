@@ -15,6 +15,7 @@ INPUTS = {  # by name, what a study says of the paths, beside those of tables an
     "user_turns": "study.tables.user_turns",
     "answers": "study.tables.answers",
     "grades": "study.tables.grades",
+    "prepared_items": "study.data.prepared",
     "rubric": "study.grid.contents.rubric_path",
     "made_by_sources": "study.made_by_sources",
     "annotations": "study.humans.annotations",

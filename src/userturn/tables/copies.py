@@ -1,0 +1,58 @@
+"""Table `copies`: items of a dataset with the conversation of another, which are one cluster."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from userturn.datasets.clusters import cluster_of
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import SLICE, Schema, slices
+from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
+
+TABLE = Table(
+    rule="find_copies",
+    place=325,
+    row="an item, conversation or problem of a dataset that has the messages of another",
+    made_of=("prepared_items",),
+)
+MEANINGS = {
+    "item": "id of the item, or of the conversation or problem that it belongs to",
+    "cluster": "the first id, in the order of texts, that it is one cluster with in every interval",
+}
+SCHEMA: Schema = dict.fromkeys(("dataset", "item", "cluster"), pl.String)
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    paths = [Path(path) for path in sorted(material.paths["prepared_items"])]
+    rows = [(path.stem, *pair) for path in paths for pair in one_cluster_of(_messages(path))]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _messages(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the cluster of each item of a prepared table with a hash of its messages."""
+    items = pl.scan_parquet(path).select("item", "messages")
+    for part in slices(items, SLICE):
+        yield from ((cluster_of(item), fingerprint(said)) for item, said in part.iter_rows())
+
+
+def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the clusters that have a message list of another, each with the first of these.
+
+    Args:
+        items: the cluster of each item by its id, and what tells its messages apart.
+    """
+    first: dict[str, str] = {}  # by cluster, an earlier one that it is one with, or itself
+
+    def root(name: str) -> str:
+        while first.setdefault(name, name) != name:
+            name = first[name]
+        return name
+
+    seen: dict[str, str] = {}
+    for name, said in items:
+        one, other = sorted((root(name), root(seen.setdefault(said, name))))
+        first[other] = one
+    return sorted((name, root(name)) for name in first if root(name) != name)
