@@ -93,6 +93,7 @@ def test_conversation_of_any_usual_form_is_read(
     ("messages", "found"),
     [
         ("Hi", "messages are a text, expected a list"),
+        ("[" * 100_000, "messages are a text, expected a list"),
         (["Hi", "Hello"], "message 1 is a text, expected {role, content}"),
         ([["Hi", "Hello"]], "message 1 is a list, expected {role, content}"),
         ([{"speaker": "Q", "text": "Hi"}], "is not {role, content} but has speaker, text;"),

@@ -48,7 +48,7 @@ class ShownAnswer(NamedTuple):
 def unpacked(value: Any, begin: str = "{") -> Any:
     """Return a struct, even if it is stored as JSON text, as `datasets` 5 does in Parquet."""
     if isinstance(value, str) and value.lstrip()[:1] == begin:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return json.loads(value)
     return value
 
@@ -76,8 +76,7 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
             {"role": role, "content": _text(said, f"{where}: message {number}")}
             for number, (said, role) in enumerate(zip(listed, cycle(roles)), start=1)
         ]
-    names = {**dict.fromkeys(ROLES, ""), **OTHER_NAMES, **roles}
-    known = {name: role or name for name, role in names.items()}
+    known = {**dict(zip(ROLES, ROLES, strict=True)), **OTHER_NAMES, **roles}
     return [
         taken
         for number, message in enumerate(map(unpacked, listed), start=1)
