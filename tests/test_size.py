@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_513, 31_842),
-    "tests": (49_444, 28_047),
+    "src": (58_787, 31_977),
+    "tests": (49_626, 28_147),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -89,3 +89,34 @@ def test_limits_hold_where_genuine_turns_go_missing_and_the_plain_test_rejects()
         held += row["lower_if_unscored"] <= 0 <= row["upper_if_unscored"]
     assert rejected > 30
     assert held == 60
+
+
+SEEN = {"sft": {"sums"}}
+
+
+def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() -> None:
+    # Of sums it learnt all, of chat and talk nothing: 2 of 4 rise by half over both, 0 held out.
+    answers = {"sums": ([False, False], [True, True]), "chat": ([True, False], [True, False])}
+    rows = [
+        WHERE
+        | {"model": model, "dataset": dataset, "temperature": 0.0, "item": f"i{i}", "n_turns": 1}
+        | {"n_scored": 1, "n_genuine": int(genuine), "first": genuine}
+        for dataset, of_both in answers.items()
+        for model, of_one in zip(("base", "sft"), of_both, strict=True)
+        for i, genuine in enumerate(of_one)
+    ]
+    turns = pl.DataFrame(rows)
+    grades = turns.select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
+    families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f"]})
+    for table in (
+        contrasts(turns, [("sft", "base")], [], SEEN),
+        accuracy_contrasts(grades, families, [("sft", "base")], SEEN),
+    ):
+        found = table.filter(pl.col("factor") == "model", pl.col("scope").str.starts_with("model"))
+        place = found.select("scope", "dataset", "difference", "correction").rows()
+        assert sorted(place) == [
+            ("model", "all held out", 0.0, "Holm"),
+            ("model and dataset", "chat", 0.0, "Benjamini-Hochberg"),
+            ("model and dataset", "sums", 1.0, "Benjamini-Hochberg"),
+            ("model, with seen datasets", "all", 0.5, "Benjamini-Hochberg"),
+        ]

@@ -8,7 +8,7 @@ import pytest
 from tests.support.made_up_results import save
 from userturn.audit.check_settings import check_held_out
 from userturn.provenance.study_files import Files
-from userturn.tables.training_overlap import Learnt, count_overlap, grams, jaccard
+from userturn.tables.training_overlap import Learnt, count_overlap, grams, jaccard, texts_of
 
 LEARNT = Learnt(
     [
@@ -43,9 +43,20 @@ def test_message_matches_exactly_nearly_or_not(text: str, found: str | None) -> 
 
 def test_items_are_counted_once_and_without_the_studys_instruction() -> None:
     text = "A farmer has 17 sheep and buys 5 more. How many sheep does he have now?"
-    items = [item(f"{text}\n\nAnswer in one line."), item("What is it that you would like to eat?")]
-    counts = count_overlap(LEARNT, items, "\n\nAnswer in one line.")
-    assert counts == {"n_items": 2, "n_exact": 1, "n_near": 0}
+    rows = [item(f"{text}\n\nAnswer in one line."), item("What is it that you would like to eat?")]
+    items = [texts_of({"messages": row}, "\n\nAnswer in one line.") for row in rows]
+    counts = count_overlap(LEARNT, items, [[text]])
+    assert counts == {"n_items": 2, "n_exact": 1, "n_near": 0, "n_contained": 0}
+
+
+def test_a_goal_holds_an_item_and_a_reference_counts_as_a_text_of_it() -> None:
+    text = "A baker has 17 loaves and sells 5. How many loaves does she have left?"
+    goal = f"I need help with a problem for tomorrow. {text} Please explain every step."
+    row = {"messages": item("x y z"), "reference_answer": "17 less 5 leaves her 12 loaves."}
+    items = [texts_of({"messages": item(text)}), texts_of(row)]
+    talk = [["Can you help?", "Yes.", goal], ["We see that 17 less 5 leaves her 12 loaves."]]
+    counts = count_overlap(Learnt([]), items, talk)
+    assert counts == {"n_items": 2, "n_exact": 0, "n_near": 0, "n_contained": 2}
 
 
 def undeclared(results: Path, seen: bool, n_exact: int, n_near: int) -> list[str]:

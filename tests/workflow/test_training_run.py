@@ -186,7 +186,7 @@ def test_table_has_before_and_after_and_what_was_seen(trained: Path) -> None:
     assert set(table["measure"]) == {"follow-up", "accuracy"}
     assert set(table.select("seen", "trains_on_the_metric").rows()) == {(False, False)}
     overlap = pl.read_parquet(trained / "results/tables/training_overlap.parquet")
-    row = ("tiny-sft", "word-problems", 5, 0, 0, False, False)
+    row = ("tiny-sft", "word-problems", 5, 0, 0, 0, False, False, True)
     assert overlap.rows() == [row]
 
 

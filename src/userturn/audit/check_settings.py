@@ -153,9 +153,10 @@ def check_held_out(files: Files) -> Iterator[Finding]:
     path = "results/tables/training_overlap.parquet"
     with suppress(*FAULTS):  # there is none, or it is found altered
         overlap = pl.read_parquet(files.at(path)).filter(~pl.col("seen"))
-        for row in overlap.filter(pl.col("n_exact") + pl.col("n_near") > 0).to_dicts():
+        for row in overlap.filter(pl.sum_horizontal("^n_(exact|near|contained)$") > 0).to_dicts():
             model, n_exact, n_near = row["model"], row["n_exact"], row["n_near"]
             found = f"{n_exact} items in the training data of {model}, {n_near} more nearly"
+            found += f", {n} more as a part" if (n := row.get("n_contained")) else ""
             fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
             yield Finding("held out", path, f"no item of {row['dataset']} there", found, fix)
 

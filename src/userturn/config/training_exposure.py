@@ -26,3 +26,12 @@ def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool
     return any(
         recipe.get("trains_on_the_metric", False) for recipe in recipes_of(entries, recipes, model)
     )
+
+
+def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
+    """Return whether a recipe of a model teaches it user turns, which the study then probes."""
+    return any(
+        "user" in recipe.get("sft", {}).get("loss_on", ())
+        or recipe.get("grpo", {}).get("turn") == "user"
+        for recipe in recipes_of(entries, recipes, model)
+    )

@@ -10,6 +10,7 @@ chance_floor.py: the share of genuine turns after other answers, and what is abo
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another, and the turns that differ.
+contained_texts.py: items inside training texts, and training texts inside items.
 copies.py: items of a dataset with the conversation of another, which are one cluster.
 contrasts.py: a condition against its baseline, and families against each other.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
@@ -18,6 +19,7 @@ costs.py: requests, tokens, money and time of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
 edited_answers.py: how often a verdict flips where what a turn takes up is exchanged.
 equivalence.py: whether the claims of claims.py hold.
+exposure.py: what trained models have seen, beside their numbers.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
@@ -44,7 +46,7 @@ pooling.py: pools turns over items, datasets, models and families.
 rates.py: share of genuine turns and of every other label, of cells and over them.
 reliability.py: whether the probabilities that a judge gives hold.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
-training_overlap.py: items that occur in training data, exactly or nearly.
+training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_contrasts.py: a later turn of conversations against the first.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.
 """

@@ -1,10 +1,12 @@
 """Table `contrasts`: a condition against its baseline, and families against each other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from types import MappingProxyType
 
 import polars as pl
 
 from userturn.config.families import baselines
+from userturn.config.training_exposure import trained_on
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
@@ -12,6 +14,7 @@ from userturn.study.grid import Grid
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
+from userturn.tables.exposure import HELD_OUT, SEEN, mark_seen
 from userturn.tables.format_columns import FORMAT
 from userturn.tables.interactions import BETWEEN_FAMILIES, OF_FAMILIES, interactions
 from userturn.tables.item_counts import count_answers
@@ -30,7 +33,6 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.training_overlap import SEEN, mark_seen
 from userturn.tables.turn_clusters import LIMITS
 from userturn.tables.turn_contrasts import FACTOR as TURN
 from userturn.tables.turn_contrasts import turn_contrasts
@@ -54,13 +56,14 @@ TABLE = Table(
     ),
     settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=5,
+    version=6,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",
     "measure": "follow-up or accuracy",
     "scope": (
-        "model and dataset; model (over datasets); family (over its models and datasets); two "
+        "model and dataset; model (over datasets, of a trained model those that it has not seen); "
+        "model, with seen datasets; family (over its models and datasets); two "
         "families: the change of `family` less that of `other_family`"
     ),
     "other_family": "the family that `family` is compared with",
@@ -90,6 +93,9 @@ OF_TURNS = (  # rows that compare rates of genuine turns of cells, or of models
     & pl.col("factor").is_in(["perturbation", "temperature", "model", FORMAT])
     & pl.col("scope").is_in(["model and dataset", "model"])
 )
+Seen = Mapping[str, Set[str]]  # by model, the datasets that it has seen
+WITH_SEEN = "model, with seen datasets"
+MODELS = 2  # the place of a model beside its base among the pairs of `paired_items`
 NO_BASE = "no model line of this study names its base"
 
 
@@ -97,10 +103,11 @@ def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     grid, members = material.grid, material.table("families")
     bases, controls = baselines(grid.models, grid.entries), controls_of(grid.perturbations)
+    seen = {name: trained_on(grid.entries, grid.contents.recipes, name) for name in grid.trained}
     of_models = pl.concat(
         [
-            contrasts(material.items, bases, controls),
-            accuracy_contrasts(material.grades, members, bases),
+            contrasts(material.items, bases, controls, seen),
+            accuracy_contrasts(material.grades, members, bases, seen),
             language_contrasts(material),
             turn_contrasts(material),
         ]
@@ -116,7 +123,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def contrasts(
-    items: pl.DataFrame, baselines: Sequence[tuple[str, str]], controls: Sequence[str]
+    items: pl.DataFrame,
+    baselines: Sequence[tuple[str, str]],
+    controls: Sequence[str],
+    seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Return every contrast of follow-ups, of `item_pairs.paired_items`.
 
@@ -124,9 +134,48 @@ def contrasts(
         items: one row per item of a cell and judge, with `family`.
         baselines: pairs of a post-trained model and one of its bases.
         controls: names of the perturbations that are controls.
+        seen: the datasets that models have seen.
     """
-    paired = paired_items(items, items["temperature"].min(), baselines)
-    return adjusted(compare(*paired), controls)
+    coolest = items["temperature"].min()
+    found = compare(*paired_items(items, coolest, baselines))
+
+    def pairs_of(some: pl.DataFrame, pair: tuple[str, str]) -> pl.DataFrame:
+        return paired_items(some, coolest, [pair])[MODELS]
+
+    return adjusted(with_held_out(found, items, pairs_of, baselines, seen), controls)
+
+
+def with_held_out(
+    found: pl.DataFrame,
+    items: pl.DataFrame,
+    pairs_of: Callable[[pl.DataFrame, tuple[str, str]], pl.DataFrame],
+    baselines: Sequence[tuple[str, str]],
+    seen: Seen,
+) -> pl.DataFrame:
+    """Return contrasts with those of models over the datasets that they have not seen.
+
+    Such a row takes the place of the one over all datasets, which gets a scope of its own.
+
+    Args:
+        found: contrasts.
+        items: the items that they are of.
+        pairs_of: pairs the items of a model and of its base.
+        baselines: pairs of a post-trained model and one of its bases.
+        seen: the datasets that models have seen.
+    """
+    datasets = set(items["dataset"].cast(pl.String).unique())
+    for name, base in baselines:
+        if not (known := seen.get(name, set()) & datasets):
+            continue
+        is_model = (pl.col("factor") == "model") & (pl.col("scope") == "model")
+        is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
+        scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
+        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
+        held_out = compare(pairs_of(others, (name, base))).filter(pl.col("scope") == "model")
+        found = pl.concat(
+            [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
+        )
+    return found
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
@@ -144,10 +193,19 @@ def beside_bases(items: pl.DataFrame, baselines: Sequence[tuple[str, str]]) -> l
 
 
 def accuracy_contrasts(
-    grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
+    grades: pl.DataFrame,
+    families: pl.DataFrame,
+    baselines: Sequence[tuple[str, str]],
+    seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Return how the accuracy of each post-trained model differs from that of its bases."""
-    return adjusted(compare(*beside_bases(graded_answers(grades, families), baselines)), [])
+    items = graded_answers(grades, families)
+
+    def pairs_of(some: pl.DataFrame, pair: tuple[str, str]) -> pl.DataFrame:
+        return beside_bases(some, [pair])[0]
+
+    found = compare(*beside_bases(items, baselines))
+    return adjusted(with_held_out(found, items, pairs_of, baselines, seen), [])
 
 
 def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -228,7 +286,7 @@ LAYOUT = (
     ),
     Layout(
         "What post-training changes",
-        {"factor": "model", "scope": ("model", "model and dataset")},
+        {"factor": "model", "scope": ("model", WITH_SEEN, "model and dataset")},
         (
             *texts("measure", "model", "baseline"),
             *reported(*texts("dataset")),
@@ -241,9 +299,13 @@ LAYOUT = (
             *reported(P[1], *texts("reason")),
             printed_only("a dataset was seen", "text", text=_yes_or_no("seen")),
             printed_only("trained on the metric", "text", text=_yes_or_no("trains_on_the_metric")),
+            printed_only("learns user turns", "text", text=_yes_or_no("learns_user_turns")),
         ),
         printed={"factor": "model", "scope": "model", "perturbation": PLAIN},
-        about="A model against its base: follow-ups and accuracy.",
+        about=(
+            "A model against its base: follow-ups and accuracy, over the datasets that it has not "
+            "seen in training."
+        ),
     ),
     Layout(
         "A later turn of conversations against the first",

@@ -21,6 +21,7 @@ from userturn.storage.csv_cells import csv_of
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import read_tables, write_table
 from userturn.study.grid import Grid
+from userturn.tables.exposure import marked, unmarked
 from userturn.tables.format_columns import join_formats, read_joined, split_formats
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
@@ -45,10 +46,12 @@ class Material:
     def table(self, name: str) -> pl.DataFrame:
         """Return a table of the study: read if it is an input, otherwise made once."""
         if name not in self._tables:
-            self._tables[name] = (
-                read_joined(self.paths[name][0]) if name in self.paths else self._make(name)
-            )
+            self._tables[name] = self._read(name) if name in self.paths else self._make(name)
         return self._tables[name]
+
+    def _read(self, name: str) -> pl.DataFrame:
+        schema = import_module(f"userturn.tables.{name}").SCHEMA
+        return unmarked(read_joined(self.paths[name][0]), schema)
 
     def _make(self, name: str) -> pl.DataFrame:
         module = import_module(f"userturn.tables.{name}")
@@ -154,7 +157,7 @@ def make_tables(
     material = Material(grid, inputs)
     with one_cluster_each(material.copies), rows_have_copies(not material.copies.is_empty()):
         for name, paths in outputs.items():
-            made = split_formats(material.table(name))
+            made = split_formats(marked(material.table(name), grid))
             write_all(made, paths, identity, parts_of(name), material.warning)
 
 

@@ -1,6 +1,7 @@
-"""Table `training_overlap`: evaluation items that occur in training data, exactly or nearly.
+"""Table `training_overlap`: items that occur in training data, exactly, nearly or as a part.
 
-Exactly: a user message of the item and a message of the training data have the same words. Nearly:
+Exactly: a user message of the item and a message, goal or reference of the training data have the
+same words. As a part: one holds the other (`contained_texts`). Nearly:
 the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et al. 2022,
 arXiv:2107.06499, find near duplicates by MinHash at that threshold). Candidates come from
 datasketch's MinHash index, and each is then compared exactly.
@@ -13,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.training_exposure import Entries, Recipes, trained_on, trains_on_the_metric
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL
+from userturn.tables.contained_texts import contained
+from userturn.tables.exposure import SEEN, mark_seen
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
 
@@ -26,6 +27,7 @@ TABLE = Table(
     made_of=("training_data", "evaluated_items"),
     settings=("exposure",),
     needs="training_data",
+    version=2,
 )
 MEANINGS = {
     "n_items": "items of the dataset",
@@ -36,14 +38,15 @@ GRAM = 5
 NEAR = 0.8
 CANDIDATE = 0.6  # threshold of the index, which is only approximate
 PERMUTATIONS = 128
+KINDS = ("exact", "near", "contained")
 COUNTED: Schema = {
     "model": pl.String,
     "dataset": pl.String,
     "n_items": pl.Int64,
     "n_exact": pl.Int64,
     "n_near": pl.Int64,
+    "n_contained": pl.Int64,
 }
-SEEN: Schema = {"seen": pl.Boolean, "trains_on_the_metric": pl.Boolean}
 SCHEMA: Schema = COUNTED | SEEN
 
 
@@ -99,21 +102,33 @@ class Learnt:
 
 
 def count_overlap(
-    learnt: Learnt, items: Sequence[Sequence[Mapping[str, str]]], instruction: str = ""
+    learnt: Learnt, items: Sequence[Sequence[str]], conversations: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return `n_items`, `n_exact` and `n_near`: each item counts once, by its best match.
+    """Return `n_items`, and how many occur: each item counts once, by its best match.
 
     Args:
-        learnt: messages of the training data.
-        items: messages of each item.
+        learnt: the texts of the training data.
+        items: the texts of each item.
+        conversations: the texts of each training conversation.
+    """
+    parts = contained(items, conversations)
+    best = []
+    for number, texts in enumerate(items):
+        found = {*map(learnt.match, texts), "contained" if number in parts else None}
+        best.append(next((kind for kind in KINDS if kind in found), None))
+    return {"n_items": len(best), **{f"n_{kind}": best.count(kind) for kind in KINDS}}
+
+
+def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
+    """Return an item's texts: what the user says, and its reference.
+
+    Args:
+        row: of the dataset.
         instruction: a text that the study appends to prompts and that training data lacks.
     """
-    best = []
-    for messages in items:
-        said = [m["content"].removesuffix(instruction) for m in messages if m["role"] == "user"]
-        found = {learnt.match(text) for text in said}
-        best.append("exact" if "exact" in found else "near" if "near" in found else None)
-    return {"n_items": len(best), "n_exact": best.count("exact"), "n_near": best.count("near")}
+    said = [m["content"] for m in row["messages"] if m["role"] == "user"]
+    texts = [text.removesuffix(instruction) for text in said]
+    return [*texts, *filter(None, [row.get("reference_answer")])]
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -122,64 +137,40 @@ def table(material: Material) -> pl.DataFrame:
     A model that was trained from a trained one has seen the data of both.
     """
     grid = material.grid
+    columns = ["messages", "reference_answer"]
     items = {
-        Path(path).stem: pl.read_parquet(path, columns=["messages"])["messages"].to_list()
+        Path(path).stem: pl.read_parquet(path, columns=columns).to_dicts()
         for path in sorted(material.paths["evaluated_items"])
     }
     own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["training_data"])}
     rows = []
     for model in sorted(own):
-        learnt = Learnt(_of_chain(grid.entries, own, model))
+        conversations = _of_chain(grid.entries, own, model)
+        learnt = Learnt(text for texts in conversations for text in texts)
         for dataset in sorted(items):
             instruction = grid.dataset_settings(dataset).get("instruction", "")
-            counts = count_overlap(learnt, items[dataset], instruction)
+            of_items = [texts_of(row, instruction) for row in items[dataset]]
+            counts = count_overlap(learnt, of_items, conversations)
             rows.append({"model": model, "dataset": dataset} | counts)
     counted = pl.DataFrame(rows, schema=COUNTED)
     return mark_seen(counted, grid.entries, grid.contents.recipes, items, "model")
 
 
-def _said(path: str) -> list[str]:
-    """Return the texts of all messages in a table of conversations."""
-    messages = pl.read_parquet(path, columns=["messages"])["messages"]
-    return [message["content"] for conversation in messages for message in conversation]
+def _said(path: str) -> list[list[str]]:
+    """Return the texts of each conversation in a table: messages, goal and reference."""
+    rows = pl.read_parquet(path, columns=["messages", "goal", "reference_answer"]).to_dicts()
+    return [
+        [m["content"] for m in row["messages"]]
+        + [row[name] for name in ("goal", "reference_answer") if row[name]]
+        for row in rows
+    ]
 
 
 def _of_chain(
-    entries: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[str]], model: str
-) -> list[str]:
-    messages: list[str] = []
+    entries: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[list[str]]], model: str
+) -> list[list[str]]:
+    conversations: list[list[str]] = []
     while model in own:
-        messages += own[model]
+        conversations += own[model]
         model = entries[model].get("base", "")
-    return messages
-
-
-def mark_seen(
-    table: pl.DataFrame,
-    entries: Entries,
-    recipes: Recipes,
-    datasets: Iterable[str],
-    model: str = "condition",
-) -> pl.DataFrame:
-    """Return a table with `seen` and `trains_on_the_metric` for each trained model and dataset.
-
-    The dataset `all` is seen if any dataset is. Both are null for models that were not trained
-    here, since their training data are unknown.
-
-    Args:
-        table: a table with a column of models and a column `dataset`.
-        entries: complete model entries by name.
-        recipes: recipes of the models that are trained here.
-        datasets: names of the study's datasets.
-        model: name of the column of models.
-    """
-    datasets = list(datasets)
-    rows = []
-    for name in [name for name, entry in entries.items() if "recipe" in entry]:
-        seen = trained_on(entries, recipes, name)
-        on_metric = trains_on_the_metric(entries, recipes, name)
-        rows += [(name, dataset, dataset in seen, on_metric) for dataset in datasets]
-        rows.append((name, ALL, bool(seen & set(datasets)), on_metric))
-    schema: Schema = {model: pl.String, "dataset": pl.String, **SEEN}
-    known = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.join(known, on=[model, "dataset"], how="left", maintain_order="left")
+    return conversations

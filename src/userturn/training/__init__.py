@@ -8,6 +8,7 @@ job.py: one training: inputs and trainer arguments.
 kept_change.py: how far a training moved its base, and what of that is swept.
 kept_replies.py: replies that were paid for, so that a killed training asks nothing twice.
 learnt_turns.py: what is learnt: each turn after the prompt that it is given for.
+measured.py: what a study's trainings measured, as a table.
 reward_endpoints.py: asks the simulated user and the judge of interactivity.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
 simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.

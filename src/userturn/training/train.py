@@ -81,6 +81,11 @@ QUIET = {  # otherwise TRL reports each run to its makers
 }
 
 
+def first_of(gpus: str) -> str:
+    """Return the first of the GPUs that a job may see, as CUDA lists them; none of none."""
+    return gpus.partition(",")[0]
+
+
 class InterruptedTrainingError(UserError):
     """A training that was asked to stop before it was finished."""
 
@@ -150,7 +155,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     if checkpoint is None or step < training.n_steps:
         say(f"train {training.model}: from step {step} of {training.n_steps}")
         remove_torn(training.checkpoints)
-        with _checkpoint_named(training):
+        with checkpoint_named(training.model, training.checkpoints):
             load_trainer(grid, training, stop).train(resume_from_checkpoint=checkpoint)
         step, checkpoint = last_checkpoint(training.checkpoints)
     if stop.reason is not None and step < training.n_steps:
@@ -164,15 +169,24 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
 
 
 @contextmanager
-def _checkpoint_named(training: Training) -> Iterator[None]:
-    """Add to a user's error which checkpoint is kept."""
+def checkpoint_named(model: str, checkpoints: Path) -> Iterator[None]:
+    """Add to a user's error, and to that of a full GPU, which checkpoint is kept."""
     try:
         yield
-    except UserError as error:
-        step, _ = last_checkpoint(training.checkpoints)
+    except (UserError, RuntimeError) as error:
+        said = str(error)
+        if not isinstance(error, UserError):
+            if "out of memory" not in said:
+                raise
+            said = (
+                f"the memory of the GPU is full ({said.splitlines()[0]}); ask for a larger one "
+                "(`training: {gpu_model: ...}`), or halve `batch` and double `accumulation` in the "
+                "recipe, which is another training"
+            )
+        step, _ = last_checkpoint(checkpoints)
         kept = f"the checkpoint of step {step} is kept" if step else "no step was made yet"
         raise UserError(
-            f"train {training.model}: {error}; {kept}, run the same command again when it is fixed"
+            f"train {model}: {said}; {kept}, run the same command again when it is fixed"
         ) from error
 
 
@@ -199,6 +213,8 @@ def train(
         UserError: see `run_to_the_end`; another job trains the model.
     """
     os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
+    # On several GPUs the trainer would multiply `batch` by their number.
+    os.environ["CUDA_VISIBLE_DEVICES"] = first_of(os.environ.get("CUDA_VISIBLE_DEVICES", "0"))
     entry, stop = grid.entries[model], StopFlag()
     base = json.loads(Path(grid.results, "models", f"{entry['base']}.json").read_text())
     learnt_from = {

@@ -1,0 +1,60 @@
+"""What the trainings of a study measured, as a table: `python -m userturn.training.measured`.
+
+The rows of docs/posttraining.md are made by it.
+"""
+
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from userturn.storage.given_files import given_object
+
+NOT_KNOWN = "not known"
+
+
+def measured(results: Path) -> Iterator[dict[str, str]]:
+    """Yield a row for each trained model of a study: divergence, held-out loss, time and memory."""
+    for path in sorted(results.glob("training/*/training.json")):
+        record, model = given_object(path), path.parent.name
+        change = record.get("kept_change", {})
+        before, after = (_number(change.get(f"loss_{when}")) for when in ("before", "after"))
+        yield {
+            "model": model,
+            "steps": str(record["log"][-1]["step"]),
+            "learnt from": f"{record.get('n_learnt', NOT_KNOWN)}",
+            "KL of the adapter, nats a token": _number(change.get("kl_adapter")),
+            "KL of what is swept": _number(change.get("kl_swept")),
+            "lost": _number(change.get("lost")),
+            "held-out loss": f"{before} to {after}",
+            **_of_job(results.parent / f"benchmarks/results/train/{model}.tsv"),
+        }
+
+
+def _number(value: float | None) -> str:
+    return NOT_KNOWN if value is None else f"{value:.3g}"
+
+
+def _of_job(path: Path) -> dict[str, str]:
+    """Return time and memory of the job that trained, as Snakemake noted them."""
+    if not path.is_file():
+        return {"CPU-seconds": NOT_KNOWN, "memory, GB": NOT_KNOWN}
+    with path.open(newline="") as file:
+        row: Mapping[str, Any] = next(csv.DictReader(file, delimiter="\t"))
+    return {
+        "CPU-seconds": f"{float(row['cpu_time']):.0f}",
+        "memory, GB": f"{float(row['max_rss']) / 1024:.1f}",
+    }
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of a study's results folder."""
+    results = Path(arguments[0] if arguments else "results")
+    print(tabulate(list(measured(results)), "keys", "pipe", disable_numparse=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
