@@ -4,7 +4,8 @@ Run from the project's root: `python benchmarks/known_studies.py [STUDIES] [FIRS
 if left out, ten seconds of CPU each. Each study is made from requests to tables by the pipeline's
 own functions (tests/support/known_models.py), and every claim in its tables is held against what is
 true. Prints the table of docs/methods.md: a claim, of what, how often it could be and was made, how
-often of those made it was false, and how often it is made where it is true.
+many of those made were false (where none is true, of those that could be), and how often it is made
+where it is true.
 """
 
 import sys
@@ -275,7 +276,7 @@ def main() -> None:
     n_studies, first = [*given, *(200, 1)[len(given) :]]
     with ProcessPoolExecutor(2) as pool:
         found = [c for one in pool.map(claims_of, range(first, first + n_studies)) for c in one]
-    print("| claim | of | could be made | made | false of those made | made where true |")
+    print("| claim | of | could be made | made | false | made where true |")
     print("|---|---|---|---|---|---|")
     for row in summary(found).sort("what", "where").to_dicts():
         print(f"| {' | '.join(cells(row))} |")
@@ -283,8 +284,9 @@ def main() -> None:
 
 def cells(row: dict[str, Any]) -> list[str]:
     """Return a row of the printed table."""
-    limits = wilson(row["n_false"], row["n_made"]) if row["n_made"] else None
-    of_made = f"{row['n_false']}, {shown(limits)}" if limits else "-"
+    # Where no such claim is true, every one is false: what counts is how often one is made.
+    n = row["n_made"] if row["n_true"] else row["n"]
+    of_made = f"{row['n_false']}, {shown(wilson(row['n_false'], n))}" if n else "-"
     found = f"{row['n_found'] / row['n_true']:.0%}" if row["n_true"] else "-"
     return [row["what"], row["where"], str(row["n"]), str(row["n_made"]), of_made, found]
 

@@ -141,7 +141,9 @@ def test_mgsm_has_its_250_problems_in_eleven_languages_as_pinned() -> None:
         row | {"answer": f"… {row['reference_answer']}.", "outcome": "ok"}
         for row in found.to_dicts()
     ]
-    assert {grade.correct for grade in grade_answers("numeric", rows)} == {True}
+    # 2,125 and its like are thousands or decimals to readers of four of the languages.
+    grades = [grade.correct for grade in grade_answers("numeric", rows)]
+    assert (grades.count(True), grades.count(None), len(grades)) == (2738, 12, 2750)
 
 
 @needs_shared_data

@@ -40,6 +40,8 @@ RUN_ELSEWHERE = {
     "snakemake --snakefile my-study/Snakefile --directory my-study --cores 2": "test_new_study.py",
     "userturn preregister": "tests/cli/test_preregister.py",
     "userturn accept": "tests/cli/test_accept.py",
+    "userturn judge-card gpt-oss-20b": "needs a GPU",
+    "userturn try MODEL QUESTION --server URL": "tests/models/test_served.py, of a server",
     "userturn accept --gpu": "there, to the lack of a GPU",
     "userturn accept --api JUDGE": "there",
     "userturn accept --hub": "there, without files of the hub",
