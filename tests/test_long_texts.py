@@ -16,7 +16,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "final answer": final_answer,
     "final number": lambda text: final(text, {}),
     "program": lambda text: code_of(text, "f"),
-    "language": detected,
+    "language": lambda text: detected(text, "py3langid"),
     "what people see": lambda text: neutral(text, ["<end>"], is_turn=True),
     "size of a picture": size_of,
 }

@@ -83,7 +83,13 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     # Scores take 12 GB for a moment, which SLURM, looking every two seconds, often does not see.
     study["models"]["smollm2-135m"] |= {"gpus": 2, "gpu_model": "h100", "mem_mb": 15000}
     study["engine"] = "transformers"  # vLLM does not divide nine heads by two
-    study["controls"] |= {"planted": 1, "chance_floor": 0, "edited": 0, "labelled": False}
+    study["controls"] |= {
+        "planted": 1,
+        "chance_floor": 0,
+        "edited": 0,
+        "labelled": False,
+        "injected": False,
+    }
     for dataset in study["datasets"].values():
         dataset["limit"] = 3
     (folder / "study.yaml").write_text(yaml.safe_dump(study))

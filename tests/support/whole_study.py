@@ -266,15 +266,21 @@ def _write_languages(folder: Path, verdicts: pl.DataFrame) -> None:
         save(part, folder / "languages" / f"{model}" / f"{dataset}.parquet")
 
 
+def with_no_reference(messages: list[list[dict[str, str]]]) -> pl.DataFrame:
+    """Return conversations without a goal or an answer."""
+    nothing = [pl.lit(None, pl.String).alias(name) for name in ("goal", "reference_answer")]
+    return pl.DataFrame({"messages": messages}).with_columns(nothing)
+
+
 def _write_training_data(folder: Path) -> None:
     """Write items of two datasets, and a model's training data, which has some of them."""
     said = [f"question number {i} about apples, pears and how many there are" for i in range(20)]
     for name, texts in (("gsm8k", said[:12]), ("math500", said[8:])):
         messages = [[{"role": "user", "content": text}] for text in texts]
-        save(pl.DataFrame({"messages": messages}), folder / "prepared" / f"{name}.parquet")
+        save(with_no_reference(messages), folder / "prepared" / f"{name}.parquet")
     learnt = [[{"role": "user", "content": text}] for text in said[::3]]
     path = folder / "training" / "qwen3.5-2b-sft" / "data.parquet"
-    save(pl.DataFrame({"messages": learnt}), path)
+    save(with_no_reference(learnt), path)
 
 
 def _write_accounts(folder: Path) -> None:

@@ -28,6 +28,7 @@ def grid(models: dict[str, Any], n_resamples: int = 200) -> Any:
         models=models,
         entries=models,
         contents=SimpleNamespace(recipes={}),
+        trained=[],
         datasets=[],
         perturbations=plain,
         config={"seed": 1, "statistics": {"resamples": n_resamples}},

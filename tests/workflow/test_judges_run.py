@@ -147,6 +147,7 @@ def with_controls(study: Path, server: JudgeServer) -> None:
         "chance_floor": 6,
         "edited": 0,
         "labelled": True,
+        "injected": False,
     }
     change_study(study, controls=controls)
 

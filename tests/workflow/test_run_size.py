@@ -18,7 +18,14 @@ from userturn.workflow.run_size import Left, questions_left, requests_left
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes
 
-NO_CONTROLS = {"human": [], "planted": 0, "chance_floor": 0, "edited": 0, "labelled": False}
+NO_CONTROLS = {
+    "human": [],
+    "planted": 0,
+    "chance_floor": 0,
+    "edited": 0,
+    "labelled": False,
+    "injected": False,
+}
 PAID = "gpt-5.4-mini"
 
 
