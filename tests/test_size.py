@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (58_787, 31_977),
-    "tests": (49_651, 28_152),
+    "tests": (49_652, 28_153),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -161,6 +161,7 @@ print(json.dumps(told))
 def read_from(hub: Hub, cache: Path, *entries: dict[str, Any], **more: str) -> list[dict[str, Any]]:
     """Return the items and notes of each entry, or its error; the client is new, with no cache."""
     settings = {"HF_ENDPOINT": hub.address, "HF_HOME": str(cache), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    settings |= {"HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}  # other tests may be offline
     done = subprocess.run(
         [sys.executable, "-c", READ],
         input=json.dumps(entries),

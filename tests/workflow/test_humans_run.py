@@ -22,7 +22,7 @@ FROZEN = ("key.parquet", "items.parquet", "task.html", "label_studio/tasks.json"
 def annotate(study: Path, name: str, label: str = "generic", round_name: str = "first") -> None:
     """Save what an annotator would: one label for all turns of a round."""
     ids = pl.read_parquet(study / "results" / "humans" / round_name / "items.parquet")["id"]
-    rows = "".join(f"{round_name},{name},{turn},{label},\n" for turn in ids)
+    rows = "".join(f"{round_name},{name},{turn},{label},as {name} sees it\n" for turn in ids)
     path = study / "data" / "annotations" / round_name / name / f"{name}.CSV.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"round,annotator,id,label,notes\n{rows}")
