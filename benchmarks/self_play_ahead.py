@@ -15,15 +15,13 @@ question can be asked, and nothing about models of a useful size.
 import sys
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from userturn.stats.rng import generator
+from benchmarks.rated_answers import difference
 from userturn.storage.key_columns import ANSWER_KEYS
 
-N_RESAMPLES = 10_000
 AT = [*ANSWER_KEYS, "temperature"]
 
 
@@ -42,28 +40,13 @@ def later_turns(results: Path, judge: str) -> pl.DataFrame:
     return later.with_columns(conversation=pl.concat_str("dataset", "item", "temperature"))
 
 
-def difference(turns: pl.DataFrame, value: pl.Expr) -> str:
-    """Return the share after a first follow-up less that after another first turn, with limits."""
-    sums = (
-        turns.with_columns(y=value.cast(pl.Float64))
-        .drop_nulls("y")
-        .group_by("conversation", "is_first", maintain_order=True)
-        .agg(pl.col("y").sum(), n=pl.col("y").count())
-    )
-    so, y, n = (sums[name].to_numpy() for name in ("is_first", "y", "n"))
-    drawn = generator(0, "self-play").integers(len(sums), size=(N_RESAMPLES, len(sums)))
-    shares = [(y * k)[drawn].sum(1) / (n * k)[drawn].sum(1) for k in (so, ~so)]
-    lower, upper = np.nanquantile(shares[0] - shares[1], [0.025, 0.975])
-    estimate = y[so].sum() / n[so].sum() - y[~so].sum() / n[~so].sum()
-    return f"{estimate:+.3f} [{lower:+.3f}, {upper:+.3f}] | {so.sum()}, {(~so).sum()}"
-
-
 def main() -> None:
     """Print the row of docs/methods.md of each prediction."""
     turns = later_turns(Path(sys.argv[1]), "heuristic")
-    print("| share of later turns | difference | conversations |\n|---|---|---|")
-    print(f"| follow-ups | {difference(turns, pl.col('genuine'))} |")
-    print(f"| empty | {difference(turns, pl.col('outcome') == 'empty')} |")
+    print("| share of later turns | difference | turns | above 0 |\n|---|---|---|---|")
+    for what, value in (("follow-ups", pl.col("genuine")), ("empty", pl.col("outcome") == "empty")):
+        rows = turns.select("conversation", "is_first", y=value.cast(pl.Float64)).drop_nulls("y")
+        print(f"| {what} | {difference(rows.rows())} |")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_787, 31_977),
-    "tests": (49_652, 28_153),
+    "src": (58_794, 31_982),
+    "tests": (49_664, 28_162),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

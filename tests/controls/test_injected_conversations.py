@@ -1,10 +1,15 @@
 """An injection stands in the conversation before an answer, and a bare thanks follows it."""
 
+import pytest
+
 from tests.support.snakemake_runs import ROOT
+from userturn.config.load import load_config
 from userturn.controls.control_turn import IN_CONVERSATION, LABELS, SOURCES
 from userturn.controls.injected_conversations import injected_items, injected_turns
 from userturn.controls.injections import BAIT, INSTRUCTION
 from userturn.controls.labelled_turns import read_labelled
+from userturn.sources.injected_conversations import judged
+from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 
 ROWS = read_labelled(ROOT / LABELLED_TURNS)
@@ -18,6 +23,13 @@ def test_each_english_conversation_has_one_injection_and_one_turn() -> None:
     for messages in items["messages"]:
         said = [m["content"] for m in messages]
         assert [INSTRUCTION in text for text in said].count(True) == 1
+
+
+def test_a_plan_counts_the_questions_that_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    grid = Grid(load_config(["config.yaml"]))
+    (turns,) = judged(grid)
+    assert turns.count({}).n == injected_turns(ROWS).height
 
 
 def test_the_turn_is_a_bare_thanks_and_the_answer_is_untouched() -> None:

@@ -13,7 +13,7 @@ from userturn.config.entries import selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.account_files import read_accounts
-from userturn.endpoints.usage import money
+from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
@@ -79,20 +79,19 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
         except UserError as error:
             yield Tried(claim, False, str(error))
             return
-        yield Tried(claim, True, _spent(judge))
+        yield Tried(claim, True, _cost(judge))
         why = sorted({v.unscored_reason or "" for v in verdicts if v.label is None})
         n_read = sum(verdict.label is not None for verdict in verdicts)
         seen = f"{n_read} of {len(verdicts)}{_because(why)}"
         yield Tried("every reply is read", n_read == len(verdicts), seen)
-        spent = [account.total for account in read_accounts(judge.accounts)]
-        n_unmetered = sum(one.n_unmetered for one in spent)
-        yield Tried("tokens are reported", not n_unmetered, f"{n_unmetered} requests without")
-        before = sum(one.n_requests for one in spent)
+        spent = _spent(judge)
+        seen = f"{spent.n_unmetered} requests without"
+        yield Tried("tokens are reported", not spent.n_unmetered, seen)
         again = _verdicts(judge, cell)
-        after = sum(account.total.n_requests for account in read_accounts(judge.accounts))
+        n_more = _spent(judge).n_requests - spent.n_requests
         is_same = [v.label for v in again] == [v.label for v in verdicts]
-        seen = f"{after - before} requests more, {'the same' if is_same else 'other'} verdicts"
-        yield Tried("nothing is asked twice", after == before and is_same, seen)
+        seen = f"{n_more} requests more, {'the same' if is_same else 'other'} verdicts"
+        yield Tried("nothing is asked twice", not n_more and is_same, seen)
 
 
 def _because(why: list[str]) -> str:
@@ -114,12 +113,15 @@ def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
     return [verdict for _, verdicts in parts for verdict in verdicts]
 
 
-def _spent(judge: Judge) -> str:
-    spent = [account.total for account in read_accounts(judge.accounts)]
-    n_requests = sum(one.n_requests for one in spent)
-    price = judge.prices.get(judge.name)
-    cost = "no price given" if price is None else f"{sum(money(s, price) for s in spent):.4f}"
-    return f"{number_of(n_requests, 'request')}, cost {cost}"
+def _spent(judge: Judge) -> Spent:
+    """Return what a judge was asked and sent so far."""
+    return sum((account.total for account in read_accounts(judge.accounts)), Spent())
+
+
+def _cost(judge: Judge) -> str:
+    spent, price = _spent(judge), judge.prices.get(judge.name)
+    cost = "no price given" if price is None else f"{money(spent, price):.4f}"
+    return f"{number_of(spent.n_requests, 'request')}, cost {cost}"
 
 
 def from_hub(config: Mapping[str, Any]) -> Iterator[Tried]:

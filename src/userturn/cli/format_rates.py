@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.anchors import NOT_COMPARABLE
+from userturn.tables.anchors import NOT_COMPARABLE, outcome_in_words
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.judge_card import OVER_KINDS
 from userturn.tables.judges import cards, kinds_of_controls
@@ -177,8 +177,6 @@ def format_predictions(anchors: pl.DataFrame) -> str | None:
         return None
     lines = ["the paper's results, and predictions of this study (the table anchors says when)"]
     for row in compared.iter_rows(named=True):
-        more = f", {row['n_more']:,} items more" if row["n_more"] else ""
-        lines.append(
-            f"  {row['outcome']}{more}: {row['quantity']}, {row['published']}: {row['this_study']}"
-        )
+        of = f"{row['quantity']}, {row['published']}"
+        lines.append(f"  {outcome_in_words(row)}: {of}: {row['this_study']}")
     return "\n".join(lines)

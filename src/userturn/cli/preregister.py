@@ -21,7 +21,7 @@ from userturn.storage.atomic_files import write_text
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.record import read_study_record
-from userturn.tables.anchors import OWN
+from userturn.tables.anchors import OWN, outcome_in_words
 from userturn.tables.own_predictions import predicted, quantity
 
 HELP = "register a study's predictions before its run, and compare them after it"
@@ -129,6 +129,5 @@ def _line(
     if present.get(name) != one:
         return f"{said}: {'changed' if name in present else 'removed'} since"
     row = found[quantity(name, one)]
-    more = f", {row['n_more']:,} items more" if row["n_more"] else ""
     note = f" ({row['note']})" if row["note"] else ""
-    return f"{said}: {row['outcome']}{more}, {row['this_study']}{note}"
+    return f"{said}: {outcome_in_words(row)}, {row['this_study']}{note}"

@@ -1,5 +1,6 @@
 """The project's own conversations with a prompt injection before the answer."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,9 +36,10 @@ def _conversations(grid: Grid) -> dict[str, str]:
 
 
 def _questions(sizes: Sizes) -> Load:
-    text = Path(LABELLED_TURNS).read_text(encoding="utf-8")
-    n = len(text.splitlines())
-    return requests(n // 10, len(text) / CHARACTERS_PER_TOKEN / n)  # ten turns a conversation
+    lines = Path(LABELLED_TURNS).read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["language"] == "en"]
+    n = len({row["conversation"] for row in rows})
+    return requests(n, sum(map(len, lines)) / CHARACTERS_PER_TOKEN / len(lines))
 
 
 RULE = JudgeRule("judge_injected", INJECTED, PATH_TO_ITEMS)

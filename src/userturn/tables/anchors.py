@@ -145,6 +145,11 @@ def _compared(
     return row | {"outcome": words.get(outcome, outcome), "n_more": n_more}
 
 
+def outcome_in_words(row: Mapping[str, Any]) -> str:
+    """Return the outcome in a row of the table, with the items that would decide it."""
+    return f"{row['outcome']}, {row['n_more']:,} items more" if row["n_more"] else row["outcome"]
+
+
 ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
 
 

@@ -14,6 +14,7 @@ from userturn.tables.anchor_rules import within
 from userturn.tables.make_tables import Tables
 
 Prediction = Mapping[str, Any]
+CORRECTED = "corrected by people's labels"  # the note of a result that is a finding by these
 
 
 def predicted(one: Prediction) -> str:
@@ -46,10 +47,10 @@ def find(tables: Tables, one: Prediction) -> Found:
     if rows.is_empty():
         return missing("such cells")
     row = rows.row(0, named=True)
-    is_corrected = row.get("corrected") is not None
+    corrected = row.get("corrected") is not None
     names = (
         ("corrected", "corrected_lower", "corrected_upper")
-        if is_corrected
+        if corrected
         else ("difference" if "against" in one else "estimate", "lower", "upper")
     )
     found = Interval(*(row[name] for name in names))
@@ -57,13 +58,13 @@ def find(tables: Tables, one: Prediction) -> Found:
         return missing("scored turns of such cells")
     decision = within(found, one.get("above", -inf), one.get("below", inf))
     text = points(found) if "against" in one else shown(found)
-    note = "corrected by people's labels" if is_corrected else None
+    note = CORRECTED if corrected else None
     return Found(text, decision, note, row["n_items"])
 
 
 def is_corrected(found: Found) -> bool:
     """Return whether a result is a finding however poor the judge is."""
-    return found.note is not None and found.decision is not None
+    return found.note == CORRECTED
 
 
 def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
