@@ -25,7 +25,8 @@ demo-judge: setup ## Run a judge served by vLLM on this machine, and print its r
 demo-posttrain: setup ## Train the demo's model twice on this machine, and print rates before and after.
 	$(RUN) snakemake --profile profiles/demo $(ENGINE) --configfile profiles/demo/study.yaml profiles/demo/posttrain.yaml
 	$(RUN) userturn rates results
-	@cat results/tables/post_training.md
+	@cat results/tables/contrasts.md
+	$(RUN) python -m userturn.training.measured results
 
 test: setup ## Run all tests but those on SLURM.
 	$(RUN) pytest -n 2 --dist worksteal --durations=60

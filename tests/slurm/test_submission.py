@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.snakemake_runs import ROOT
 from userturn.errors import UserError
 from userturn.slurm.submission import as_words, job_options, n_attempts, read_profile
 
@@ -61,6 +62,11 @@ def test_what_the_profile_sets_is_asked_for(
     profile: dict[str, Any], name: str, expected: str | None
 ) -> None:
     assert options(**profile).get(name) == expected
+
+
+def test_training_by_the_shipped_profile_is_warned_ten_minutes_before_its_end() -> None:
+    asked = job_options(read_profile(ROOT / "profiles/slurm"), "train", ENTRY, 1)
+    assert asked["--signal"] == "USR1@600"
 
 
 def test_every_retry_is_an_attempt() -> None:

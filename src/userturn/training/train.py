@@ -245,11 +245,13 @@ def train(
         if training.recipe["method"] == "grpo":
             path_to_draws = Path(path_to_folder).with_name("draws.parquet")
             write_draws(training.checkpoints / "draws", path_to_draws, identity)
+        with checkpoint_named(model, training.checkpoints):
+            measured = _measured(training, template, checkpoint, Path(path_to_folder))
         about = {
             "base": entry["base"],
             "base_revision": base["revision"],
             **learnt_from,
-            **_measured(training, template, checkpoint, Path(path_to_folder)),
+            **measured,
         }
         _write_record(training, checkpoint, about, path_to_record)
 
