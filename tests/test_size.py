@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_796, 31_984),
-    "tests": (49_670, 28_166),
+    "src": (59_675, 32_499),
+    "tests": (50_166, 28_448),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

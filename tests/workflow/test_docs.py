@@ -40,6 +40,11 @@ RUN_ELSEWHERE = {
     "snakemake --snakefile my-study/Snakefile --directory my-study --cores 2": "test_new_study.py",
     "userturn preregister": "tests/cli/test_preregister.py",
     "userturn accept": "tests/cli/test_accept.py",
+    "userturn calibrate verdicts.csv labels.csv": "tests/calibration/test_calibrate.py",
+    "userturn calibrate": "with names, in tests/cli/test_calibrate.py",
+    "userturn calibrate tests/fixtures/calibration/made-up__shop-1b/samples"
+    "_boxes_2026-11-27T22-03-22.723142.jsonl tests/fixtures/calibration/labels.csv"
+    "": "tests/cli/test_calibrate.py",
     "userturn judge-card gpt-oss-20b": "needs a GPU",
     "userturn try MODEL QUESTION --server URL": "tests/models/test_served.py, of a server",
     "userturn accept --gpu": "there, to the lack of a GPU",

@@ -5,6 +5,7 @@ acceptance.py: those claims, each with what was seen.
 arguments.py: arguments that several commands take.
 assumptions.py: what `userturn power` assumes, and where each number comes from.
 audit.py: `userturn audit`: checks every artifact of a study.
+calibrate.py: `userturn calibrate`: anybody's judge beside people's labels, without a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.

@@ -20,6 +20,7 @@ COMMANDS = (
     "try",
     "likelihood",
     "judge-card",
+    "calibrate",
     "rates",
     "compare",
     "audit",

@@ -54,23 +54,44 @@ def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) ->
 
 def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
     """Yield a comparison's rows: each coefficient on both scales, by family and weights."""
+    for family in (ALL, *sorted(comparison.table["family"].unique())):
+        for scale in IN_SCALE:
+            for weights in ("study",) if comparison.kind == "judge-judge" else ("study", "sample"):
+                yield from coefficients(comparison, scale, family, weights, labels, seed)
+
+
+def coefficients(
+    comparison: Comparison,
+    scale: str,
+    family: str,
+    weights: str,
+    labels: Sequence[str],
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a comparison on one scale, of one family or all, with one kind of weights.
+
+    Args:
+        comparison: the raters and their turns.
+        scale: `genuine`, or `label` for the very label.
+        family: a model family, or `all`.
+        weights: `study` for turns by how many each represents, `sample` for each once.
+        labels: the labels of the rubric.
+        seed: the study's seed, for limits.
+    """
     kind, first, second, table, raters = comparison
+    of_scale = [GENUINE, "not genuine"] if scale == "genuine" else list(labels)
     names = [name for name in COEFFICIENTS if len(raters) == 2 or name != "cohen_kappa"]
-    families = [ALL, *sorted(table["family"].unique())]
-    for family in families:
-        part = table if family == ALL else table.filter(pl.col("family") == family)
-        for scale, of_scale in (("genuine", [GENUINE, "not genuine"]), ("label", list(labels))):
-            columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
-            seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
-            counts = (seen.height, seen.select("dataset", clusters()).n_unique())
-            for weights in ("study",) if kind == "judge-judge" else ("study", "sample"):
-                where = [kind, first, second, scale, family, weights]
-                generator = np.random.default_rng(int(fingerprint([seed, where]), 16))
-                rated = ratings(part, columns, of_scale)
-                if weights == "sample":
-                    rated = rated._replace(weights=np.ones(len(rated.weights)))
-                for name, found in estimate_all(rated, names, generator).items():
-                    yield _row(where, name, counts, found)
+    part = table if family == ALL else table.filter(pl.col("family") == family)
+    columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
+    seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
+    counts = (seen.height, seen.select("dataset", clusters()).n_unique())
+    where = [kind, first, second, scale, family, weights]
+    generator = np.random.default_rng(int(fingerprint([seed, where]), 16))
+    rated = ratings(part, columns, of_scale)
+    if weights == "sample":
+        rated = rated._replace(weights=np.ones(len(rated.weights)))
+    for name, found in estimate_all(rated, names, generator).items():
+        yield _row(where, name, counts, found)
 
 
 def _row(

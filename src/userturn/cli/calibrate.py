@@ -1,0 +1,71 @@
+"""`userturn calibrate`: anybody's judge beside people's labels, without a study."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.calibration.calibrate import calibrate
+from userturn.calibration.columns import Columns
+from userturn.calibration.labelled_rows import labelled_rows
+
+HELP = "correct the rates of anybody's judge by people's labels, from tables or logs"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument(
+        "verdicts",
+        type=Path,
+        nargs="+",
+        help="tables (CSV, JSON lines, Parquet), logs of Inspect, samples of lm-eval, or rows of "
+        "Every Eval Ever",
+    )
+    command.add_argument("labels", type=Path, help="a table of people's labels of some rows")
+    column = "the column "
+    command.add_argument("--id", metavar="COLUMN", help=f"{column}that names a row in both")
+    command.add_argument("--item", metavar="COLUMN", help=f"{column}of what belongs together")
+    command.add_argument(
+        "--verdict", nargs="+", default=(), metavar="COLUMN", help="each a judge if several"
+    )
+    command.add_argument("--label", metavar="COLUMN", help=f"{column}of people's labels")
+    command.add_argument(
+        "--stratum", metavar="COLUMN", help=f"{column}by which rows were drawn for people"
+    )
+    command.add_argument("--by", nargs="+", metavar="COLUMN", help="of groups, such as model")
+    command.add_argument(
+        "--positive", nargs="+", default=(), metavar="VALUE", help="values that are a yes"
+    )
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    said = {name: getattr(arguments, name) for name in Columns._fields}
+    given = labelled_rows(arguments.verdicts, arguments.labels, Columns(**said))
+    left_out = [f"{judge} is left out ({why})" for judge, why in given.left_out.items()]
+    heading = "shares of rows that are a yes, with 95% intervals"
+    return "\n".join([heading, as_text(calibrate(given)), *left_out])
+
+
+def as_text(table: pl.DataFrame) -> str:
+    """Return the table as lines of text, a block for each judge and group."""
+    lines = []
+    before = None
+    for row in table.iter_rows(named=True):
+        place = (row["judge"], ", ".join(filter(None, (row["model"], row["dataset"]))))
+        if place != before:
+            counts = "{n_labelled} of {n_rows} rows labelled, {n_scored} with a verdict"
+            of = f": {counts.format_map(row)}" if row["n_rows"] is not None else ""
+            lines.append(f"{place[0]} on {place[1]}{of}")
+        before = place
+        lines.append(f"  {row['measure']:<18} {_numbers(row)}")
+    return "\n".join(lines)
+
+
+def _numbers(row: Mapping[str, Any]) -> str:
+    if row["estimate"] is None:
+        return f"none: {row['reason']}"
+    limits = f" [{row['lower']:.3f}, {row['upper']:.3f}]" if row["lower"] is not None else ""
+    return f"{row['estimate']:6.3f}{limits}"
