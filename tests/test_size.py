@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_675, 32_499),
-    "tests": (50_166, 28_448),
+    "src": (60_316, 32_814),
+    "tests": (50_529, 28_655),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

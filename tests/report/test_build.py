@@ -15,6 +15,7 @@ from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer_prompts import prompt_parts
 from userturn.report.headline import (
+    COPIED,
     FLOOR,
     corrected_of_models,
     floors_of_models,
@@ -266,7 +267,7 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
 def test_headline_takes_its_numbers_from_the_tables() -> None:
     counts = {"n_ok": 0, "n_empty": 0, "n_error": 0, "label": GENUINE, "average": "micro"}
     cells = [("j", 5, 4), ("j", 6, 6), ("k", 100, 100)]
-    no_floor = dict.fromkeys([*FLOOR, *CORRECTED])
+    no_floor = dict.fromkeys([*FLOOR, *CORRECTED, *COPIED[1:]])
     rows: list[dict[str, Any]] = [
         {"scope": "cell", "judge": judge, "n_turns": n, "n_scored": k, **counts, **no_floor}
         for judge, n, k in cells
@@ -274,7 +275,7 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     row = counts | {"scope": "model", "perturbation": "none", "judge": "j", "model": "m"}
     share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
     share |= {"lenient": 0.6, "lenient_lower": 0.5, "lenient_upper": 0.7}
-    share |= {"n_answers": 10, "n_answers_cut": 7}
+    share |= {"n_answers": 10, "n_answers_cut": 7, **dict.fromkeys(COPIED, 0)}
     rows += [{**row, "temperature": t, **share} for t in (1.0, 0.0)]
     answers = pl.DataFrame({"n_items": [30, 40], "n_answers_cut": [24, 28]})
     tables = {"rates": pl.DataFrame(rows, infer_schema_length=None), "accuracy": answers}
@@ -325,9 +326,9 @@ def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier(
 
 
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
-    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0) | dict.fromkeys(
-        [*FLOOR, *CORRECTED, "lenient", "lenient_lower", "lenient_upper"]
-    )
+    counts_of_turns: dict[str, Any] = dict.fromkeys(
+        [*FLOOR, *CORRECTED, *COPIED, "lenient", "lenient_lower", "lenient_upper"]
+    ) | dict.fromkeys(("n_ok", "n_empty", "n_error"), 0)
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "label": [GENUINE], **counts_of_turns,
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],

@@ -938,7 +938,8 @@ HELD_AGAINST = """() => {
     above_floor: 0.1, above_floor_lower: 0, above_floor_upper: 0.2, reacts: null });
   const [one, other] = study.models = ["qwen3.5-122b-a10b", "qwen3.5-397b-a17b"];
   const cut = { n_answers: 9, n_answers_cut: 6,
-    lenient: 0.3, lenient_lower: 0.1, lenient_upper: 0.4 };
+    lenient: 0.3, lenient_lower: 0.1, lenient_upper: 0.4,
+    n_ok: 9, n_copies: 4, distinct: 0.2, distinct_lower: 0.1, distinct_upper: 0.3 };
   const rated = (model) => ({ model,
     rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2), ...cut })) });
   headline.models = [rated(one), rated(other)];

@@ -24,6 +24,8 @@ from userturn.figures.rates_by_language import rates_by_language
 from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.self_play import self_play
 from userturn.figures.theme import save as write_chart
+from userturn.figures.turn_properties import MEASURES as PROPERTIES
+from userturn.figures.turn_properties import turn_properties
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import PLAIN
@@ -54,6 +56,17 @@ def _signals() -> pl.DataFrame:
     measures = [{"measure": AREA, "baseline": ""}, {"measure": CHANGE, "baseline": RANDOM}]
     rows = [row | {"dataset": name} | one for name in SIGNALS_OF for one in measures]
     return pl.DataFrame([{"model": "m", **one} for one in rows])
+
+
+def _properties(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of properties of turns: each is as the rate is, and people's are lower."""
+    ends = zip(("", "_lower", "_upper"), ("estimate", "lower", "upper"), strict=True)
+    columns = {f"{name}{end}": pl.col(of) for end, of in ends for name in PROPERTIES}
+    own = rates.with_columns(**columns)
+    people = own.unique("dataset", maintain_order=True).with_columns(
+        model=pl.lit("human"), temperature=pl.lit(None, pl.Float64)
+    )
+    return pl.concat([own, people])
 
 
 def _by_turn(rates: pl.DataFrame) -> pl.DataFrame:
@@ -118,6 +131,7 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
             *(in_grid(table, "model", "dataset") for table in (RATED, LANGUAGES)), families, judge
         ),
         "self_play": self_play(in_grid(depths("m"), "model", "dataset"), families, judge),
+        "turn_properties": turn_properties(_properties(rates), families, judge),
         "human_likeness": human_likeness(_of_pairs(rates), families, judge),
     }
     folder.mkdir(exist_ok=True)

@@ -27,6 +27,8 @@ from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.self_play import MEASURES as SELF_PLAY_MEASURES
 from userturn.figures.self_play import self_play
+from userturn.figures.turn_properties import MEASURES as PROPERTIES
+from userturn.figures.turn_properties import turn_properties
 from userturn.judges.verdict import GENUINE
 from userturn.likelihood.reactions import SIGNALS
 from userturn.study.cells import ALL
@@ -103,6 +105,16 @@ def _self_play() -> pl.DataFrame:
     return table.with_columns(**dict.fromkeys(more, pl.col("estimate")), **ends)
 
 
+def _properties() -> pl.DataFrame:
+    ends = zip(("", "_lower", "_upper"), ("estimate", "lower", "upper"), strict=True)
+    columns = {f"{name}{end}": pl.col(of) for end, of in ends for name in PROPERTIES}
+    own = crossed(CELL).with_columns(**columns)
+    people = own.unique("dataset", maintain_order=True).with_columns(
+        model=pl.lit("human"), temperature=pl.lit(None, pl.Float64)
+    )
+    return pl.concat([own, people])
+
+
 def _likelihood() -> pl.DataFrame:
     tables = [
         crossed(
@@ -160,5 +172,6 @@ def paper_sized_charts() -> dict[str, Any]:
         ),
         "likelihood_and_followup": likelihood_and_followup(rates, _likelihood(), *of),
         "answer_signals": answer_signals(_signals(), *of),
+        "turn_properties": turn_properties(_properties(), *of),
         "confusion": confusion_figure(_confusion(), LABELS),
     }

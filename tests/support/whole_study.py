@@ -134,7 +134,9 @@ def _turns(verdicts: pl.DataFrame) -> pl.DataFrame:
         *TURN_KEYS,
         key=pl.concat_str(TURN_KEYS, separator=" "),
         outcome=pl.lit("ok"),
+        text=pl.format("And what about {}?", pl.col("item").str.slice(-1)),
         finish_reason=pl.lit("stop"),
+        n_tokens=pl.lit(6, pl.UInt32),
     )
 
 
@@ -155,7 +157,10 @@ def _write_controls(folder: Path, verdicts: pl.DataFrame) -> None:
         )
         save(swapped, folder / "swapped" / f"{judge}.parquet")
     begun = [[{"role": "user", "content": f"talk {i // 2}"}] for i in range(len(items))]
-    save(pl.DataFrame({"item": items, "messages": begun}), folder / "datasets" / "talks.parquet")
+    answered = [[*said, {"role": "assistant", "content": "It does."}] for said in begun]
+    talks = {"item": items, "messages": begun, "reference_context": answered}
+    talks["reference_user_turn"] = [f"Does {item[-1]} too?" for item in items]
+    save(pl.DataFrame(talks), folder / "datasets" / "talks.parquet")
 
 
 def _write_labelled(folder: Path, verdicts: pl.DataFrame) -> None:

@@ -19,12 +19,12 @@ from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
 from userturn.config.load import load_config
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.tables.chance_floor import chance_floors
+from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.judges import SCHEMA as CARD
 from userturn.tables.layout import page_form, parts_of
 from userturn.tables.make_tables import Material
 from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
-from userturn.tables.rates import above_floors, of_models
+from userturn.tables.rates import beside, of_models
 from userturn.workflow.registry import tables_of
 
 MODELS: dict[str, Any] = {
@@ -217,7 +217,7 @@ def _printed(text: str) -> Iterator[tuple[float, float, float]]:
 def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    found = above_floors(rates_without_outcomes(study[1].items), chance_floors(study[1]))
+    found = beside(rates_without_outcomes(study[1].items), chance_floors(study[1]), FLOOR)
     with_floor = found.drop_nulls("floor")
     assert with_floor.height > 100
     for row in with_floor.iter_rows(named=True):

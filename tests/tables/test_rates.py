@@ -67,7 +67,7 @@ def test_summary_counts_outcomes_and_verdicts() -> None:
         "n_positive": 2,
         "n_answers": 5,
         "n_answers_cut": 5,
-        **dict.fromkeys(["n_judged_again", "n_scored_again"]),
+        **dict.fromkeys(["n_judged_again", "n_scored_again", "n_copies", "n_distinct"]),
         **dict.fromkeys(["n_turns_drawn_from", "n_labelled"]),
     }
     assert (row["estimate"], row["coverage"]) == (2 / 4, 4 / 5)

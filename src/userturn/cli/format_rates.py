@@ -62,6 +62,10 @@ def format_rate(name: str, row: Mapping[str, Any]) -> list[str]:
     if row.get("lenient") not in (None, row["estimate"]):
         lenient = limits(row, "lenient", "lenient_lower", "lenient_upper").strip()
         by_judge += f"  clearly or arguably {lenient}"
+    if row.get("n_copies"):
+        over_texts = limits(row, "distinct", "distinct_lower", "distinct_upper").strip()
+        copies = f"{row['n_copies']} of {row['n_ok']} turns are copies of another item's"
+        by_judge += f"\n    {copies}; over different texts {over_texts}"
     if row["corrected"] is None:
         return [*lines, by_judge]
     corrected = limits(row, "corrected", "corrected_lower", "corrected_upper")

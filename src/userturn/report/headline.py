@@ -17,7 +17,8 @@ from userturn.tables.rates import of_cells, of_models
 from userturn.tables.turn_clusters import LIMITS as ENDINGS
 
 COUNTED = ["n_scored", "n_turns", "n_answers", "n_answers_cut"]
-RATE_SHOWN = [*LIMITS, *LENIENT, *COUNTED]
+COPIED = ["n_ok", "n_copies", "distinct", "distinct_lower", "distinct_upper"]
+RATE_SHOWN = [*LIMITS, *LENIENT, *COUNTED, *COPIED]
 FLOOR = [  # of a rate, in the table's words
     *("floor", "floor_lower", "floor_upper", "above_floor", "above_floor_lower"),
     *("above_floor_upper", "reacts", "reacts_lower", "reacts_upper"),

@@ -17,6 +17,7 @@ corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens, money and time of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
+distinct_texts.py: rates over different texts, and how many turns are copies.
 edited_answers.py: how often a verdict flips where what a turn takes up is exchanged.
 equivalence.py: whether the claims of claims.py hold.
 exposure.py: what trained models have seen, beside their numbers.
@@ -48,5 +49,7 @@ reliability.py: whether the probabilities that a judge gives hold.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_contrasts.py: a later turn of conversations against the first.
+turn_copies.py: turns that say what another item's turn says.
+turn_properties.py: what user turns are like, without a judge.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.
 """

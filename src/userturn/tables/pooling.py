@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from userturn.judges.verdict import ARGUABLE
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.item_counts import RATE
+from userturn.tables.item_counts import LABEL, RATE
 
 AVERAGES = ("micro", "macro")
 COUNTS = ("n_turns", "n_scored", "n_positive")
@@ -154,3 +155,10 @@ def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
     return strict.join(
         beside, on=[*of, "average"], how="left", nulls_equal=True, maintain_order="left"
     )
+
+
+def with_lenient(items: pl.DataFrame) -> pl.DataFrame:
+    """Return counts of items with `n_lenient`, the turns that are clearly or arguably genuine."""
+    arguable = LABEL + ARGUABLE
+    n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)
+    return items.with_columns(n_lenient=pl.col("n_genuine") + n_more)

@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.endpoints.http_errors import REFUSED
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.judges.verdict import ARGUABLE, GENUINE
+from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
@@ -15,6 +15,7 @@ from userturn.tables.accuracy import cut_answers
 from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_rate, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
+from userturn.tables.distinct_texts import COPIED, COPIES_SHOWN, OF_COPIES, over_distinct_texts
 from userturn.tables.item_counts import LABEL, labels_of
 from userturn.tables.layout import (
     BOUNDS,
@@ -41,6 +42,7 @@ from userturn.tables.pooling import (
     STRICT_AND_LENIENT,
     beside_strict,
     pool_scopes,
+    with_lenient,
 )
 from userturn.workflow.declarations import Table
 
@@ -68,7 +70,7 @@ TABLE = Table(
     ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=8,
+    version=9,
 )
 MEANINGS = {
     "scope": f"cell; {BY_TURN}; {BY_LANGUAGE}; model (over datasets); family and dataset; family",
@@ -96,6 +98,7 @@ MEANINGS = {
     "n_answers_cut": "of which cut at the token limit: the turns after them react to half a text",
     "corrected": "rate corrected by people's labels",
     **OF_CORRECTED,
+    **OF_COPIES,
 }
 OUTCOMES: Schema = {
     f"n_{kind}": pl.Int64
@@ -108,6 +111,7 @@ SCHEMA: Schema = (
     | LENIENT
     | OUTCOMES
     | FLOOR
+    | COPIED
     | CORRECTED
 )
 OF_TURNS = (  # rows that are of all genuine turns of a cell, or of a model
@@ -125,7 +129,8 @@ def table(material: "Material") -> pl.DataFrame:
         material.answers,
     )
     found = rates(material.items, outcomes, material.rubric.paper)
-    floored = above_floors(found, chance_floors(material))
+    floored = beside(found, chance_floors(material), FLOOR)
+    floored = beside(floored, over_distinct_texts(material), COPIED)
     whole = with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
     together = pl.concat([whole, *parts_of_cells(material)], how="diagonal_relaxed")
     rows = together.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
@@ -161,7 +166,7 @@ def rates(
         outcomes: those of each cell and judge, by `outcomes_of`.
         paper: the paper's name for the turns of a label; null for our own.
     """
-    of_genuine = beside_strict(pool_scopes(_with_lenient(items), STRICT_AND_LENIENT, SCOPES))
+    of_genuine = beside_strict(pool_scopes(with_lenient(items), STRICT_AND_LENIENT, SCOPES))
     labels = [LABEL + label for label in labels_of(items) if label != GENUINE]
     of_labels = pool_scopes(items, labels, SCOPES, AVERAGES[:1])
     label = pl.col("counted").str.strip_prefix(LABEL).replace("n_genuine", GENUINE)
@@ -173,22 +178,17 @@ def rates(
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
     found = shares.join(summed, on=[*GROUP, "label"], how="left")
-    later = [pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | CORRECTED).items()]
+    later = [
+        pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | COPIED | CORRECTED).items()
+    ]
     return found.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
-def _with_lenient(items: pl.DataFrame) -> pl.DataFrame:
-    """Return counts of items with `n_lenient`, the turns that are clearly or arguably genuine."""
-    arguable = LABEL + ARGUABLE
-    n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)
-    return items.with_columns(n_lenient=pl.col("n_genuine") + n_more)
-
-
-def above_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates with the chance floors of cells, and of models over all their turns."""
-    of = [pl.when(OF_TURNS).then(name).alias(name) for name in FLOOR]
-    bare = rates.drop(list(FLOOR))
-    joined = bare.join(floors, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")
+def beside(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:
+    """Return the rates with columns of cells, and of models over all their turns."""
+    of = [pl.when(OF_TURNS).then(name).alias(name) for name in columns]
+    bare = rates.drop(list(columns))
+    joined = bare.join(more, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")
     return joined.with_columns(of).select(rates.columns)
 
 
@@ -231,7 +231,7 @@ LAYOUT = (
             printed_only("scored", "count", "n_scored"),
             *reported(*texts("average")),
             SHARE._replace(printed="{} %"),
-            *reported(LENIENTLY, SCORED, BOUNDS),
+            *reported(LENIENTLY, SCORED, *COPIES_SHOWN, BOUNDS),
         ),
         printed=OVER_DATASETS | OF_GENUINE,
         spread=("average", *AVERAGES),
@@ -281,6 +281,7 @@ LAYOUT = (
             SHARE,
             LENIENTLY,
             SCORED,
+            *COPIES_SHOWN,
             BOUNDS,
             column("cut turns", "of", "n_truncated", "n_turns"),
             column("cut answers before them", "of", "n_answers_cut", "n_answers"),

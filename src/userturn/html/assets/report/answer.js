@@ -105,6 +105,17 @@ function lenientBearing(measured, temperature) {
   return ["Arguably", [], `The rate counts turns that are clearly genuine follow-ups. Clearly or arguably ${range(rows, text, (row) => row.lenient)} are: of the rest careful readers could say either.`];
 }
 
+// Copies of other items' turns, and the rate of different texts: a rate can come from a few texts that the model repeats.
+function copiesBearing(measured, temperature) {
+  const rows = measured.map((row) => ({ ...row.rates.find((rate) => rate.temperature === temperature), model: row.model })).filter((rate) => rate.n_copies > 0 && rate.distinct !== null);
+  if (!rows.length) return null;
+  const of = (rate) => (rows.length > 1 ? ` (${rate.model})` : "");
+  const told = rows.map((rate) => `${whole(rate.n_copies)} of ${whole(rate.n_ok)}${of(rate)}`).join(", ");
+  const text = (rate) => `${percent(rate.distinct)} ${interval(rate.distinct_lower, rate.distinct_upper)}${of(rate)}`;
+  const value = rows.length === 1 ? `${whole(rows[0].n_copies)} of ${whole(rows[0].n_ok)}` : `in ${plural(rows.length, "model")}`;
+  return ["Copies", [["turns that are copies", value]], `Of these turns ${told} are, word for word, the turn after another item in the same cell. Over different texts ${range(rows, text, (rate) => rate.distinct)} are genuine follow-ups.`];
+}
+
 function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
@@ -125,7 +136,7 @@ function showSentence() {
   }
   const [temperature, rates] = ratesSentence(measured);
   at("sentence").replaceChildren(...unbroken(correctedSentence(temperature) + rates + leftOut(rated, measured)));
-  const told = [lenientBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  const told = [lenientBearing(measured, temperature), copiesBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }

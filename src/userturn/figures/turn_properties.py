@@ -1,0 +1,85 @@
+"""Figure `turn_properties`: copies, endings and variety of the turns, beside those of people."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.controls.control_turn import HUMAN
+from userturn.figures.hover import hover, in_percent
+from userturn.figures.rows import (
+    MARGIN,
+    SHIFT,
+    SMALL,
+    held,
+    lines_with_limits,
+    over_temperatures,
+)
+from userturn.figures.theme import models_in, note, told_apart
+from userturn.storage.key_columns import CELL_KEYS
+from userturn.study.cells import PLAIN
+from userturn.workflow.declarations import Figure
+
+FIGURE = Figure(
+    rule="draw_turn_properties",
+    place=25,
+    tables=("turn_properties",),
+)
+TITLE = "What the turns are like, without a judge"
+NOTHING = "no turn has text"
+MEASURES = {  # by the table's column, in the order of the panels
+    "near_copies": "copies or nearly",
+    "repeats_prompt": "repeats the prompt",
+    "ends_at_once": "ends at once",
+    "distinct_2": "distinct-2",
+    "hdd": "HD-D",
+}
+WIDTH = 130  # of a panel
+
+
+def _long(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each measure of a row of the table."""
+    parts = [
+        table.select(
+            *CELL_KEYS,
+            measure=pl.lit(measure),
+            estimate=name,
+            lower=f"{name}_lower",
+            upper=f"{name}_upper",
+        )
+        for name, measure in MEASURES.items()
+    ]
+    shift = MARGIN * SHIFT * (pl.col("dataset").rank("dense") - 1)
+    return pl.concat(parts).with_columns(place=pl.col("temperature") + shift, value=in_percent())
+
+
+def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw five measures over temperature: a row a model, a panel a measure, a line a dataset."""
+    table = _long(properties)
+    of_models = table.filter(pl.col("model") != HUMAN)
+    if of_models["estimate"].count() == 0:
+        return note(TITLE, NOTHING)
+    models = models_in(families, of_models)
+    of_people = table.filter(pl.col("model") == HUMAN).drop("model").drop_nulls("estimate")
+    people = of_people.join(pl.DataFrame({"model": models}), how="cross").select(table.columns)
+    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
+    drawn = pl.concat([of_models, people])
+    chart = _layers(drawn, of_models, len(models)).facet(
+        row=alt.Row("model:N", title=None, sort=models, header=header),
+        column=alt.Column("measure:N", title=None, sort=list(MEASURES.values())),
+    )
+    chart = held(chart, perturbation=PLAIN)
+    more = "95% intervals by item; horizontal: turns that people wrote"
+    return chart.properties(title=alt.Title(TITLE, subtitle=more))
+
+
+def _layers(drawn: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
+    """Return the lines, intervals and points of one panel, and people's as horizontal rules."""
+    height = 110 if n_models <= SMALL else 62
+    told = told_apart("dataset", drawn["dataset"].unique().sort().to_list())
+    shown = hover(*CELL_KEYS, "measure", "value")
+    base = alt.Chart(drawn, width=WIDTH, height=height).encode(color=told["color"])
+    own = base.transform_filter("datum.temperature !== null")
+    people = base.transform_filter("datum.temperature === null")
+    rules = people.mark_rule(strokeDash=[4, 3]).encode(y="estimate:Q", tooltip=shown)
+    return lines_with_limits(own.encode(x=over_temperatures(of_models)), told, shown) + rules

@@ -1,0 +1,73 @@
+"""Which user turns of a cell say what another item's turn says, exactly or nearly."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from userturn.datasets.clusters import clusters
+from userturn.tables.training_overlap import (
+    CANDIDATE,
+    NEAR,
+    PERMUTATIONS,
+    grams,
+    jaccard,
+    minhash,
+    normalised,
+)
+
+SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
+
+
+def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of a cell with their `cluster`, what is `said`, and `is_copy`.
+
+    A copy has the characters of a turn after another item; what belongs to one item
+    (`datasets.clusters`) is no copy of each other. `said` and `is_copy` are null where a turn has
+    no text. White space at the ends is left out.
+
+    Args:
+        turns: of one cell: `dataset`, `item`, `outcome` and `text`.
+    """
+    named = turns.with_columns(SAID, clusters().alias("cluster"))
+    n_clusters = pl.col("cluster").n_unique().over("said")
+    is_copy = pl.when(pl.col("said").is_not_null()).then(n_clusters > 1)
+    return named.with_columns(is_copy=is_copy)
+
+
+def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of a cell with `is_near_copy`: of a turn that is the same or nearly so.
+
+    Nearly means what it does of training data (`tables.training_overlap`): the Jaccard similarity
+    of their sets of character 5-grams is 0.8 or more. A turn without a word is near no other.
+
+    Args:
+        turns: the result of `with_copies`.
+    """
+    words = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
+    held: dict[str, set[str]] = {}
+    for said, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
+        held.setdefault(words[said], set()).add(cluster)
+    near = set(_near({text: of for text, of in sorted(held.items()) if text}))
+    is_near = [
+        None if said is None else is_copy or words[said] in near
+        for said, is_copy in turns.select("said", "is_copy").iter_rows()
+    ]
+    return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
+
+
+def _near(held: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield the texts that another cluster has, or one nearly the same; each with its clusters.
+
+    Candidates come from datasketch's MinHash index, and each is then compared exactly.
+    """
+    from datasketch import MinHashLSH
+
+    index = MinHashLSH(threshold=CANDIDATE, num_perm=PERMUTATIONS)
+    sketches = {text: minhash(text) for text in held}
+    for text, sketch in sketches.items():
+        index.insert(text, sketch)
+    sets = {text: grams(text) for text in held}
+    for text, clusters_of in held.items():
+        others = (other for other in index.query(sketches[text]) if held[other] != clusters_of)
+        if len(clusters_of) > 1 or any(jaccard(sets[text], sets[o]) >= NEAR for o in others):
+            yield text

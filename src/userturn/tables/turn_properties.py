@@ -1,0 +1,258 @@
+"""Table `turn_properties`: what user turns are like, as nobody judged them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.controls.control_turn import HUMAN
+from userturn.controls.human_turns import human_turns
+from userturn.datasets.language import detected
+from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.diversity import (
+    WINDOW,
+    counted,
+    distinct,
+    hdd,
+    over_clusters,
+    window_shares,
+    yules_k,
+)
+from userturn.stats.proportions import Interval
+from userturn.storage.key_columns import CELL_COLUMNS, CELL_KEYS
+from userturn.storage.parquet import Schema
+from userturn.study.cells import PLAIN
+from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
+from userturn.tables.make_tables import Material
+from userturn.tables.self_play import share_repeated
+from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
+from userturn.tables.turn_copies import with_copies, with_near_copies
+from userturn.workflow.declarations import Table
+
+TABLE = Table(
+    rule="tabulate_turn_properties",
+    place=115,
+    row="a cell, or the human turns of a dataset of `controls.human`, whose `model` is `human`",
+    made_of=("user_turns", "prepared_items", "human_items", "copies"),
+)
+DETECTOR = "py3langid"
+# A word is what stands between spaces and signs; of Chinese and Japanese each sign is one.
+SIGNS = r"\p{Han}\p{Hiragana}\p{Katakana}"
+LETTERS = rf"[\p{{L}}\p{{M}}\p{{N}}&&[^{SIGNS}]]+"
+WORD = rf"[{SIGNS}]|{LETTERS}(?:'{LETTERS})?"
+COLUMNS = [*CELL_KEYS, "item", "sample", "outcome", "text", "finish_reason", "n_tokens"]
+SHARES = {  # by name, the column of turns that is counted
+    "ends_at_once": "ends",
+    "cut": "is_cut",
+    "exact_copies": "is_copy",
+    "near_copies": "is_near_copy",
+    "in_language": "is_in_language",
+}
+MEANS = {"words": "n_words", "tokens": "n_tokens", "repeats_prompt": "repeated"}
+VARIETY = ("distinct_1", "distinct_2", "mattr", "hdd", "yules_k")
+OF_ONE = ("repeated",)  # of the means, those of shares
+MEASURES = (*MEANS, *SHARES, *VARIETY)
+MEANINGS = {
+    "n_items": "items; those of one conversation or problem, and copies, are one",
+    "n_turns": "turns, failed ones included",
+    "n_copies": "turns that are, but for white space at the ends, that of another item",
+    "n_distinct": "different texts of turns",
+    "n_words": "words of all turns",
+    "words": f"words of a turn, the mean over turns with text; {HUMAN}: of people's",
+    "tokens": "tokens of a turn, by the model's tokenizer, the mean over turns with text",
+    "ends_at_once": "share of turns, failed ones left out, that stop before a word",
+    "cut": "share of turns, failed ones left out, that end at the token limit",
+    "exact_copies": "share of turns with text that another item's turn of the cell has, too",
+    "near_copies": (
+        "share of turns with text that another item's turn of the cell has, or nearly: the "
+        "similarity of their character 5-grams is 0.8 or more"
+    ),
+    "repeats_prompt": (
+        "share of a turn's word triples that the item's user messages have; a mean over turns of "
+        "three words or more"
+    ),
+    "distinct_1": "different words over all words of the cell's turns",
+    "distinct_2": "different pairs of neighbouring words over all such pairs",
+    "mattr": f"share of different words in {WINDOW} neighbouring ones, turns in order of items",
+    "hdd": "HD-D: expected share of different words among 42 that are drawn",
+    "yules_k": "Yule's K: how often words recur; small is varied",
+    "language": "the language that most turns are in, of those whose language can be told",
+    "n_told": "turns whose language can be told",
+    "in_language": "of which in that language",
+    **{
+        f"{name}{end}": f"{side} limit of its 95% interval"
+        for name in MEASURES
+        for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
+    },
+}
+COUNTS = ("n_items", "n_turns", "n_ok", "n_error", "n_copies", "n_distinct", "n_words", "n_told")
+SCHEMA: Schema = {
+    **CELL_COLUMNS,
+    **dict.fromkeys(COUNTS, pl.Int64),
+    **{f"{name}{end}": pl.Float64 for name in MEASURES for end in LIMITS},
+    "language": pl.String,
+    "reason": pl.String,
+}
+NO_TEXT = "no turn has text"
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    said = {Path(p).stem: _said_before(p) for p in sorted(material.paths["prepared_items"])}
+    rows = [
+        properties(cell, said[cell["dataset"][0]])
+        for path in sorted(material.paths["user_turns"])
+        if (cell := pl.read_parquet(path, columns=COLUMNS)).height
+    ]
+    rows += list(_of_people(material.paths["human_items"]))
+    found = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
+    return found.sort(*CELL_KEYS, nulls_last=True)
+
+
+def _said_before(path: str) -> dict[str, list[str]]:
+    """Return what the user says in the messages of each item of a dataset."""
+    items = pl.read_parquet(path, columns=["item", "messages"])
+    return {
+        item: [message["content"] for message in messages if message["role"] == "user"]
+        for item, messages in items.iter_rows()
+    }
+
+
+def _of_people(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the same of the human turns of datasets; what only models' turns have is null."""
+    for path in sorted(paths):
+        turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
+        found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _said_before(path))
+        yield found | {"temperature": None}
+
+
+def properties(turns: pl.DataFrame, said: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return the row of the turns of a cell.
+
+    Args:
+        turns: all turns of a cell, `COLUMNS`.
+        said: the user messages of each item.
+    """
+    ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
+    known = _told_languages(_with_words(_with_endings(ordered)))
+    repeated = [
+        None if text is None else share_repeated(text, said[item])
+        for text, item in known.select("said", "item").iter_rows()
+    ]
+    known = known.with_columns(repeated=pl.Series(repeated, dtype=pl.Float64))
+    language = next(iter(known["language"].drop_nulls().mode().sort()), None)
+    known = known.with_columns(is_in_language=pl.col("language") == pl.lit(language, pl.String))
+    measures = {
+        **{name: rate_over(known, ["cluster"], of)[0] for name, of in SHARES.items()},
+        **{name: _mean(known, of) for name, of in MEANS.items()},
+        **dict(zip(VARIETY, _variety(known), strict=True)),
+    }
+    return {
+        **turns.select(CELL_KEYS).row(0, named=True),
+        **_counts(known),
+        **{
+            key: value
+            for name in MEASURES
+            for key, value in limits_of(name, measures[name]).items()
+        },
+        "language": language,
+        "reason": None if known["said"].count() else NO_TEXT,
+    }
+
+
+def _counts(turns: pl.DataFrame) -> dict[str, int]:
+    outcome = turns["outcome"]
+    return {
+        "n_items": turns["cluster"].n_unique(),
+        "n_turns": turns.height,
+        "n_ok": int((outcome == "ok").sum()),
+        "n_error": int((outcome == "error").sum()),
+        "n_copies": int(turns["is_copy"].sum()),
+        "n_distinct": turns["said"].drop_nulls().n_unique(),
+        "n_words": int(turns["n_words"].sum()),
+        "n_told": turns["language"].count(),
+    }
+
+
+def _with_endings(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return turns with how they end; null of failed ones and where nothing ended them."""
+    is_cut = pl.when(pl.col("outcome") != "error").then(pl.col("finish_reason") == "length")
+    ends = pl.when(is_cut.is_not_null()).then((pl.col("outcome") == "empty") & ~is_cut)
+    n_tokens = pl.when(pl.col("said").is_not_null()).then("n_tokens")
+    return turns.with_columns(is_cut=is_cut, ends=ends, n_tokens=n_tokens)
+
+
+def _with_words(turns: pl.DataFrame) -> pl.DataFrame:
+    said = pl.col("said").str.to_lowercase().str.replace_all("’", "'")
+    words = said.str.extract_all(WORD)
+    return turns.with_columns(words=words, n_words=words.list.len())
+
+
+def _told_languages(turns: pl.DataFrame) -> pl.DataFrame:
+    told = [None if text is None else detected(text, DETECTOR)[0] for text in turns["said"]]
+    return turns.with_columns(language=pl.Series(told, dtype=pl.String))
+
+
+def _mean(turns: pl.DataFrame, name: str) -> Interval:
+    """Return the mean of a column; limits are not below 0, nor above 1 of a share."""
+    seen = turns.drop_nulls(name)
+    estimate, lower, upper = clustered_mean(seen[name].cast(pl.Float64), seen["cluster"].to_list())
+    if lower is None or upper is None:
+        return Interval(estimate, None, None)
+    return Interval(estimate, max(0.0, lower), min(upper, 1.0 if name in OF_ONE else inf))
+
+
+def _variety(turns: pl.DataFrame) -> Iterator[Interval]:
+    """Yield the measures of `VARIETY`, over all words of the turns in their order."""
+    cluster = pl.col("cluster").rank("dense") - 1
+    words = turns.with_row_index("turn").with_columns(cluster=cluster).explode("words")
+    words = words.drop_nulls("words").with_columns(word=pl.col("words").rank("dense") - 1)
+    nothing = Interval(None, None, None)
+    if words.is_empty():
+        yield from [nothing] * len(VARIETY)
+        return
+    after = pl.col("word").shift(-1).over("turn").cast(pl.Int64)
+    pair = pl.col("word").cast(pl.Int64) * len(words) + after
+    pairs = words.with_columns(pair=pair).drop_nulls("pair")
+    pairs = pairs.with_columns(word=pl.col("pair").rank("dense") - 1)
+    counts, of_pairs = (counted(of["word"], of["cluster"]) for of in (words, pairs))
+    yield over_clusters(counts, distinct)
+    yield over_clusters(of_pairs, distinct) if pairs.height else nothing
+    shares = window_shares(words["word"])
+    begun = words["cluster"][: len(shares)].cast(pl.String).to_list()
+    yield clustered_mean(np.asarray(shares), begun)
+    yield over_clusters(counts, hdd)
+    yield over_clusters(counts, yules_k, inf)
+
+
+def shown(heading: str, kind: str, name: str) -> Column:
+    """Return a column of the report: a measure with its limits."""
+    return column(heading, kind, *(f"{name}{end}" for end in LIMITS))
+
+
+LAYOUT = Layout(
+    "What the turns are like, without a judge",
+    {},
+    (
+        *texts("model", "dataset"),
+        TEMPERATURE,
+        *texts("perturbation"),
+        column("copies", "of", "n_copies", "n_ok"),
+        shown("copies, share", "share", "exact_copies"),
+        shown("near copies", "share", "near_copies"),
+        shown("repeats the prompt", "share", "repeats_prompt"),
+        shown("words", "number", "words"),
+        shown("ends at once", "share", "ends_at_once"),
+        shown("cut", "share", "cut"),
+        shown("distinct-1", "number", "distinct_1"),
+        shown("distinct-2", "number", "distinct_2"),
+        shown("MATTR", "number", "mattr"),
+        shown("HD-D", "number", "hdd"),
+        shown("Yule's K", "number", "yules_k"),
+        *texts("language"),
+        shown("in that language", "share", "in_language"),
+    ),
+)
