@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_316, 32_814),
-    "tests": (50_529, 28_655),
+    "src": (60_451, 32_873),
+    "tests": (50_640, 28_701),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

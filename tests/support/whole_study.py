@@ -118,7 +118,14 @@ def _write_items(folder: Path) -> None:
     for path in folder.glob(f"grades/{MODELS[0]}/*.parquet"):
         items = pl.read_parquet(path, columns=["item"]).unique().sort("item")
         said = pl.concat_list(pl.struct(role=pl.lit("user"), content=pl.col("item")))
-        save(items.with_columns(messages=said), folder / "items" / path.name)
+        more = {
+            "messages": said,
+            "reference_context": pl.lit(
+                None, pl.List(pl.Struct({"role": pl.String, "content": pl.String}))
+            ),
+            "reference_user_turn": pl.lit(None, pl.String),
+        }
+        save(items.with_columns(**more), folder / "items" / path.name)
 
 
 def _is_left_out(cell: Path) -> bool:

@@ -8,9 +8,9 @@ import pytest
 from tests.support.whole_study import inputs_in, whole_grid, write_whole_study
 from userturn.stats.proportions import wilson
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_properties import COLUMNS, SCHEMA, WORD, properties, table
+from userturn.tables.turn_properties import COLUMNS, SCHEMA, WORD, Before, properties, table
 
-SAID = {str(i): ["Where do the black cats sleep?"] for i in range(6)}
+SAID = Before({str(i): ["Where do the black cats sleep?"] for i in range(6)}, {})
 KINDS = {"sample": pl.Int64, "n_tokens": pl.UInt32, "text": pl.String}
 TEXTS = [
     "Do the black cats sleep at night?",
@@ -55,7 +55,7 @@ def test_near_copies_are_those_that_comparing_every_pair_finds() -> None:
     words = ["how", "can", "one", "keep", "bread", "from", "the", "oven", "warm", "until", "six"]
     own = [f"{i * i} {'ab'[i % 2] * (i % 7)}" for i in range(60)]
     said = [" ".join([*words[: i % 13], own[i], *words[i % 5 :]]) for i in range(60)]
-    row = properties(cell([*said]), {str(i): [] for i in range(60)})
+    row = properties(cell([*said]), Before({str(i): [] for i in range(60)}, {}))
 
     def grams(text: str) -> set[str]:
         return {text[i : i + 5] for i in range(max(1, len(text) - 4))}
@@ -128,5 +128,8 @@ def test_peoples_turns_stand_beside_those_of_models(tmp_path: Any) -> None:
     (people,) = found.filter(pl.col("model") == "human").to_dicts()
     assert (people["dataset"], people["temperature"], people["cut"]) == ("talks", None, None)
     assert people["words"] == 3  # Does ... too?
+    # They are not compared with themselves, but with turns of other conversations.
+    assert (people["chrf"], people["chrf_above"]) == (None, None)
+    assert 0 < people["chrf_unrelated"] < 100
     of_models = found.filter(pl.col("model") != "human")
     assert of_models["n_distinct"].to_list() == [10] * of_models.height  # by an item's last digit

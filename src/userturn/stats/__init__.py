@@ -5,6 +5,7 @@ arrays.py: the types of arrays.
 allocation.py: how many of each stratum to draw, by Neyman.
 association.py: rank correlation over models.
 auc.py: the area under the ROC curve of a score, for clustered turns.
+chrf.py: how many character n-grams two texts share.
 cluster_bootstrap.py: intervals of agreement, by a bootstrap over clusters.
 clustered.py: rates of items that have several turns each.
 clustered_means.py: means of numbers whose turns share conversations.

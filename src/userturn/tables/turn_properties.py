@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,9 @@ from userturn.tables.make_tables import Material
 from userturn.tables.self_play import share_repeated
 from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
 from userturn.tables.turn_copies import with_copies, with_near_copies
+from userturn.tables.turn_distance import DISTANCE, People, distance, people_of
+from userturn.tables.turn_distance import MEANINGS as OF_DISTANCE
+from userturn.tables.turn_distance import MEASURES as DISTANCES
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -37,12 +40,14 @@ TABLE = Table(
     place=115,
     row="a cell, or the human turns of a dataset of `controls.human`, whose `model` is `human`",
     made_of=("user_turns", "prepared_items", "human_items", "copies"),
+    settings=("seed",),
 )
 DETECTOR = "py3langid"
 # A word is what stands between spaces and signs; of Chinese and Japanese each sign is one.
 SIGNS = r"\p{Han}\p{Hiragana}\p{Katakana}"
 LETTERS = rf"[\p{{L}}\p{{M}}\p{{N}}&&[^{SIGNS}]]+"
 WORD = rf"[{SIGNS}]|{LETTERS}(?:'{LETTERS})?"
+ITEMS = ["item", "messages", "reference_context", "reference_user_turn"]
 COLUMNS = [*CELL_KEYS, "item", "sample", "outcome", "text", "finish_reason", "n_tokens"]
 SHARES = {  # by name, the column of turns that is counted
     "ends_at_once": "ends",
@@ -82,9 +87,10 @@ MEANINGS = {
     "language": "the language that most turns are in, of those whose language can be told",
     "n_told": "turns whose language can be told",
     "in_language": "of which in that language",
+    **OF_DISTANCE,
     **{
         f"{name}{end}": f"{side} limit of its 95% interval"
-        for name in MEASURES
+        for name in (*MEASURES, *DISTANCES)
         for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
     },
 }
@@ -94,6 +100,7 @@ SCHEMA: Schema = {
     **dict.fromkeys(COUNTS, pl.Int64),
     **{f"{name}{end}": pl.Float64 for name in MEASURES for end in LIMITS},
     "language": pl.String,
+    **DISTANCE,
     "reason": pl.String,
 }
 NO_TEXT = "no turn has text"
@@ -101,45 +108,61 @@ NO_TEXT = "no turn has text"
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    said = {Path(p).stem: _said_before(p) for p in sorted(material.paths["prepared_items"])}
+    before = {
+        Path(p).stem: _read(p, material.seed) for p in sorted(material.paths["prepared_items"])
+    }
     rows = [
-        properties(cell, said[cell["dataset"][0]])
+        properties(cell, before[cell["dataset"][0]])
         for path in sorted(material.paths["user_turns"])
         if (cell := pl.read_parquet(path, columns=COLUMNS)).height
     ]
-    rows += list(_of_people(material.paths["human_items"]))
+    rows += list(_of_people(material.paths["human_items"], material.seed))
     found = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
     return found.sort(*CELL_KEYS, nulls_last=True)
 
 
-def _said_before(path: str) -> dict[str, list[str]]:
-    """Return what the user says in the messages of each item of a dataset."""
-    items = pl.read_parquet(path, columns=["item", "messages"])
-    return {
+class Before(NamedTuple):
+    """What is known of the items of a dataset.
+
+    Attributes:
+        said: the user messages of each item.
+        people: what people wrote after an item, where that is known.
+    """
+
+    said: Mapping[str, list[str]]
+    people: Mapping[str, People]
+
+
+def _read(path: str, seed: int) -> Before:
+    """Return what is known of the items in a prepared table."""
+    items = pl.read_parquet(path, columns=ITEMS)
+    said = {
         item: [message["content"] for message in messages if message["role"] == "user"]
-        for item, messages in items.iter_rows()
+        for item, messages in items.select("item", "messages").iter_rows()
     }
+    return Before(said, people_of(items, Path(path).stem, seed))
 
 
-def _of_people(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
     """Yield the same of the human turns of datasets; what only models' turns have is null."""
     for path in sorted(paths):
         turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
-        found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _said_before(path))
-        yield found | {"temperature": None}
+        found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _read(path, seed))
+        itself = {f"{name}{end}": None for name in ("chrf", "chrf_above") for end in LIMITS}
+        yield found | itself | {"temperature": None}
 
 
-def properties(turns: pl.DataFrame, said: Mapping[str, list[str]]) -> dict[str, Any]:
+def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
     """Return the row of the turns of a cell.
 
     Args:
         turns: all turns of a cell, `COLUMNS`.
-        said: the user messages of each item.
+        before: what is known of their items.
     """
     ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
     known = _told_languages(_with_words(_with_endings(ordered)))
     repeated = [
-        None if text is None else share_repeated(text, said[item])
+        None if text is None else share_repeated(text, before.said[item])
         for text, item in known.select("said", "item").iter_rows()
     ]
     known = known.with_columns(repeated=pl.Series(repeated, dtype=pl.Float64))
@@ -159,6 +182,7 @@ def properties(turns: pl.DataFrame, said: Mapping[str, list[str]]) -> dict[str, 
             for key, value in limits_of(name, measures[name]).items()
         },
         "language": language,
+        **distance(known, before.people),
         "reason": None if known["said"].count() else NO_TEXT,
     }
 
@@ -254,5 +278,8 @@ LAYOUT = Layout(
         shown("Yule's K", "number", "yules_k"),
         *texts("language"),
         shown("in that language", "share", "in_language"),
+        shown("chrF to the person's turn", "number", "chrf"),
+        shown("to an unrelated person's", "number", "chrf_unrelated"),
+        shown("above that", "number", "chrf_above"),
     ),
 )
