@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.messages import ShownAnswer
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, Context
+from userturn.likelihood.contexts import ASSISTANT_HEADER, ENDING, OWN, Context
 from userturn.likelihood.scoring_plan import token_texts, turn_tokens
 from userturn.prompts.chat_template import Template
 
@@ -40,6 +40,14 @@ def test_under_the_assistant_s_header_only_the_header_differs(template: Template
     (own, turn), (other, again) = (parts(template, k, "Why?") for k in (OWN, ASSISTANT_HEADER))
     assert other == own.removesuffix("user\n") + "assistant\n"
     assert turn == again == "Why?"
+
+
+def test_the_end_at_once_is_the_end_of_the_turn_right_after_the_user_s_header(
+    template: Template,
+) -> None:
+    context, ending = parts(template, ENDING, "Why four?")
+    assert context == parts(template, OWN, "Why four?")[0]
+    assert ending == "<|im_end|>"
 
 
 def test_a_control_token_that_somebody_wrote_stays_text(template: Template) -> None:

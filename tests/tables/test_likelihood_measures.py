@@ -1,12 +1,22 @@
 """Reference follow-ups: shares beside chance, gains by length, reasons, by hand."""
 
+import math
 from typing import Any
 
 import polars as pl
 import pytest
 
+from userturn.likelihood.collect import SCORES_SCHEMA
 from userturn.likelihood.gains import TURN
-from userturn.tables.likelihood_measures import CHARACTER, TOKEN, WHOLE, measures
+from userturn.stats.clustered_means import clustered_mean
+from userturn.tables.likelihood_measures import (
+    CHARACTER,
+    NO_ENDINGS,
+    TOKEN,
+    WHOLE,
+    ending,
+    measures,
+)
 
 
 def turns() -> pl.DataFrame:
@@ -51,3 +61,37 @@ def test_gains_are_means_over_turns_in_nats_a_character_a_token_and_a_turn(
 
 def test_turns_without_a_value_say_why(table: dict[tuple[str, str], dict[str, Any]]) -> None:
     assert table["gain_answer", TOKEN]["reason"] == "too long"
+
+
+def scores(*rows: tuple[str, str, float | None]) -> pl.DataFrame:
+    """Return scores of contexts, each of one conversation: its kind, and the log-likelihood."""
+    shared = {"model": "m", "dataset": "d"}
+    made = [
+        shared
+        | {"item": c, "conversation": c, "context": kind, "logprob": logprob}
+        | {"error": "too long" if logprob is None else None}
+        for kind, c, logprob in rows
+    ]
+    return pl.DataFrame(made, schema=SCORES_SCHEMA)
+
+
+def test_the_end_at_once_is_the_mean_probability_of_the_token_that_ends_a_turn() -> None:
+    found = ending(
+        scores(
+            ("ending", "x", math.log(0.5)),
+            ("ending", "y", math.log(0.1)),
+            ("ending", "z", None),
+            ("own", "x", -9.0),
+        )
+    )
+    assert (found["measure"], found["unit"]) == ("ends_at_once", "probability")
+    assert (found["n_turns"], found["n_scored"], found["reason"]) == (3, 2, "too long")
+    _, lower, upper = clustered_mean([0.5, 0.1], ["x", "y"])
+    assert lower is not None and upper is not None
+    assert found["estimate"] == pytest.approx(0.3)
+    assert (found["lower"], found["upper"]) == (max(0, lower), min(1, upper))
+
+
+def test_scores_of_a_study_that_asked_for_no_ending_say_so() -> None:
+    found = ending(scores(("own", "x", -9.0)))
+    assert (found["estimate"], found["n_turns"], found["reason"]) == (None, 0, NO_ENDINGS)

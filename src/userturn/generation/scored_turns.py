@@ -17,6 +17,7 @@ from userturn.likelihood.contexts import (
     Context,
     Exchange,
     draw_distractors,
+    ending_of,
     human_contexts,
     human_exchanges,
     own_contexts,
@@ -27,7 +28,7 @@ from userturn.sources.answers import answers_path
 from userturn.sources.candidates import read_reactions, table_path
 from userturn.sources.job import named
 from userturn.sources.registry import asked, turns_to_score_by_name
-from userturn.sources.scores import n_own_distractors
+from userturn.sources.scores import has_endings, n_own_distractors
 from userturn.sources.source import ANSWERS, USER_TURNS, Asked
 from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.study.cells import Cell
@@ -50,15 +51,17 @@ def human_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
     for exchange in exchanges:
         if is_in_shard(exchange.item, shard):
+            ended = [ending_of(exchange)] if has_endings(grid.config) else []
             contexts = human_contexts(exchange, drawn[exchange.item])
-            yield TurnToScore(exchange, contexts, {})
+            yield TurnToScore(exchange, [*contexts, *ended], {})
 
 
 def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield a sample of the model's own turns, of the same items in every cell.
 
     Each turn's own context is the item with the model's unperturbed answer; the distractors are the
-    model's answers to other items of the shard.
+    model's answers to other items of the shard. How likely a turn ends at once is scored before
+    them, after the answers that no perturbation changed.
     """
     settings = likelihood_settings(grid.config) or {}
     model, dataset, seed = scored.model, scored.dataset, grid.config["seed"]
@@ -67,7 +70,10 @@ def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
     sample = sorted(names, key=lambda item: rank(seed, item))[: settings["turns"]]
     cells = grid.cells_of[model, dataset]
-    texts = _texts(grid, cells, shard, [item for item in sample if item in answered])
+    asked_about = [item for item in sample if item in answered]
+    for item in asked_about if has_endings(grid.config) else ():
+        yield TurnToScore(answered[item], [ending_of(answered[item])], {})
+    texts = _texts(grid, cells, shard, asked_about)
     for item, cell, text in texts.iter_rows():
         exchange = replace(answered[item], turn=text)
         place = {

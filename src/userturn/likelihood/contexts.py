@@ -4,6 +4,7 @@ A turn's own context is a prompt (messages that end in the user's) and an answer
 are other conversations of the same dataset: `other_answer` puts their answer after the turn's own
 prompt, `other_conversation` takes them whole, and `assistant_header` is the turn's own context
 with the assistant's header in place of the user's. `prompt` is the prompt alone, for an answer.
+`ending` is a context after which the end of the turn is scored in place of the turn.
 """
 
 from bisect import bisect_left
@@ -24,7 +25,7 @@ OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
     "other_conversation",
     "assistant_header",
 )
-PROMPT = "prompt"
+PROMPT, ENDING = "prompt", "ending"
 NO_ANSWER = ShownAnswer("")
 CANDIDATES_PER_DISTRACTOR = 4  # each distractor is drawn from this many of the nearest in length
 
@@ -55,8 +56,8 @@ class Context(NamedTuple):
     """A context after which a turn is scored.
 
     Attributes:
-        kind: `own`, `other_answer`, `other_conversation`, `assistant_header` or `prompt`, or the
-            name of the fixed turn that is scored after the answer.
+        kind: `own`, `other_answer`, `other_conversation`, `assistant_header`, `prompt` or `ending`,
+            or the name of the fixed turn that is scored after the answer.
         distractor: the item of the other answer or conversation, None for the turn's own.
         prompt: messages before the answer.
         answer: the last message before the turn; empty for `prompt`.
@@ -131,6 +132,11 @@ def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange
         if is_other and other.conversation != exchange.conversation:
             others.setdefault(other.answer.text, other)
     return sorted(others.values(), key=lambda other: fingerprint(other.item))
+
+
+def ending_of(exchange: Exchange) -> Context:
+    """Return the context of a turn's end at once: its own, without the turn."""
+    return Context(ENDING, None, exchange.prompt, exchange.answer)
 
 
 def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:

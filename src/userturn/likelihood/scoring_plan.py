@@ -9,10 +9,18 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.datasets.messages import Message
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, PROMPT, Context, Exchange
+from userturn.likelihood.contexts import (
+    ASSISTANT_HEADER,
+    ENDING,
+    OWN,
+    PROMPT,
+    Context,
+    Exchange,
+)
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.header import SHARED
+from userturn.prompts.stop_tokens import turn_ends
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.asks import Asks
@@ -39,12 +47,15 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
     After the context `prompt` the turn is an answer, as the model begins one.
 
     White space at the ends of the turn is left out, as most templates do. The end-of-turn token is
-    not scored, because stopping is not part of what was said.
+    not scored, because stopping is not part of what was said. After the context `ending` it alone
+    is: the token with which the template goes on after a user's text.
 
     Raises:
         TemplateError: the template refuses the context, or the context's tokens are not a prefix of
-            the whole.
+            the whole, or the template ends a user turn by no token.
     """
+    if context.kind == ENDING:
+        return _ended(template, context)
     if context.kind in (ASSISTANT_HEADER, PROMPT):
         answered = [context.answer.message()] if context.kind == ASSISTANT_HEADER else []
         said: list[Message] = [*context.prompt, *answered]
@@ -56,6 +67,18 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
         if template.header_form != SHARED:  # what the model itself writes of it is no turn
             literals, rest = [*literals[:-1], literals[-1] + rest], ""
     return _after(template, literals, contents, rest, turn.strip())
+
+
+def _ended(template: Template, context: Context) -> TurnTokens:
+    literals, contents = template.probe_parts(context.prompt, *context.answer)
+    ends = turn_ends(template)
+    if not ends:
+        raise TemplateError(
+            "the template ends a user turn by a text, and not by a token of its own"
+        )
+    header = literals[-1] + template.left_to_the_model
+    shown = template.encoder.encode([*literals[:-1], header], contents)
+    return TurnTokens((*shown, ends[0]), len(shown))
 
 
 def _after(
@@ -167,7 +190,7 @@ class Scorer:
 
     def ask(self, exchange: Exchange, context: Context) -> str:
         """Return what the score of a turn after a context asks for."""
-        kind = context.kind if context.kind in (ASSISTANT_HEADER, PROMPT) else ""
+        kind = context.kind if context.kind in (ASSISTANT_HEADER, ENDING, PROMPT) else ""
         return self.asks.score(kind, context.prompt, context.answer, exchange.turn)
 
     def _texts(self, request: ScoringRequest) -> list[str]:

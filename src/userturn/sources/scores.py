@@ -36,6 +36,11 @@ def n_own_distractors(config: Config) -> int:
     return int(settings["distractors"]) if settings and settings["turns"] else 0
 
 
+def has_endings(config: Config) -> bool:
+    """Return whether the end of a turn is scored, too; by default it is not."""
+    return bool((likelihood_settings(config) or {}).get("endings", False))
+
+
 def _shared(grid: Grid, turns: str) -> dict[str, Any]:
     settings = likelihood_settings(grid.config) or {}
     return {
@@ -43,6 +48,11 @@ def _shared(grid: Grid, turns: str) -> dict[str, Any]:
         "turns": turns,
         "distractors": settings["distractors"],
         "seed": grid.config["seed"],
+        **(
+            {"endings": True}
+            if turns in (HUMAN_TURNS, OWN_TURNS) and has_endings(grid.config)
+            else {}
+        ),
     }
 
 
@@ -77,7 +87,8 @@ def _follow_ups(grid: Grid, dataset: str, sizes: Sizes) -> Load:
     """Return the load of follow-ups: their own context, under either header, and distractors."""
     size, settings = sizes[dataset], likelihood_settings(grid.config) or {}
     others = min(settings["distractors"], max(0, size.n_follow_ups - 1))
-    return requests(size.n_follow_ups * (2 + 2 * others), size.n_follow_up_tokens)
+    n_contexts = 2 + 2 * others + has_endings(grid.config)
+    return requests(size.n_follow_ups * n_contexts, size.n_follow_up_tokens)
 
 
 def n_contexts(grid: Grid, n_items: int) -> int:
@@ -89,6 +100,7 @@ def n_contexts(grid: Grid, n_items: int) -> int:
 def _own_turns(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
     size = sizes[dataset]
     n = n_contexts(grid, size.n_items) * len(grid.cells_of[model, dataset])
+    n += min(n_own_turns(grid.config), size.n_items) * has_endings(grid.config)
     return requests(n, size.n_tokens + longest_exchange(grid, model))
 
 

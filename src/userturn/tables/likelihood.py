@@ -17,7 +17,13 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
 from userturn.tables.likelihood_contrasts import likelihood_contrasts, pairs_of
-from userturn.tables.likelihood_measures import CHARACTER, IDENTIFIED, identification, measures
+from userturn.tables.likelihood_measures import (
+    CHARACTER,
+    IDENTIFIED,
+    ending,
+    identification,
+    measures,
+)
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
 
@@ -100,18 +106,20 @@ TABLE = Table(
     made_of=("scores", "user_turns", "verdicts", "annotations", "round_keys", "copies"),
     settings=("families", "bases"),
     needs="scores",
-    version=3,
+    version=4,
 )
 REFERENCE = "reference follow-ups"
 COMPARED = "two models on reference follow-ups"
 OWN = "own turns"
 TELLS = "own turns, whether the gain tells the genuine ones"
+ENDED = {REFERENCE: HUMAN_TURNS, OWN: OWN_TURNS}
 MEANINGS = {
     "part": f"what the row is of: {REFERENCE}; {COMPARED}; {OWN}; {TELLS}",
     "measure": (
         "identified: likelier after its own context than after every distractor; gain: log-"
         "likelihood after its own context less that after the distractors, or under the "
         "assistant's header (role); surprisal: minus the log-likelihood after its own context; "
+        "ends_at_once: probability that the token which ends a user turn is its first; "
         "area: chance that a genuine turn has a larger gain, a character, than another turn"
     ),
     "rater": "judge, or people, by whose verdicts own turns are told apart; `all` is any verdict",
@@ -149,11 +157,14 @@ def table(material: Material) -> pl.DataFrame:
     parts = {REFERENCE: pl.DataFrame(rows, infer_schema_length=None)}
     if reference:
         parts[COMPARED] = likelihood_contrasts(pl.concat(reference), pairs_of(material.grid))
+    endings = {part: _endings(material, of) for part, of in ENDED.items()}
+    parts[REFERENCE] = pl.concat([parts[REFERENCE], endings[REFERENCE]], how="diagonal_relaxed")
     if own:
         gains = pl.concat(own)
         verdicts = material.read("verdicts", [*TURN_KEYS, "judge", "genuine"])
         verdicts = verdicts.rename({"judge": "rater"})
         parts[OWN] = contingency(gains, gains.join(verdicts, on=TURN_KEYS, how="left"))
+        parts[OWN] = pl.concat([parts[OWN], endings[OWN]], how="diagonal_relaxed")
         parts[TELLS] = areas(gains, pl.concat([verdicts, _by_people(material)]))
     named = [part.with_columns(part=pl.lit(name)) for name, part in parts.items() if part.height]
     whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
@@ -164,6 +175,14 @@ def _gains(material: Material, kind: str) -> list[pl.DataFrame]:
     """Return the gains of a kind of turns, by model and dataset."""
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
     return [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
+
+
+def _endings(material: Material, kind: str) -> pl.DataFrame:
+    """Return how likely a turn ends at once after the answers before a kind of turns."""
+    paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
+    tables = [pl.read_parquet(path) for path in sorted(paths)]
+    rows = [ending(scores) for scores in tables if scores.height]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _by_people(material: Material) -> pl.DataFrame:

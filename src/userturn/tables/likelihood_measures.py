@@ -5,12 +5,16 @@ from typing import Any
 
 import polars as pl
 
+from userturn.likelihood.contexts import ENDING
 from userturn.stats.clustered_means import clustered_mean
+from userturn.study.cells import ALL
 from userturn.tables.turn_clusters import rate_over
 
 CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
 LENGTHS = {CHARACTER: pl.col("n_characters"), TOKEN: pl.col("n_tokens"), WHOLE: pl.lit(1)}
 IDENTIFIED = {"identified_answer": "n_answers", "identified_conversation": "n_conversations"}
+ENDS = "ends_at_once"
+NO_ENDINGS = "not scored: `endings: true` below `likelihood` asks for it"
 GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
 
 
@@ -38,12 +42,39 @@ def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, A
     return {**rate._asdict(), "chance": chance}
 
 
+def ending(scores: pl.DataFrame) -> dict[str, Any]:
+    """Return the row on how likely a turn ends at once, of the scores of a model and dataset.
+
+    The mean over contexts of the probability of the token that ends a user turn, right after the
+    user header; limits are by conversation.
+    """
+    scored = scores.filter(pl.col("context") == ENDING)
+    value = pl.col("logprob").exp()
+    seen = scored.drop_nulls("logprob").with_columns(value=value)
+    estimate, lower, upper = clustered_mean(seen["value"], seen["conversation"].to_list())
+    if lower is not None and upper is not None:
+        lower, upper = max(0.0, lower), min(1.0, upper)
+    return {
+        **scores.select("model", "dataset").head(1).row(0, named=True),
+        **{"measure": ENDS, "unit": "probability", "rater": ALL, "turns": ALL},
+        "n_turns": scored.height,
+        "n_scored": seen.height,
+        "n_conversations": seen["conversation"].n_unique(),
+        **{"estimate": estimate, "lower": lower, "upper": upper},
+        "reason": _reason(scored) if scored.height else NO_ENDINGS,
+    }
+
+
+def _reason(turns: pl.DataFrame) -> str | None:
+    """Return the most frequent reason why turns were not scored."""
+    reasons = turns["error"].drop_nulls().value_counts()
+    ordered = reasons.sort("count", "error", descending=[True, False])
+    return str(ordered["error"][0]) if ordered.height else None
+
+
 def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
     seen = turns.drop_nulls(name)
-    reasons = (
-        turns["error"].drop_nulls().value_counts().sort("count", "error", descending=[True, False])
-    )
-    why = reasons["error"][0] if reasons.height else None
+    why = _reason(turns)
     if why is None and seen.height < turns.height:
         why = "no other context could be scored"
     return {
