@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_554, 32_924),
-    "tests": (50_702, 28_730),
+    "src": (60_958, 33_146),
+    "tests": (50_954, 28_880),
     "scripts": (21, 16),
     "rules": (224, 0),
 }

@@ -29,7 +29,7 @@ def test_every_drawn_figure_has_the_title_of_its_module(tmp_path: Path) -> None:
     grid = Grid(made_up_config(["a-1b"], ["open"]), tmp_path)
     write_results(grid, 6)
     titles = titles_of(draw_every_figure(grid, tmp_path / "figures"))
-    assert len(titles) == 12
+    assert len(titles) == 13
     assert titles == {name: import_module(f"userturn.figures.{name}").TITLE for name in titles}
 
 

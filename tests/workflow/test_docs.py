@@ -76,6 +76,8 @@ RUN_ELSEWHERE = {
     "userturn likelihood smollm2-135m oasst_en100 --configfile profiles/demo/study.yaml "
     "profiles/demo/oasst_en100.yaml": "takes minutes; tests/cli/test_likelihood.py",
     "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
+    "userturn tell-apart gpt-5.4-mini": "tests/cli/test_tell_apart.py, of another judge",
+    "userturn tell-apart": "with a judge, tests/cli/test_tell_apart.py",
     "userturn power": "tests/tables/test_pilot.py and its like",
     "userturn rates": "with a folder, here",
     "userturn judge-card": "with a judge, test_judge_card_command.py",

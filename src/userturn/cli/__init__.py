@@ -23,5 +23,6 @@ rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
+tell_apart.py: `userturn tell-apart`: can a judge tell turns from those that people wrote?
 why.py: `userturn why`: how a file was made and whether it would be made again.
 """

@@ -20,6 +20,7 @@ COMMANDS = (
     "try",
     "likelihood",
     "judge-card",
+    "tell-apart",
     "calibrate",
     "rates",
     "compare",

@@ -121,7 +121,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
     }
     judges = tables["judges"]
     of_before = judges.columns and "source" not in judges.columns
-    if of_before or not {"scope", "floor", "corrected", "distinct"} <= set(tables["rates"].columns):
+    if of_before or not {"scope", "floor", "corrected"} <= set(tables["rates"].columns):
         raise UserError(
             f"the tables in '{folder}' are of an earlier version; expected those of this one: run "
             "`snakemake`, which makes them anew without a request"

@@ -174,12 +174,7 @@ class Likelihood(TypedDict):
             "Other answers and other conversations that each turn is scored after.", minimum=1
         ),
     ]
-    endings: NotRequired[
-        Annotated[
-            bool,
-            harmless("Whether the end of a turn, right after the user header, is scored, too."),
-        ]
-    ]
+    endings: NotRequired[Annotated[bool, harmless("Whether the end of a turn is scored, too.")]]
 
 
 class SelfPlay(TypedDict):

@@ -7,6 +7,7 @@ import_labels.py: imports annotators' files; every row is checked.
 import_pairs.py: imports people's labels of pairs.
 label_files.py: reads files saved by the annotation page or exported by Label Studio.
 labels.py: people's labels with their sampling weights.
+machine_pairs.py: pairs of turns that a judge is to tell apart, and controls of one kind.
 pair_page.py: the annotation page of a round of pairs.
 paired_turns.py: the model's turns that can stand beside a person's.
 pairs.py: rounds of pairs of a person's and a model's turn: which of the two did a person write?

@@ -30,6 +30,7 @@ scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 served_setup.py: the setup of a judge that is served here, by the rules of models.
 session.py: the endpoint, journal and account that a job uses to ask a judge.
+tell_apart.py: asks which of two turns a person wrote, in both orders.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, and how many of them another text holds.
 """

@@ -49,7 +49,7 @@ reliability.py: whether the probabilities that a judge gives hold.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_contrasts.py: a later turn of conversations against the first.
-turn_copies.py: turns that say what another item's turn says.
+turn_copies.py: turns that say another item's turn again, or parts of other texts.
 turn_distance.py: how near turns are to what people said.
 turn_properties.py: what user turns are like, without a judge.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.

@@ -1,12 +1,11 @@
 """Table `self_play`: conversations that a model continues with itself, depth by depth."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from userturn.datasets.clusters import clusters
-from userturn.judges.words import words
 from userturn.likelihood.gains import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_means import clustered_mean
@@ -15,6 +14,7 @@ from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import change, rate_columns, rate_over
+from userturn.tables.turn_copies import share_repeated
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -215,22 +215,6 @@ def _most_frequent(reasons: Sequence[str]) -> str | None:
     counts = pl.Series("reason", reasons, dtype=pl.String).value_counts()
     ordered = counts.sort("count", "reason", descending=[True, False])
     return ordered["reason"][0] if ordered.height else None
-
-
-Triple = tuple[str, str, str]
-
-
-def triples(text: str) -> list[Triple]:
-    """Return the triples of neighbouring words of a text, in lower case."""
-    said = words(text)
-    return list(zip(said, said[1:], said[2:], strict=False))
-
-
-def share_repeated(text: str, others: Iterable[str]) -> float | None:
-    """Return the share of a text's triples that others have; None if it has fewer than 3 words."""
-    own = triples(text)
-    known = {triple for other in others for triple in triples(other)}
-    return sum(triple in known for triple in own) / len(own) if own else None
 
 
 LAYOUT = Layout(

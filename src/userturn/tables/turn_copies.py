@@ -1,10 +1,11 @@
-"""Which user turns of a cell say what another item's turn says, exactly or nearly."""
+"""What user turns say again: another item's turn, exactly or nearly, or other texts in part."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import polars as pl
 
 from userturn.datasets.clusters import clusters
+from userturn.judges.words import words
 from userturn.tables.training_overlap import (
     CANDIDATE,
     NEAR,
@@ -43,13 +44,13 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     Args:
         turns: the result of `with_copies`.
     """
-    words = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
+    texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
     held: dict[str, set[str]] = {}
     for said, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
-        held.setdefault(words[said], set()).add(cluster)
+        held.setdefault(texts[said], set()).add(cluster)
     near = set(_near({text: of for text, of in sorted(held.items()) if text}))
     is_near = [
-        None if said is None else is_copy or words[said] in near
+        None if said is None else is_copy or texts[said] in near
         for said, is_copy in turns.select("said", "is_copy").iter_rows()
     ]
     return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
@@ -71,3 +72,19 @@ def _near(held: Mapping[str, set[str]]) -> Iterator[str]:
         others = (other for other in index.query(sketches[text]) if held[other] != clusters_of)
         if len(clusters_of) > 1 or any(jaccard(sets[text], sets[o]) >= NEAR for o in others):
             yield text
+
+
+Triple = tuple[str, str, str]
+
+
+def triples(text: str) -> list[Triple]:
+    """Return the triples of neighbouring words of a text, in lower case."""
+    said = words(text)
+    return list(zip(said, said[1:], said[2:], strict=False))
+
+
+def share_repeated(text: str, others: Iterable[str]) -> float | None:
+    """Return the share of a text's triples that others have; None if it has fewer than 3 words."""
+    own = triples(text)
+    known = {triple for other in others for triple in triples(other)}
+    return sum(triple in known for triple in own) / len(own) if own else None

@@ -27,9 +27,8 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.self_play import share_repeated
 from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
-from userturn.tables.turn_copies import with_copies, with_near_copies
+from userturn.tables.turn_copies import share_repeated, with_copies, with_near_copies
 from userturn.tables.turn_distance import DISTANCE, People, distance, people_of
 from userturn.tables.turn_distance import MEANINGS as OF_DISTANCE
 from userturn.tables.turn_distance import MEASURES as DISTANCES

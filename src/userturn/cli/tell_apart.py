@@ -1,0 +1,158 @@
+"""`userturn tell-apart`: can a judge tell a finished study's turns from those that people wrote?"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tabulate import tabulate
+
+from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.config.errors import ConfigError, near_miss
+from userturn.errors import UserError
+from userturn.humans.blinding import special_tokens
+from userturn.humans.labels import PEOPLE
+from userturn.humans.machine_pairs import (
+    TWO_OF_A_MODEL,
+    TWO_PEOPLE,
+    WITH_A_PERSON,
+    ToTellApart,
+    drawn,
+    pairs_of_models,
+    pairs_of_people,
+)
+from userturn.humans.paired_turns import TURNS_SCHEMA, people_turns
+from userturn.judges.kinds import kind_of
+from userturn.judges.tell_apart import Choice, choices
+from userturn.prompts.perturbations import needs_reference
+from userturn.stats.sample_size import Turns, items_for_half_width
+from userturn.storage.parquet import read_tables
+from userturn.study.cells import ALL, files_of
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
+from userturn.tables.turn_clusters import rate_over
+
+HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
+HALF_WIDTH = 0.05  # that a control at one half should have
+HEADINGS = ("who chooses", "pairs of", "model", "pairs", "taken for a person's", "same in both")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument("judge", help="a name under `judges` of the configuration")
+    command.add_argument(
+        "--pairs", type=int, default=400, help="most pairs of each kind and model; 400"
+    )
+    take_configuration(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    results = Path(arguments.results)
+    grid = chosen_grid(arguments.configfile, results)
+    name = arguments.judge
+    if name not in grid.all_judges:
+        raise ConfigError(f"'{name}' is no judge of the study{near_miss(name, grid.all_judges)}")
+    if arguments.pairs < 1:
+        raise UserError(f"--pairs: found {arguments.pairs}, expected 1 or more")
+    judge = judge_of(grid, name)
+    if not kind_of(judge.settings).HAS_ENDPOINT or judge.settings.get("serve"):
+        raise ConfigError(
+            f"judge '{name}' answers no other question than its own; expected a judge of the kind "
+            "endpoint with a base_url"
+        )
+    pairs = drawn(list(_pairs(grid)), arguments.pairs)
+    chosen = choices(judge, [one.pair for one in pairs], int(judge.settings["concurrency"]))
+    rows = [*_by_people(results), *_rows(name, pairs, chosen)]
+    return f"{tabulate(rows, HEADINGS, 'simple', disable_numparse=True)}\n{_about(pairs)}"
+
+
+def _pairs(grid: Grid) -> Iterator[ToTellApart]:
+    """Yield all pairs of a study.
+
+    Raises:
+        UserError: no cell shows a dataset's own answer, or nobody replied to one.
+    """
+    operators = grid.perturbations
+    cells = [cell for cell in grid.cells if needs_reference(operators[cell.perturbation])]
+    paths = files_of(cells, "user_turns.parquet")
+    there = [grid.results.parent / path for path in paths]
+    if not cells or not all(path.is_file() for path in there):
+        raise UserError(
+            "the study has no finished turns after a dataset's own answer, to which a person "
+            "replied; add 'reference_answer' to run.perturbations and run `snakemake`"
+        )
+    datasets = [str(grid.dataset_path(name)) for name in dict.fromkeys(c.dataset for c in cells)]
+    described = [str(path) for path in sorted((grid.results / "models").glob("*.json"))]
+    tokens, people = special_tokens(described), people_turns(datasets)
+    turns = read_tables(map(str, there), TURNS_SCHEMA)
+    columns = ["item", "messages", "reference_context"]
+    items = pl.concat(
+        pl.read_parquet(path, columns=["item", "reference_context"]).with_columns(
+            dataset=pl.lit(Path(path).stem)
+        )
+        for path in datasets
+    )
+    with_messages = people.select("dataset", "item", "messages").join(items, on=["dataset", "item"])
+    yield from pairs_of_models(turns, people, tokens)
+    yield from pairs_of_people(with_messages.select("dataset", *columns), people, tokens)
+
+
+def _rows(name: str, pairs: Sequence[ToTellApart], chosen: Sequence[Choice]) -> list[Any]:
+    """Return a row for each kind of pairs and model: shares over both orders."""
+    table = pl.DataFrame(
+        [
+            {**one._asdict(), "pair": number, "chosen": choice}
+            for number, (one, both) in enumerate(zip(pairs, chosen, strict=True))
+            for choice in both
+        ],
+        schema={"kind": pl.String, "model": pl.String, "conversation": pl.String}
+        | {"pair": pl.Int64, "chosen": pl.Boolean},
+    )
+    groups = table.partition_by("kind", "model", as_dict=True)
+    return [(name, kind, model, *_shares(part)) for (kind, model), part in sorted(groups.items())]
+
+
+def _shares(part: pl.DataFrame) -> tuple[str, str, str]:
+    found, _ = rate_over(part, ["conversation"], "chosen")
+    both = part.group_by("pair").agg(
+        same=pl.when(pl.col("chosen").count() == 2).then(pl.col("chosen").n_unique() == 1)
+    )
+    same = both.select(pl.col("same").cast(pl.Float64).mean()).item()
+    n = f"{part.drop_nulls('chosen')['pair'].n_unique()}/{part['pair'].n_unique()}"
+    return n, _share(*found), "" if same is None else f"{same:.1%}"
+
+
+def _share(estimate: float | None, lower: float | None, upper: float | None) -> str:
+    return "" if estimate is None else f"{estimate:.1%} [{lower or 0:.1%}, {upper or 0:.1%}]"
+
+
+def _by_people(results: Path) -> Iterator[Any]:
+    """Yield the same rows of people, from the table `human_likeness` of a study that has it."""
+    path = results / "tables" / "human_likeness.parquet"
+    if path.is_file():
+        table = pl.read_parquet(path).filter(pl.col("scope") == "model", pl.col("annotator") == ALL)
+        for row in table.drop_nulls("estimate").iter_rows(named=True):
+            n = f"{row['n_labelled']}/{row['n_pairs']}"
+            share = _share(row["estimate"], row["lower"], row["upper"])
+            yield PEOPLE, WITH_A_PERSON, row["model"], n, share, ""
+
+
+def pairs_needed() -> int | None:
+    """Return the conversations whose share of one half has limits within 5 points of it."""
+    return items_for_half_width(Turns(rate=0.5, alike=0, related=0), HALF_WIDTH, n_samples=1)
+
+
+def _about(pairs: Sequence[ToTellApart]) -> str:
+    """Return how to read the table, and which controls it lacks."""
+    lacking = {TWO_PEOPLE, TWO_OF_A_MODEL} - {one.kind for one in pairs}
+    lines = [
+        "a model's turn that cannot be told from a person's is taken for it in 50%; every pair is "
+        "asked about in both orders. Controls are",
+        f"of one kind, and at 50% if the judge chooses by nothing else; their limits are within "
+        f"5 points of it with {pairs_needed()} conversations.",
+    ]
+    if lacking:
+        lines.append(f"no control of {' and '.join(sorted(lacking))}: nobody wrote two such turns")
+    return "\n".join(lines)

@@ -1,0 +1,120 @@
+"""`userturn tell-apart`: shares over both orders, with controls and people beside the judge."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.judge_server import Asked, completion, judge_server
+from tests.support.snakemake_runs import ROOT
+from userturn.cli.main import parser
+from userturn.cli.tell_apart import pairs_needed
+from userturn.errors import UserError
+from userturn.stats.proportions import wilson
+
+DEMO = "profiles/demo/study.yaml"
+CELL = "cells/smollm2-135m/follow-ups/t{}/reference_answer"
+N = 6
+
+
+def save(table: pl.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(path)
+
+
+def study(folder: Path, url: str) -> list[str]:
+    """Write a finished study of six conversations, and return the arguments of the command."""
+    results = folder / "results"
+    messages = [[{"role": "user", "content": f"Question {k}?"}] for k in range(N)]
+    items = {
+        "item": [f"i{k}" for k in range(N)],
+        "messages": messages,
+        "reference_context": [[*m, {"role": "assistant", "content": "Well."}] for m in messages],
+        "reference_user_turn": [f"lol ok {k}" for k in range(N)],
+    }
+    save(pl.DataFrame(items), results / "datasets/follow-ups.parquet")
+    for t in (0, 1):
+        turns = pl.DataFrame(
+            {
+                "item": items["item"],
+                "text": [f"A machine says {k} at {t}<|im_end|>" for k in range(N)],
+                "key": [f"{t} {k}" for k in range(N)],
+            }
+        ).with_columns(
+            model=pl.lit("smollm2-135m"),
+            dataset=pl.lit("follow-ups"),
+            temperature=pl.lit(float(t)),
+            perturbation=pl.lit("reference_answer"),
+            sample=pl.lit(0, pl.Int64),
+            outcome=pl.lit("ok"),
+            finish_reason=pl.lit("stop"),
+            answer=pl.lit("Well."),
+        )
+        save(turns, results / CELL.format(t) / "user_turns.parquet")
+    mine = folder / "mine.yaml"
+    mine.write_text(
+        "run: {datasets: [follow-ups], perturbations: [none, reference_answer]}\n"
+        "judges:\n"
+        f"  asked: {{kind: endpoint, base_url: '{url}', model: m}}\n"
+    )
+    return ["tell-apart", "asked", "--results", str(results), "--configfile", DEMO, str(mine)]
+
+
+def printed(arguments: list[str]) -> str:
+    chosen = parser().parse_args(arguments)
+    return str(chosen.run(chosen))
+
+
+def by_content(asked: Asked) -> bytes:
+    """Return the reply of a judge that finds lol, and else takes the first."""
+    text = asked.body["messages"][-1]["content"]
+    behind = text.partition("Second message")[2]
+    return completion({"explanation": "x", "person": "second" if "lol" in behind else "first"})
+
+
+@pytest.mark.slow
+def test_a_judge_that_sees_the_person_is_told_from_one_that_sees_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with judge_server(by_content) as server:
+        text = printed(study(tmp_path, server.url))
+    (people,) = (line for line in text.splitlines() if "a model's and a person's" in line)
+    _, lower, upper = wilson(0, N)
+    assert "6/6" in people and f"0.0% [{lower:.1%}, {upper:.1%}]" in people
+    assert people.endswith("100.0%")
+    (control,) = (
+        line for line in text.splitlines() if line.startswith("asked  ") and "two" in line
+    )
+    assert "50.0% [" in control and control.endswith(" 0.0%")
+    assert "no control of two people's" in text
+
+
+@pytest.mark.slow
+def test_people_stand_beside_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    row = {"scope": "model", "annotator": "all", "model": "smollm2-135m", "n_labelled": 9}
+    row |= {"n_pairs": 10, "estimate": 0.25, "lower": 0.1, "upper": 0.5}
+    save(pl.DataFrame([row]), tmp_path / "results/tables/human_likeness.parquet")
+    with judge_server(by_content) as server:
+        lines = printed(study(tmp_path, server.url)).splitlines()
+    (people,) = (line for line in lines if line.startswith("people"))
+    assert "9/10" in people and "25.0% [10.0%, 50.0%]" in people
+
+
+def test_a_study_without_such_turns_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    arguments = study(tmp_path, "http://127.0.0.1:9/v1")
+    (tmp_path / "results" / CELL.format(1) / "user_turns.parquet").unlink()
+    with pytest.raises(UserError, match="reference_answer"):
+        printed(arguments)
+
+
+def test_the_number_of_conversations_gives_one_half_limits_of_five_points() -> None:
+    n = pairs_needed()
+    assert n is not None
+    estimate, lower, upper = wilson(n // 2, n)
+    assert estimate is not None and lower is not None and upper is not None
+    assert (upper - lower) / 2 == pytest.approx(0.05, abs=1e-4)
