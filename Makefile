@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-long test-slurm rehearsal check check-gpu
+.PHONY: help setup demo demo-judge demo-posttrain demo-crossed test test-fast test-long test-slurm rehearsal check check-gpu
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,11 @@ demo-posttrain: setup ## Train the demo's model twice on this machine, and print
 	$(RUN) userturn rates results
 	@cat results/tables/contrasts.md
 	$(RUN) python -m userturn.training.measured results
+
+demo-crossed: setup ## Run three speakers after each other's answers on this machine, audit it, and print who spoke and who answered.
+	$(RUN) snakemake --profile profiles/demo $(ENGINE) --configfile profiles/demo/study.yaml profiles/demo/crossed.yaml
+	$(RUN) userturn audit results
+	@cat results/tables/crossed_answers.md
 
 test: setup ## Run all tests but those on SLURM.
 	$(RUN) pytest -n 2 --dist worksteal --durations=60

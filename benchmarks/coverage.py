@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.coverage_of_choices import choices
 from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
+from benchmarks.coverage_of_crossings import crossings
 from benchmarks.coverage_of_models import (
     clusters,
     correlated,
@@ -140,7 +141,7 @@ SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     interactions, claims, bounds, rounds, promises, outcomes,
     slopes, correlated, of_families, over_items, clusters, discoveries,
     identified, areas, cards, floors,
-    choices,
+    choices, crossings,
 ]  # fmt: skip
 
 

@@ -42,3 +42,29 @@ use rule sweep as plan_again with:
 
 
 ruleorder: sweep_served > plan_again > sweep
+
+
+use rule sweep as sweep_after_others with:
+    input:
+        before=by_wildcards(study.generation.after_others),
+        description="results/models/{model}.json",
+    output:
+        path_to_marker="results/sweeps/{model}/after_others/{shard}.json",
+    log:
+        "logs/sweep_after_others/{model}/{shard}.log",
+    benchmark:
+        "benchmarks/results/sweep_after_others/{model}/{shard}.tsv"
+    params:
+        pending=by_wildcards(study.generation.to_finish_after_others),
+
+
+use rule sweep_after_others as sweep_after_others_served with:
+    wildcard_constraints:
+        model=study.generation.served,
+    localrule: True
+    threads: 1
+    resources:
+        mem_mb=2000,
+
+
+ruleorder: sweep_after_others_served > sweep_after_others

@@ -11,10 +11,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_958, 33_146),
-    "tests": (50_954, 28_880),
+    "src": (61_540, 33_394),
+    "tests": (51_381, 29_165),
     "scripts": (21, 16),
-    "rules": (224, 0),
+    "rules": (250, 0),
 }
 
 

@@ -40,7 +40,7 @@ PERTURBED = {
 # Made of turns beside the cells or of rounds of pairs, which this study has none of.
 BESIDE = (
     *("measure_signals", "draw_signals", "tabulate_self_play", "draw_self_play"),
-    *("tabulate_pairs", "draw_human_likeness"),
+    *("tabulate_pairs", "draw_human_likeness", "tabulate_crossed"),
 )
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",

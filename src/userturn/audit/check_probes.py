@@ -14,8 +14,8 @@ import polars as pl
 from userturn.audit.findings import Finding
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
+from userturn.generation.collect import Shown, answers_shown
 from userturn.generation.shards import next_in_hash_order
-from userturn.generation.sweep_plan import Shown
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import (
     NO_ANSWER,
@@ -34,8 +34,6 @@ from userturn.sources.registry import asked
 from userturn.sources.source import Asked, operator_of
 from userturn.storage.hashing import canonical_json
 from userturn.study.asks import digest_of
-
-OWN_ANSWER = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
 
 
 class NotedTokenizer:
@@ -56,16 +54,6 @@ class NotedTokenizer:
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return nothing: the spans say what is kept."""
         return ""
-
-
-def own_answers(answers: pl.DataFrame, form: AnswerForm) -> Shown:
-    """Return the answers of a table that the model is shown as its own."""
-    sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
-    rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
-    return {
-        (item, n): form.shown(*said) if outcome in OWN_ANSWER else None
-        for item, n, outcome, *said in rows
-    }
 
 
 def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
@@ -123,7 +111,9 @@ def _wrong_probe(pair: Pair, of: Asked) -> str | None:
 def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
     """Return what a table's probes are made of, by item and number of the answer."""
     operator = operator_of(pair.grid, of)
-    own = own_answers(pair.read(of.stands_after), AnswerForm.of(pair.description))
+    is_own = asked(pair.grid)[of.stands_after].model == pair.model
+    form = AnswerForm.of(pair.description) if is_own else AnswerForm()
+    own = answers_shown(pair.read(of.stands_after), form)
     items = {item.id: item for item in read_items(pair.whole(pair.path_to_items))}
     donors: Mapping[str, str] = {}
     if needs_donor(operator):

@@ -16,7 +16,6 @@ from typing import Any, cast
 
 import polars as pl
 
-from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.check_rows import are_known
 from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.pair import place_of
@@ -25,17 +24,19 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
+from userturn.generation.collect import Shown, answers_shown
 from userturn.generation.describe_model import other_formats, prompts_of, tokenizer_identity
 from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.shards import WHOLE
-from userturn.generation.sweep_plan import Shown, SweepPlans
+from userturn.generation.sweep_plan import SweepPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.models.scoring import scoring_request
+from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.prompts.format_checks import Other
 from userturn.prompts.header import SHARED, header_of
@@ -142,7 +143,7 @@ class RecordedPlans(SweepPlans):
     def shown(self, answers: Asked) -> Shown:
         """Return the answers of a table that are shown."""
         table = pl.read_parquet(place_of(self.study, answers.path))
-        return own_answers(table, self.form)
+        return answers_shown(table, self.form if answers.model == self.model else AnswerForm())
 
     def before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations that a table goes on with."""
@@ -230,7 +231,7 @@ def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner)
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
     """Return the first row whose text is not the decoding of its tokens."""
     requests = {request.key: request for _, request in made.requests()}
-    rows = table.filter(pl.col("outcome").is_in(OWN_ANSWER))
+    rows = table.filter(pl.col("outcome").is_in(["ok", "empty"]))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
         completion = Completion(tuple(row["token_ids"]), row["finish_reason"])
         if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:

@@ -95,7 +95,7 @@ def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -
         finding: its fix may name the model, and a shard, as its journal and plans do.
         sweeps: the markers of the sweeps of each model, by the name that it was first asked under.
     """
-    marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^/ ]+", finding.fix)
+    marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^ ]+", finding.fix)
     if marker is None:
         return finding
     if marker[1] not in sweeps:

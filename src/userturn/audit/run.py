@@ -118,7 +118,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
         from userturn.audit.check_prompts import check_prompts  # transformers
 
         found += check_prompts(results)
-    sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}
+    sweeps = {grid.places.of_model(m): study.generation.every_marker(m) for m in grid.models}
     findings = sorted(
         {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
     )

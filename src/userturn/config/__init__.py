@@ -27,6 +27,7 @@ recipes.py: training recipes of data/recipes, read and checked.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the JSON Schema of the configuration, with its entries, defaults and resources.
 shared_keys.py: values that several parts of the configuration take.
+statistics_keys.py: the keys of how intervals and tests are computed.
 study_keys.py: the keys of a configuration.
 trained_models.py: entries of trained models, completed from their bases.
 training_exposure.py: which datasets a model has seen in training, by its recipes.

@@ -8,7 +8,6 @@ from userturn.config.keys import harmless, part
 from userturn.config.model_keys import FormatEntry
 from userturn.config.prediction_keys import Prediction
 from userturn.config.shared_keys import (
-    Below1,
     EngineSettings,
     MaxTokens,
     Name,
@@ -20,6 +19,7 @@ from userturn.config.shared_keys import (
     TopK,
     TopP,
 )
+from userturn.config.statistics_keys import Statistics
 
 DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
 
@@ -225,35 +225,6 @@ class Answer(UserTurn):
     temperature: Temperature
 
 
-class Margins(TypedDict):
-    """What counts as nothing."""
-
-    near_zero: Annotated[Below1, part("A rate below it is near zero.")]
-    change: Annotated[Below1, part("A smaller change of a rate, up or down, is none.")]
-    accuracy: Annotated[Below1, part("A smaller loss of accuracy is none.")]
-    correlation: Annotated[Below1, part("A rank correlation nearer to 0 is none.")]
-    odds_ratio: Annotated[
-        float,
-        harmless("An odds ratio between its inverse and itself is none.", exclusiveMinimum=1),
-    ]
-
-
-class Statistics(TypedDict):
-    """How intervals and tests are computed."""
-
-    resamples: Annotated[
-        int,
-        harmless(
-            "Random permutations of a rank correlation of 12 models or more; a small p takes up to "
-            "100 times as many. Fewer models have an exact p.",
-            minimum=100,
-        ),
-    ]
-    margins: Annotated[
-        Margins, part("What the table equivalence takes as nothing; no other table depends on it.")
-    ]
-
-
 class Study(TypedDict):
     """A whole configuration; `schema.py` adds the entries that have defaults, and the defaults."""
 
@@ -290,6 +261,17 @@ class Study(TypedDict):
             part(
                 "Whether the model also answers its own user turns, several turns long "
                 "(docs/methods.md); `off` for no."
+            ),
+        ]
+    ]
+    answers_from: NotRequired[
+        Annotated[
+            list[str],
+            harmless(
+                "Models of the run after whose answers every other model is probed, too; "
+                "`reference` for the dataset's own answers.",
+                minItems=1,
+                uniqueItems=True,
             ),
         ]
     ]

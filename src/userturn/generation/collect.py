@@ -1,6 +1,6 @@
 """Turn journal records into tables: one row per planned request, in dataset order."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from userturn.likelihood.collect import scores_of
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.source import SCORES, USER_TURNS, Asked
+from userturn.storage.atomic_files import read_identity
 from userturn.storage.journal_table import OUTCOME_SCHEMA, Journal, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
@@ -25,7 +26,10 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
-from userturn.study.replies import NAMES, journal_of, scan_plans
+from userturn.study.replies import NAMES, ForecastGrid, journal_of, scan_plans
+
+Shown = Mapping[tuple[str, int], ShownAnswer | None]
+"""The answer that is shown, by item and sample; None where there is none."""
 
 USER_TURNS_SCHEMA: Schema = {
     **CELL_COLUMNS,
@@ -80,6 +84,40 @@ def shown_samples(
             answer = read_answer(text, prompt or "", ids, form)
             shown[item, sample] = None if answer.error else form.shown(*answer[:2])
     return shown
+
+
+def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
+    """Return the answers of a table that are shown; None where there is none.
+
+    Args:
+        answers: a table of answers.
+        form: how the model wraps them that is shown them as its own; the common one for those of
+            another model, whose reasoning is not shown.
+    """
+    sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
+    rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
+    return {
+        (item, n): form.shown(*said) if outcome in ("ok", "empty") else None
+        for item, n, outcome, *said in rows
+    }
+
+
+def answers_of_another(grid: Grid, answers: Asked) -> Shown:
+    """Return what is shown of another model's answers: the text that a user sees.
+
+    Raises:
+        UserError: they are not there as the configuration asks for them.
+    """
+    path = grid.results / answers.path.removeprefix("results/")
+    if read_identity(path) == answers.identity:
+        return answers_shown(pl.read_parquet(path), AnswerForm())
+    if isinstance(grid, ForecastGrid):
+        items = pl.read_parquet(grid.dataset_path(answers.dataset), columns=["item"])["item"]
+        return {(item, 0): ShownAnswer(UNKNOWN) for item in items}
+    raise UserError(
+        f"'{path}' is missing or of another configuration; run snakemake for it, which then goes "
+        "on with the user turns after these answers"
+    )
 
 
 def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:

@@ -108,8 +108,11 @@ def run_sweep(
     n_threads: int,
     path_to_marker: str | Path,
     may_ask: bool = True,
+    after_others: bool = False,
 ) -> None:
     """Journal the reply to every request of a model's pending cells, then write the marker.
+
+    A model has another sweep, after those of other models, where prompts are made of their answers.
 
     Raises:
         UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
@@ -133,13 +136,13 @@ def run_sweep(
                 try:
                     complete_plans(plans, runner)
                 except LostRecordsError:
-                    note_unsent(grid, model, wanted)
+                    note_unsent(grid, model, wanted, after_others)
                     raise
             n_found, n_asked = runner.n_found, runner.n_asked
             finished = finished_plans(grid, model, shard, wanted, identity)
-        note_finished(grid, model, shard, finished, fingerprint(identity))
+        note_finished(grid, model, shard, finished, fingerprint(identity), after_others)
         if may_ask:
-            note_unsent(grid, model, ())
+            note_unsent(grid, model, (), after_others)
         _note_earlier(grid, model, shard)
         marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(wanted))

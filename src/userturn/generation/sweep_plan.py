@@ -1,6 +1,6 @@
 """Write the plans of a sweep: everything that one model is still to be asked, stage by stage."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
-from userturn.generation.collect import shown_samples
+from userturn.generation.collect import Shown, answers_of_another, shown_samples
 from userturn.generation.conversations import Conversations, going_on
 from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.other_names import AnyPlan
@@ -22,14 +21,11 @@ from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, write_scoring_
 from userturn.models.seeds import role_at
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
-from userturn.sources.registry import asked_of, stages
+from userturn.sources.registry import asked, asked_of, stages
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
 from userturn.study.asks import asks_of
 from userturn.study.grid import Grid
 from userturn.study.replies import journal_of
-
-Shown = Mapping[tuple[str, int], ShownAnswer | None]
-"""The answer that is shown, by item and sample; None where there is none."""
 
 
 def planner_of(grid: Grid, model: LoadedModel) -> Planner:
@@ -103,15 +99,17 @@ class SweepPlans:
                 yield from self._answers(of)
         turns = [of for of in tables if of.kind == USER_TURNS]
         for path in dict.fromkeys(of.stands_after for of in turns):
-            shown = self.shown(self.tables[path])
+            shown = self.shown(asked(self.grid)[path])
             after = [of for of in turns if of.stands_after == path]
             for perturbation in dict.fromkeys(of.cell["perturbation"] for of in after):
                 alike = [of for of in after if of.cell["perturbation"] == perturbation]
                 yield from self._user_turns(alike, shown)
 
     def shown(self, answers: Asked) -> Shown:
-        """Return the answers of a table that are shown, from the journal."""
+        """Return the answers of a table that are shown: from the journal, if they are its own."""
         grid, model, dataset = self.grid, self.model, answers.dataset
+        if answers.model != model:
+            return answers_of_another(grid, answers)
         paths = self._written.get(answers.path)
         paths = paths or plan_paths(grid, model, dataset, answers.identity, self.shard)
         return shown_samples(paths, journal_of(grid, model, dataset, paths), self.form)
@@ -174,7 +172,7 @@ class SweepPlans:
     def _user_turns(self, tables: Sequence[Asked], shown: Shown) -> list[Plan]:
         """Write the plans of turns that differ only in temperature and so share their probes."""
         first = tables[0]
-        n_answers = self.tables[first.stands_after].n_samples
+        n_answers = asked(self.grid)[first.stands_after].n_samples
         operator, donors = operator_of(self.grid, first), self._parts[first.dataset].donors
         asked_as, depth = self.grid.places.of_dataset(first.dataset), first.depth
         plans, draws = [], []

@@ -27,7 +27,9 @@ LOGS = Path("logs")
 RESULTS = Path("results")
 PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
-SWEEPS = ("sweep", "sweep_served", "plan_again")  # rules that plan, and journal what they ask
+SWEEPS_AFTER_OTHERS = ("sweep_after_others", "sweep_after_others_served")
+# Rules that plan, and journal what they ask.
+SWEEPS = ("sweep", "sweep_served", "plan_again", *SWEEPS_AFTER_OTHERS)
 JOURNAL = ".jsonl"
 SHA256 = re.compile("[0-9a-f]{64}")
 COMMIT = re.compile(
@@ -130,7 +132,7 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in files if _is_artifact(p)}
     if job.rule in SWEEPS:
-        written.update(_of_killed_sweeps(job.wildcards.model, job.wildcards.shard, beside))
+        written.update(_of_killed_sweeps(job.rule, job.wildcards, beside))
     settings = dict(job.params.items())
     return {
         "schema_version": SCHEMA_VERSION,
@@ -152,13 +154,21 @@ def _engines(earlier: Mapping[str, Any]) -> dict[str, Any]:
     return {"engines": found} if found else {}
 
 
-def _of_killed_sweeps(model: str, shard: str, recorded: Mapping[str, str]) -> Iterator[str]:
-    """Yield the plans of a shard that are not recorded yet, and its notes, which change."""
+def _of_killed_sweeps(rule: str, wildcards: Any, recorded: Mapping[str, str]) -> Iterator[str]:
+    """Yield the plans of a shard that are not recorded yet, and its notes, which change.
+
+    A model's sweep after other models' has a record beside that of its first one, and each has the
+    plans that it wrote.
+    """
+    model, shard = wildcards.model, wildcards.shard
+    is_later = rule in SWEEPS_AFTER_OTHERS
+    beside = "sweep" if is_later else SWEEPS_AFTER_OTHERS[0]
+    others = _earlier(PROVENANCE / beside / model / f"{shard}.json").get("beside", {})
     plans = (RESULTS / "requests" / model).rglob(f"{shard}.parquet")
-    yield from (str(path) for path in plans if str(path) not in recorded)
+    yield from (str(path) for path in plans if str(path) not in {*recorded, *others})
     notes = (
         RESULTS / folder / f"{shard}.json"
-        for folder in (f"served/{model}", f"sweeps/{model}/finished")
+        for folder in (f"served/{model}", f"sweeps/{model}/{'after_others/' * is_later}finished")
     )
     yield from (str(path) for path in notes if path.is_file())
 

@@ -40,6 +40,15 @@ def asked_of(grid: Grid, model: str, pending: Iterable[str] | None = None) -> li
     return [of for of in mine if wanted is None or of.identity in wanted]
 
 
+def follows_others(grid: Grid, of: Asked) -> bool:
+    """Return whether the prompts of a table are made of another model's replies.
+
+    A sweep of its own asks for these, after the sweeps of the other models.
+    """
+    known = asked(grid)
+    return any(known[path].model != of.model for path in of.after)
+
+
 def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
     """Return tables in the order in which they can be asked for: each stage after those before it.
 

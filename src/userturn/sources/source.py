@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from userturn.config.entries import Config
 from userturn.sources.job import Job
-from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 
 ANSWERS, USER_TURNS, SCORES = "answers", "user turns", "scores"  # what requests ask for
@@ -224,7 +223,7 @@ class Source:
 def operator_of(grid: Grid, turns: Asked) -> Mapping[str, Any]:
     """Return the settings of the operator that changes the answers before user turns."""
     perturbation = str(turns.cell["perturbation"])
-    return grid.contents.perturbations.get(perturbation, {"operator": PLAIN})
+    return grid.contents.perturbations.get(perturbation, {"operator": perturbation})
 
 
 def every_verdict(grid: Grid, tables: Iterable[Turns]) -> list[str]:

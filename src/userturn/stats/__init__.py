@@ -11,6 +11,7 @@ clustered.py: rates of items that have several turns each.
 clustered_means.py: means of numbers whose turns share conversations.
 combinations.py: limits of sums and differences, from the limits of their parts.
 diversity.py: how varied the words of several texts are.
+crossed.py: effects of a two-way layout: rows, columns and both.
 equivalence.py: whether a quantity is within a margin.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
 margins.py: rates under several conditions, and sums and differences of them.

@@ -11,7 +11,7 @@ Runners = Mapping[str, list[str]]  # models by the runner that wrote texts of th
 def recorded_runners(results: Path) -> Runners:
     """Return the models of each runner, such as V2; sweeps without vLLM are left out."""
     found: dict[str, set[str]] = {}
-    for path in sorted((results / "provenance" / "sweep").glob("*/[!.]*.json")):
+    for path in sorted((results / "provenance").glob("sweep*/*/[!.]*.json")):
         for account in _engines(path):
             if "runner" in account:
                 found.setdefault(str(account["runner"]), set()).add(path.parent.name)

@@ -8,7 +8,8 @@ and no journal file that it names has become shorter.
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -19,6 +20,8 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.model_description import present_description, request_identity
 from userturn.study.shards import whole_splits
+
+AFTER_OTHERS, FINISHED, UNSENT = "after_others", "finished", "unsent.json"  # in folders of sweeps
 
 
 class LostRecordsError(UserError):
@@ -37,29 +40,33 @@ class LostPlansError(LostRecordsError):
         self.folder = folder
 
 
-def _path_to_unsent(grid: Grid, model: str) -> Path:
-    return grid.results / "sweeps" / model / "unsent.json"
+def sweeps_folder(grid: Grid, model: str, after_others: bool = False) -> Path:
+    """Return the folder of the markers and notes of a model's sweeps.
+
+    Those after other models' sweeps have one of their own, since a file has one record.
+    """
+    return grid.results / "sweeps" / model / (AFTER_OTHERS if after_others else "")
 
 
 def must_send(grid: Grid, model: str) -> set[str]:
     """Return the identities of requests that were thought to have replies and have none."""
-    try:
-        return set(map(str, json.loads(_path_to_unsent(grid, model).read_text())["pending"]))
-    except (OSError, ValueError, LookupError, TypeError):
-        return set()
+    found: set[str] = set()
+    for after_others in (False, True):
+        path = sweeps_folder(grid, model, after_others) / UNSENT
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            found.update(map(str, json.loads(path.read_text())["pending"]))
+    return found
 
 
-def note_unsent(grid: Grid, model: str, pending: Collection[str]) -> None:
+def note_unsent(
+    grid: Grid, model: str, pending: Collection[str], after_others: bool = False
+) -> None:
     """Note that a sweep must send requests of some identities; without any, remove the note."""
-    path = _path_to_unsent(grid, model)
+    path = sweeps_folder(grid, model, after_others) / UNSENT
     if pending:
         write_json({"pending": sorted(pending)}, path, fingerprint(sorted(pending)))
     else:
         path.unlink(missing_ok=True)
-
-
-def _notes_folder(grid: Grid, model: str) -> Path:
-    return grid.results / "sweeps" / model / "finished"
 
 
 def _sizes(folder: Path) -> dict[str, int]:
@@ -85,7 +92,12 @@ def _read_note(path: Path, described_as: str | None) -> dict[str, Any]:
 
 
 def note_finished(
-    grid: Grid, model: str, shard: str, finished: Mapping[str, Collection[str]], described_as: str
+    grid: Grid,
+    model: str,
+    shard: str,
+    finished: Mapping[str, Collection[str]],
+    described_as: str,
+    after_others: bool = False,
 ) -> None:
     """Add to a shard's note what it has finished; nothing else writes while it holds the lease.
 
@@ -95,8 +107,9 @@ def note_finished(
         shard: such as 1of1.
         finished: by dataset, the identities of answers, cells and scores.
         described_as: fingerprint of what identifies the model's requests.
+        after_others: whether the sweep is one after other models'.
     """
-    path = _notes_folder(grid, model) / f"{shard}.json"
+    path = sweeps_folder(grid, model, after_others) / FINISHED / f"{shard}.json"
     note = _read_note(path, described_as)
     lengths = {*_lengths(note), grid.models[model]["max_model_len"]}
     for dataset, identities in finished.items():
@@ -120,7 +133,9 @@ def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
 def _notes(grid: Grid, model: str) -> Iterator[Path]:
     """Yield the paths of a model's notes, also under its earlier name and of other shards."""
     for name in sorted({model, grid.places.of_model(model)}):
-        yield from sorted(_notes_folder(grid, name).glob("[1-9]*of[1-9]*.json"))
+        for after_others in (False, True):
+            folder = sweeps_folder(grid, name, after_others) / FINISHED
+            yield from sorted(folder.glob("[1-9]*of[1-9]*.json"))
 
 
 def _lengths(note: Mapping[str, Any]) -> set[int]:
@@ -171,10 +186,9 @@ def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
     except LostRecordsError as error:
         if isinstance(error, LostPlansError):
             rmtree(error.folder, ignore_errors=True)
-        for name in (model, grid.places.of_model(model)):
-            for shard in grid.shards(model):
-                marker = grid.results / "sweeps" / name / f"{shard}.json"
-                marker.unlink(missing_ok=True)
+        names = model, grid.places.of_model(model)
+        for name, after_others, shard in product(names, (False, True), grid.shards(model)):
+            (sweeps_folder(grid, name, after_others) / f"{shard}.json").unlink(missing_ok=True)
         if not isinstance(error, LostPlansError):
             for note in _notes(grid, model):
                 note.unlink(missing_ok=True)

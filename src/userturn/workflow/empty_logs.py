@@ -7,7 +7,7 @@ from pathlib import Path
 from userturn.workflow.snakemake_lock import is_alone
 
 # Jobs on other nodes outlive a killed Snakemake, and may not have said anything yet.
-ON_OTHER_NODES = {"sweep", "serve_judge", "train", "slurm"}
+ON_OTHER_NODES = {"sweep", "sweep_after_others", "serve_judge", "train", "slurm"}
 
 
 def remove_empty_logs(logs: Path = Path("logs")) -> None:

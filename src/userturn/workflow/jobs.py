@@ -6,6 +6,7 @@ Rules, `userturn remake`, `userturn why` and the audit read this table.
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from userturn.provenance.job_record import SWEEPS as RULES_OF_SWEEPS
 from userturn.sources.job import Job, identity
 from userturn.workflow.registry import (
     FIGURE_RULES,
@@ -126,7 +127,7 @@ SWEEP = Job(
     "generation.sweep.run_sweep",
 )
 SWEEPS = {
-    **dict.fromkeys(("sweep", "sweep_served", "plan_again"), SWEEP),  # here, or asking nothing
+    **dict.fromkeys(RULES_OF_SWEEPS, SWEEP),  # here, asking nothing, or after other models'
     "detect_languages": Job(
         "Tell the languages of prompt, answer and turn, for all turns of a model on a dataset.",
         "generation.turn_languages.detect_languages",

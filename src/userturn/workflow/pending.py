@@ -6,6 +6,9 @@ collected at once; if only plans are missing, they are made again without asking
 without a reply makes a sweep ask. A sweep also makes lost plans of finished tables again, since
 further requests may follow from these. Nothing of a dataset that could not be prepared is swept, so
 that the others need not wait for it.
+
+A model has a second sweep where its prompts are made of other models' answers (`after_others`): it
+follows their first ones, and its own.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.datasets.unusable import is_unusable
-from userturn.sources.registry import asked
+from userturn.sources.registry import asked, follows_others
 from userturn.sources.source import Asked
 from userturn.storage.atomic_files import read_artifact, read_identity
 from userturn.storage.hashing import fingerprint
@@ -59,7 +62,11 @@ def _state(grid: Grid, models: Collection[str]) -> list[Any]:
     prepared = states(sorted((grid.results / "datasets").glob("[!.]*.parquet")))
     contents = [grid.contents.models[model] for model in models]
     journals = [states(_journals(grid, model)) for model in models]
-    return [datasets, prepared, contents, journals, grid.contents.reactions]
+    tables = asked(grid).values()
+    paths = {path for of in tables if follows_others(grid, of) for path in of.after}
+    others = (grid.results / path.removeprefix("results/") for path in sorted(paths))
+    answers = states([path for path in others if path.is_file()])
+    return [datasets, prepared, contents, journals, grid.contents.reactions, answers]
 
 
 class Pending:
@@ -79,6 +86,11 @@ class Pending:
     def _usable(self) -> list[Asked]:
         """Every table of datasets that can be used."""
         return [of for of in asked(self.grid).values() if of.dataset not in self.unusable]
+
+    @cached_property
+    def _after_others(self) -> set[str]:
+        """The identities of the tables that a model's second sweep fills, after other models'."""
+        return {of.identity for of in self._usable if follows_others(self.grid, of)}
 
     @cached_property
     def _absent(self) -> dict[str, list[Asked]]:
@@ -154,33 +166,40 @@ class Pending:
             or (of.identity, of.dataset) in self._planless[model]
         }
 
-    def datasets(self, model: str) -> list[str]:
+    def datasets(self, model: str, after_others: bool = False) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
-        return sorted({dataset for _, dataset in self._to_plan(model)})
+        return sorted({dataset for _, dataset in self._to_plan(model, after_others)})
 
-    def identities(self, model: str) -> list[str]:
+    def identities(self, model: str, after_others: bool = False) -> list[str]:
         """Return the sorted identities of everything that a sweep of a model works through.
 
         It is the same in every attempt of a sweep, whatever replies an earlier one left: each job
         of a cluster reads the workflow anew, and a marker holds what its sweep was asked.
         """
-        return sorted({identity for identity, _ in self._to_plan(model)})
+        return sorted({identity for identity, _ in self._to_plan(model, after_others)})
 
     def waiting(self, model: str) -> list[str]:
         """Return the sorted identities of a model's tables that wait for a sweep."""
         return sorted({of.identity for of in self.tables.values() if of.model == model})
 
-    def without_plans(self, model: str) -> set[str]:
+    def without_plans(self, model: str, after_others: bool = False) -> set[str]:
         """Return the identities of what a model has finished and lost the plans of."""
         absent = {of.identity for of in self._absent[model]}
-        return {identity for identity, _ in self._planless[model]} - absent
+        return {identity for identity, _ in self._planless_in(model, after_others)} - absent
 
     def lacks_plans_alone(self, model: str) -> bool:
-        """Return whether a model lacks plans, but no request of what has to be produced."""
-        lacks_requests = self._lacking[model] or must_send(self.grid, model)
-        return bool(self._planless[model]) and not lacks_requests
+        """Return whether a model's first sweep lacks plans, but no request of what it produces."""
+        lacks_requests = self._lacking[model] | must_send(self.grid, model)
+        return bool(self._planless_in(model, False)) and not lacks_requests - self._after_others
 
-    def _to_plan(self, model: str) -> set[tuple[str, str]]:
-        """Return identity and dataset of all that a model's sweep has to plan."""
-        absent = {(of.identity, of.dataset) for of in self._absent[model]}
-        return absent | self._planless[model] if absent else absent
+    def _planless_in(self, model: str, after_others: bool) -> set[tuple[str, str]]:
+        """Return identity and dataset of what one of a model's two sweeps has no plan of."""
+        later = self._after_others
+        return {one for one in self._planless[model] if (one[0] in later) == after_others}
+
+    def _to_plan(self, model: str, after_others: bool) -> set[tuple[str, str]]:
+        """Return identity and dataset of all that one of a model's two sweeps has to plan."""
+        later, all_absent = self._after_others, self._absent[model]
+        absent = {(of.identity, of.dataset) for of in all_absent
+                  if (of.identity in later) == after_others}  # fmt: skip
+        return absent | self._planless_in(model, after_others) if absent else absent

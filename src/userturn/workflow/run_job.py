@@ -16,7 +16,7 @@ from inspect import Parameter, signature
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from userturn.provenance.job_record import recorded
+from userturn.provenance.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.sources.job import Job, Paths, named
 from userturn.workflow.jobs import JOBS, every_job
 from userturn.workflow.wildcards import said_of
@@ -220,6 +220,7 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "n_processes": lambda task: task.n_threads,
     "n_at_once": lambda task: task.n_requests,
     "may_ask": lambda task: task.rule not in ("plan_again", "look_up_judge"),
+    "after_others": lambda task: task.rule in SWEEPS_AFTER_OTHERS,
     "is_again": lambda task: task.is_again,
     "path_to_pins": lambda task: f"results/revisions/{task.wildcards['model']}.data.json",
 }

@@ -1,0 +1,202 @@
+"""Table `crossed_answers`: who spoke and who answered, told apart by crossing the two."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.datasets.clusters import clusters
+from userturn.sources.crossed_answers import REFERENCE, answerers, crossings, own_cells
+from userturn.stats.crossed import two_way_effects
+from userturn.stats.margins import Counts, combination
+from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.study.grid import Grid
+from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
+from userturn.tables.make_tables import Material
+from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
+
+TABLE = Table(
+    rule="tabulate_crossed",
+    place=205,
+    row=(
+        "a model after a model's answers (`pair`), or what the speaker, the answerer or both "
+        "together change"
+    ),
+    made_of=("crossed_verdicts", "uncrossed_verdicts", "judges", "copies"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md"),
+    needs="crossed_verdicts",
+)
+MEANINGS = {
+    "dataset": "name of the dataset, or `all`",
+    "effect": (
+        "pair: the rate of a model after a model's answers; speaker: the mean rate of a model "
+        "over all who answered, less that of all models; answerer: the mean rate of all models "
+        "after a model's answers, less that after all; interaction: what a pair has beyond its "
+        "speaker and its answerer; own answers: the mean interaction of models with themselves"
+    ),
+    "model": "who spoke: the model that wrote the user turns; null of an answerer's effect",
+    "answers_from": (
+        "who answered: a model, or `reference` for the dataset; null of a speaker's effect"
+    ),
+    "n_items": "items with a scored turn; of an effect, those with one in every pair",
+    "estimate": "share of genuine turns, or a difference of such shares",
+    "reason": "why there is no estimate",
+}
+PLACE = ["dataset", "temperature", "judge"]
+PAIR = ["model", "answers_from"]
+SCHEMA: Schema = {
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "judge": pl.String,
+    "effect": pl.String,
+    "model": pl.String,
+    "answers_from": pl.String,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
+TURNS: Schema = {
+    **{name: SCHEMA[name] for name in (*PLACE, *PAIR)},
+    "cluster": pl.String,
+    "genuine": pl.Boolean,
+}
+NO_ITEM = "no item has a scored turn of every model after every other one's answer"
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    grid = material.grid
+    turns = pl.concat([pl.DataFrame(schema=TURNS), *_turns(grid, material.paths)])
+    named = answerers(grid.config)
+    columns = [name for name in named if name != REFERENCE] or named
+    several = turns.with_columns(dataset=pl.lit(ALL)) if len(grid.datasets) > 1 else turns.clear()
+    parts = pl.concat([turns, several]).partition_by(PLACE, as_dict=True)
+    rows = [
+        dict(zip(PLACE, place, strict=True)) | row
+        for place, part in sorted(parts.items())
+        for row in (*pairs(part), *effects(part, list(grid.models), sorted(columns)))
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
+    """Yield the verdicts on the turns after each model's answers, its own included."""
+    of_judges = range(len(grid.judges))
+    crossed = [at.answerer for at in crossings(grid) for _ in of_judges]
+    own = [cell.model for cell in own_cells(grid) for _ in of_judges]
+    columns = ["dataset", "temperature", "judge", "model", "item", "genuine"]
+    for answerer, path in zip(
+        [*crossed, *own],
+        [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]],
+        strict=True,
+    ):
+        yield pl.read_parquet(path, columns=columns).select(
+            *PLACE,
+            "model",
+            answers_from=pl.lit(answerer),
+            cluster=pl.concat_str("dataset", clusters(), separator="\n"),
+            genuine="genuine",
+        )
+
+
+def pairs(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rate of each model after each one's answers, over all its scored turns."""
+    for names, part in sorted(turns.partition_by(PAIR, as_dict=True).items()):
+        scored = part.drop_nulls("genuine")
+        yield {
+            "effect": "pair",
+            **dict(zip(PAIR, names, strict=True)),
+            "n_items": scored["cluster"].n_unique(),
+            "n_turns": part.height,
+            "n_scored": scored.height,
+            **rate_over(part, ["cluster"])[0]._asdict(),
+            "reason": None if scored.height else "no turn has a verdict",
+        }
+
+
+def effects(
+    turns: pl.DataFrame, speakers: Sequence[str], answering: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the effects of a two-way layout over the items that were scored in all of its pairs.
+
+    Args:
+        turns: one row per turn of one judge: `model`, `answers_from`, `cluster` and `genuine`.
+        speakers: the models that spoke.
+        answering: those who answered all of them.
+    """
+    counts, n_turns = _complete(turns, speakers, answering)
+    for effect, model, answerer, coefficients in two_way_effects(speakers, answering):
+        row = {"effect": effect, "model": model, "answers_from": answerer}
+        if not len(counts.n):
+            yield {**row, "n_items": 0, "reason": NO_ITEM}
+            continue
+        found = combination(counts, coefficients.ravel())
+        n_scored = int(counts.turns.sum())
+        n_items = len(counts.n)
+        sizes = {"n_items": n_items, "n_turns": n_turns, "n_scored": n_scored}
+        yield {**row, **sizes, **found._asdict()}
+
+
+def _complete(
+    turns: pl.DataFrame, speakers: Sequence[str], answering: Sequence[str]
+) -> tuple[Counts, int]:
+    """Return the items that were scored in every pair, and the number of all their turns."""
+    wanted = [(speaker, answerer) for speaker in speakers for answerer in answering]
+    block = pl.DataFrame(wanted, schema=PAIR, orient="row").with_row_index("pair")
+    counted = (
+        turns.join(block, on=PAIR)
+        .group_by("cluster", "pair")
+        .agg(n=pl.len(), m=pl.col("genuine").count(), y=pl.col("genuine").sum())
+        .filter((pl.col("m") > 0) & (pl.col("m") > 0).sum().over("cluster").eq(len(wanted)))
+        .sort("cluster", "pair")
+    )
+    shape = -1, len(wanted)
+    m, y = (counted[name].cast(pl.Float64).to_numpy().reshape(shape) for name in ("m", "y"))
+    return Counts(np.ones(len(m)), m, y), int(counted["n"].sum())
+
+
+LAYOUT = (
+    Layout(
+        "Who speaks, and after whose answers",
+        {"effect": "pair"},
+        (
+            *texts("dataset"),
+            TEMPERATURE,
+            *texts("judge"),
+            column("speaker", "text", "model"),
+            column("answers from", "text", "answers_from", printed=None),
+            GENUINE._replace(printed="after answers of {}, %"),
+            SCORED._replace(printed=None),
+        ),
+        spread=("answers_from",),
+    ),
+    Layout(
+        "What the speaker changes, and what the answerer",
+        {"effect": ("speaker", "answerer", "interaction", "own answers")},
+        (
+            *texts("dataset"),
+            TEMPERATURE,
+            *texts("judge", "effect"),
+            column("speaker", "text", "model", text=pl.col("model").fill_null("")),
+            column(
+                "answers from", "text", "answers_from", text=pl.col("answers_from").fill_null("")
+            ),
+            column("change", "change", "estimate", *INTERVAL, printed="difference, points"),
+            column("items", "count", "n_items"),
+            *texts("reason"),
+        ),
+        about=(
+            "A model's rate over all who answered beside those of the other models (speaker), the "
+            "rate after a model's answers beside that after the others' (answerer), and what a "
+            "pair has beyond both. Over the items that were scored in every pair."
+        ),
+    ),
+)
