@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_540, 33_394),
-    "tests": (51_381, 29_165),
+    "src": (61_642, 33_444),
+    "tests": (51_435, 29_193),
     "scripts": (21, 16),
     "rules": (250, 0),
 }

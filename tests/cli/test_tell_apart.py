@@ -1,5 +1,6 @@
 """`userturn tell-apart`: shares over both orders, with controls and people beside the judge."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 from tests.support.judge_server import Asked, completion, judge_server
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.main import parser
-from userturn.cli.tell_apart import pairs_needed
+from userturn.cli.tell_apart import AS_PEOPLE, pairs_needed
 from userturn.errors import UserError
 from userturn.stats.proportions import wilson
 
@@ -100,6 +101,58 @@ def test_people_stand_beside_the_judge(tmp_path: Path, monkeypatch: pytest.Monke
         lines = printed(study(tmp_path, server.url)).splitlines()
     (people,) = (line for line in lines if line.startswith("people"))
     assert "9/10" in people and "25.0% [10.0%, 50.0%]" in people
+
+
+def mirrorbench(folder: Path, *labels: tuple[str, str]) -> list[str]:
+    """Write labelled pairs, of each the simulated user's slot and people's label."""
+
+    def said(text: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": text}, {"role": "assistant", "content": "Well."}]
+
+    texts = {"lol ok": "person", "A machine says so": "simulated"}
+    rows = [
+        {"sample_id": str(k), "human_label": label}
+        | {f"conversation_{s.lower()}": said([*texts][s == slot]) for s in "AB"}
+        for k, (slot, label) in enumerate(labels)
+    ]
+    truth = [
+        {"sample_id": str(k), "ground_truth_synthetic_slot": slot, "judge_score": 0.0}
+        for k, (slot, _) in enumerate(labels)
+    ]
+    (folder / "pi_pairwise_labeled.json").write_text(json.dumps(rows))
+    (folder / "pi_pairwise_judge_scores.json").write_text(json.dumps(truth))
+    return ["--mirrorbench", str(folder)]
+
+
+@pytest.mark.slow
+def test_the_card_by_mirrorbench_has_judge_people_and_what_they_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    # People choose the person once, the simulated user twice, and call one pair a tie.
+    labels = [("A", "B"), ("B", "B"), ("B", "B"), ("A", "Tie")]
+    with judge_server(by_content) as server:
+        arguments = study(tmp_path, server.url) + mirrorbench(tmp_path, *labels)
+        lines = printed(arguments).splitlines()
+    shares = {line.split("  ")[0]: line.split("%")[0].split()[-2:] for line in lines[2:]}
+    assert shares == {
+        "asked": ["4", "100.0"],
+        "people": ["3", "33.3"],
+        AS_PEOPLE: ["3", "33.3"],
+    }
+
+
+def test_a_folder_that_is_no_run_of_mirrorbench_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    arguments = [*study(tmp_path, "http://127.0.0.1:9/v1"), "--mirrorbench", str(tmp_path)]
+    with pytest.raises(UserError, match="cannot be read; expected a folder of MirrorBench"):
+        printed(arguments)
+    mirrorbench(tmp_path, ("A", "B"))
+    (tmp_path / "pi_pairwise_judge_scores.json").write_text("[]")
+    with pytest.raises(UserError, match="has no pairs as MirrorBench publishes them"):
+        printed(arguments)
 
 
 def test_a_study_without_such_turns_says_what_to_do(

@@ -77,6 +77,7 @@ RUN_ELSEWHERE = {
     "profiles/demo/oasst_en100.yaml": "takes minutes; tests/cli/test_likelihood.py",
     "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
     "userturn tell-apart gpt-5.4-mini": "tests/cli/test_tell_apart.py, of another judge",
+    "userturn tell-apart gpt-5.4-mini --mirrorbench FOLDER": "the same, of a made-up folder",
     "userturn tell-apart": "with a judge, tests/cli/test_tell_apart.py",
     "userturn power": "tests/tables/test_pilot.py and its like",
     "userturn rates": "with a folder, here",

@@ -22,6 +22,7 @@ from userturn.humans.machine_pairs import (
     pairs_of_models,
     pairs_of_people,
 )
+from userturn.humans.mirrorbench import LabelledPair, read_mirrorbench
 from userturn.humans.paired_turns import TURNS_SCHEMA, people_turns
 from userturn.judges.kinds import kind_of
 from userturn.judges.tell_apart import Choice, choices
@@ -35,6 +36,7 @@ from userturn.tables.turn_clusters import rate_over
 
 HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
 HALF_WIDTH = 0.05  # that a control at one half should have
+AS_PEOPLE = "the judge as people, who do not call it a tie"
 HEADINGS = ("who chooses", "pairs of", "model", "pairs", "taken for a person's", "same in both")
 
 
@@ -43,6 +45,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("judge", help="a name under `judges` of the configuration")
     command.add_argument(
         "--pairs", type=int, default=400, help="most pairs of each kind and model; 400"
+    )
+    command.add_argument(
+        "--mirrorbench",
+        type=Path,
+        metavar="FOLDER",
+        help="no study: the pairs of a run of MirrorBench that people labelled",
     )
     take_configuration(command)
 
@@ -62,10 +70,39 @@ def run(arguments: argparse.Namespace) -> str:
             f"judge '{name}' answers no other question than its own; expected a judge of the kind "
             "endpoint with a base_url"
         )
+    n_at_once = int(judge.settings["concurrency"])
+    if arguments.mirrorbench is not None:
+        labelled = read_mirrorbench(arguments.mirrorbench)
+        return card(name, labelled, choices(judge, [one.pair for one in labelled], n_at_once))
     pairs = drawn(list(_pairs(grid)), arguments.pairs)
-    chosen = choices(judge, [one.pair for one in pairs], int(judge.settings["concurrency"]))
+    chosen = choices(judge, [one.pair for one in pairs], n_at_once)
     rows = [*_by_people(results), *_rows(name, pairs, chosen)]
     return f"{tabulate(rows, HEADINGS, 'simple', disable_numparse=True)}\n{_about(pairs)}"
+
+
+def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) -> str:
+    """Return how often a judge and people choose the person, and how often it says as they do."""
+    rows = []
+    for (_, by_people, pair), both in zip(labelled, chosen, strict=True):
+        for taken in both:
+            right = {name: None if taken is None else not taken}
+            if by_people is not None:
+                right |= {
+                    PEOPLE: not by_people,
+                    AS_PEOPLE: None if taken is None else taken == by_people,
+                }
+            rows += [{"what": what, "pair": pair, "right": value} for what, value in right.items()]
+    table = pl.DataFrame(rows, schema={"what": pl.String, "pair": pl.String, "right": pl.Boolean})
+    shown = [
+        (
+            what,
+            part.drop_nulls("right")["pair"].n_unique(),
+            _share(*rate_over(part, ["pair"], "right")[0]),
+        )
+        for (what,), part in table.partition_by("what", as_dict=True, maintain_order=True).items()
+    ]
+    headings = ("who chooses", "pairs", "chooses the person")
+    return str(tabulate(shown, headings, "simple", disable_numparse=True))
 
 
 def _pairs(grid: Grid) -> Iterator[ToTellApart]:

@@ -8,6 +8,7 @@ import_pairs.py: imports people's labels of pairs.
 label_files.py: reads files saved by the annotation page or exported by Label Studio.
 labels.py: people's labels with their sampling weights.
 machine_pairs.py: pairs of turns that a judge is to tell apart, and controls of one kind.
+mirrorbench.py: reads the pairs of MirrorBench that people labelled.
 pair_page.py: the annotation page of a round of pairs.
 paired_turns.py: the model's turns that can stand beside a person's.
 pairs.py: rounds of pairs of a person's and a model's turn: which of the two did a person write?

@@ -63,7 +63,7 @@ class Pair(NamedTuple):
 
     Attributes:
         messages: messages before the answer, the last one the user's.
-        answer: the answer.
+        answer: the answer; empty where the turns begin the conversation.
         one: the turn that is asked about: the model's, or either one of two of a kind.
         other: the person's, or the other one.
     """
@@ -79,7 +79,8 @@ Choice = tuple[bool | None, bool | None]  # whether `one` is taken for a person'
 
 def questions_about(pair: Pair, identity: str) -> tuple[Question, Question]:
     """Return the questions with `one` as the first turn, and as the second."""
-    turns = [*pair.messages, {"role": "assistant", "content": pair.answer}]
+    answered = [{"role": "assistant", "content": pair.answer}] if pair.answer else []
+    turns = [*pair.messages, *answered]
     conversation = "\n\n".join(f"[{m['role']}]\n{_shown(m['content'])}" for m in turns)
     both = _shown(pair.one), _shown(pair.other)
     return _asked(conversation, both, identity), _asked(conversation, both[::-1], identity)
