@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_642, 33_444),
+    "src": (61_640, 33_454),
     "tests": (51_435, 29_193),
     "scripts": (21, 16),
     "rules": (250, 0),

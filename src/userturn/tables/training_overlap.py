@@ -66,8 +66,7 @@ def jaccard(one: Collection[str], other: Collection[str]) -> float:
     return len(first & second) / len(first | second)
 
 
-def minhash(text: str) -> Any:
-    """Return the MinHash of the character 5-grams of a normalised text."""
+def _minhash(text: str) -> Any:
     from datasketch import MinHash
 
     sketch = MinHash(num_perm=PERMUTATIONS, seed=1)
@@ -87,7 +86,7 @@ class Learnt:
         self._known = frozenset(self.texts)
         self._index = MinHashLSH(threshold=CANDIDATE, num_perm=PERMUTATIONS)
         for number, text in enumerate(self.texts):
-            self._index.insert(number, minhash(text))
+            self._index.insert(number, _minhash(text))
 
     def match(self, text: str) -> str | None:
         """Return "exact" or "near" for a text that occurs here, else None."""
@@ -97,7 +96,7 @@ class Learnt:
         if text in self._known:
             return "exact"
         own = grams(text)
-        candidates = self._index.query(minhash(text))
+        candidates = self._index.query(_minhash(text))
         is_near = any(jaccard(own, grams(self.texts[number])) >= NEAR for number in candidates)
         return "near" if is_near else None
 

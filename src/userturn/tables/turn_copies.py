@@ -1,21 +1,18 @@
 """What user turns say again: another item's turn, exactly or nearly, or other texts in part."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
+import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from userturn.datasets.clusters import clusters
 from userturn.judges.words import words
-from userturn.tables.training_overlap import (
-    CANDIDATE,
-    NEAR,
-    PERMUTATIONS,
-    grams,
-    jaccard,
-    minhash,
-    normalised,
-)
+from userturn.stats.within_items import ROUNDING
+from userturn.tables.training_overlap import NEAR, grams, normalised
 
+AT_ONCE = 500  # texts that are compared with all others at once
 SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
 
 
@@ -48,7 +45,7 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     held: dict[str, set[str]] = {}
     for said, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
         held.setdefault(texts[said], set()).add(cluster)
-    near = set(_near({text: of for text, of in sorted(held.items()) if text}))
+    near = _near({text: of for text, of in sorted(held.items()) if text})
     is_near = [
         None if said is None else is_copy or texts[said] in near
         for said, is_copy in turns.select("said", "is_copy").iter_rows()
@@ -56,22 +53,24 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
 
 
-def _near(held: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield the texts that another cluster has, or one nearly the same; each with its clusters.
-
-    Candidates come from datasketch's MinHash index, and each is then compared exactly.
-    """
-    from datasketch import MinHashLSH
-
-    index = MinHashLSH(threshold=CANDIDATE, num_perm=PERMUTATIONS)
-    sketches = {text: minhash(text) for text in held}
-    for text, sketch in sketches.items():
-        index.insert(text, sketch)
-    sets = {text: grams(text) for text in held}
-    for text, clusters_of in held.items():
-        others = (other for other in index.query(sketches[text]) if held[other] != clusters_of)
-        if len(clusters_of) > 1 or any(jaccard(sets[text], sets[o]) >= NEAR for o in others):
-            yield text
+def _near(held: Mapping[str, set[str]]) -> set[str]:
+    """Return the texts that another cluster has, or one nearly the same; each with its clusters."""
+    sets = [sorted(grams(text)) for text in held]
+    names = {gram: number for number, gram in enumerate(sorted({*chain.from_iterable(sets)}))}
+    columns = [names[gram] for own in sets for gram in own]
+    sizes = np.array([len(own) for own in sets], dtype=np.int64)
+    there = np.ones(len(columns), dtype=np.int32)
+    matrix = csr_array((there, columns, np.r_[0, sizes.cumsum()]), shape=(len(sets), len(names)))
+    clusters_of = [tuple(sorted(of)) for of in held.values()]
+    number = {of: place for place, of in enumerate(dict.fromkeys(clusters_of))}
+    cluster = np.array([number[of] for of in clusters_of])
+    found = np.array([len(of) > 1 for of in clusters_of])
+    for start in range(0, len(sets), AT_ONCE):
+        shared = (matrix[start : start + AT_ONCE] @ matrix.T).tocoo()
+        one, other = shared.row + start, shared.col
+        is_near = shared.data >= NEAR * (sizes[one] + sizes[other] - shared.data) - ROUNDING
+        found[one[is_near & (cluster[one] != cluster[other])]] = True
+    return {text for text, is_found in zip(held, found, strict=True) if is_found}
 
 
 Triple = tuple[str, str, str]
