@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_640, 33_454),
-    "tests": (51_435, 29_193),
+    "src": (62_119, 33_716),
+    "tests": (51_730, 29_357),
     "scripts": (21, 16),
     "rules": (250, 0),
 }

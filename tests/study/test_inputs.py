@@ -17,14 +17,14 @@ from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.study.inputs import SHAPES_OUTPUT, FileContents
 
-# `source` counts by the model's files, `recipe` and `base` by the training that they make.
+# `source` counts by the model's files; `recipe`, `repetition` and `base` by the training of them.
 MODEL = {
     "shapes": {
         *(*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system", "vllm"),
         *("endpoint", "served_as"),  # that a server has the model, and under which name
     },
     "does not": {
-        *(*SETTINGS, "family", "size", "training", "base", "recipe"),
+        *(*SETTINGS, "family", "size", "training", "base", "recipe", "seeds", "repetition"),
         *("key_variable", "price", "concurrency", "timeout", "attempts"),
     },
 }

@@ -88,12 +88,12 @@ def test_accuracy_is_kept_where_the_loss_is_below_the_margin(n_right: int, holds
             for model, n in (("base", 700), ("sft", n_right))
         ]
     )
-    table = adjusted(list(accuracy_kept(graded, [("sft", "base")], 0.02)))
+    table = adjusted(list(accuracy_kept(graded, {("sft", "base"): [("sft", "base")]}, 0.02)))
     assert table["holds"].to_list() == [holds]
 
 
 def test_study_without_trained_models_says_so() -> None:
-    table = adjusted(list(accuracy_kept(pl.DataFrame(), [], 0.02)))
+    table = adjusted(list(accuracy_kept(pl.DataFrame(), {}, 0.02)))
     assert table.select("holds", "reason").rows() == [
         (None, "no model line of this study names its base")
     ]
@@ -176,7 +176,7 @@ def test_claims_of_a_kind_are_adjusted_together() -> None:
 
 def test_every_row_is_printed() -> None:
     table = adjusted(
-        [*near_zero(cell(share(30, 1)), 0.05), *accuracy_kept(pl.DataFrame(), [], 0.1)]
+        [*near_zero(cell(share(30, 1)), 0.05), *accuracy_kept(pl.DataFrame(), {}, 0.1)]
     )
     assert printed(LAYOUT, table).height == table.height == 2
 

@@ -25,7 +25,7 @@ def items(cold: Verdicts, warm: Verdicts) -> pl.DataFrame:
 
 def of_the_model(cold: Verdicts, warm: Verdicts) -> dict[str, float]:
     """Return the contrast of the two temperatures over all datasets."""
-    table = contrasts(items(cold, warm), [], [])
+    table = contrasts(items(cold, warm), {}, [])
     return dict(table.filter(pl.col("scope") == "model").row(0, named=True))
 
 
@@ -67,7 +67,7 @@ def test_undecided_grades_bound_a_contrast_of_accuracies() -> None:
         ]
     )
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f, post-trained"]})
-    table = accuracy_contrasts(grades, families, [("sft", "base")])
+    table = accuracy_contrasts(grades, families, SFT)
     row = table.filter(pl.col("scope") == "model").row(0, named=True)
     # All of 2 decided answers, less 1 of 3.
     assert (row["n_items"], row["difference"]) == (2, pytest.approx(2 / 3))
@@ -92,6 +92,7 @@ def test_limits_hold_where_genuine_turns_go_missing_and_the_plain_test_rejects()
 
 
 SEEN = {"sft": {"sums"}}
+SFT = {("sft", "base"): [("sft", "base")]}
 
 
 def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() -> None:
@@ -109,8 +110,8 @@ def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() ->
     grades = turns.select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f"]})
     for table in (
-        contrasts(turns, [("sft", "base")], [], SEEN),
-        accuracy_contrasts(grades, families, [("sft", "base")], SEEN),
+        contrasts(turns, SFT, [], SEEN),
+        accuracy_contrasts(grades, families, SFT, SEEN),
     ):
         found = table.filter(pl.col("factor") == "model", pl.col("scope").str.starts_with("model"))
         place = found.select("scope", "dataset", "difference", "correction").rows()

@@ -7,7 +7,7 @@ import pytest
 
 from userturn.config.families import FamilyMember
 from userturn.likelihood.gains import TURN
-from userturn.tables.likelihood_contrasts import Pair, likelihood_contrasts, pairs
+from userturn.tables.likelihood_contrasts import POST_TRAINING, Pair, likelihood_contrasts, pairs
 from userturn.tables.likelihood_measures import CHARACTER
 
 SIZE = Pair("size", "large", "small", ["large"], ["small"])
@@ -102,9 +102,22 @@ def test_pairs_are_next_sizes_families_and_bases() -> None:
         FamilyMember("a-4b", "a", 4.0, 4.0),
         FamilyMember("b", "b", None, None),
     ]
-    assert list(pairs(members, [("a-2b-sft", "a-2b")])) == [
+    assert list(pairs(members, {("a-2b-sft", "a-2b"): [("a-2b-sft", "a-2b")]})) == [
         Pair("size", "a-2b", "a-1b", ["a-2b"], ["a-1b"]),
         Pair("size", "a-4b", "a-2b", ["a-4b"], ["a-2b"]),
         Pair("family", "b", "a", ["b"], ["a-1b", "a-2b", "a-4b"]),
         Pair("post-training", "a-2b-sft", "a-2b", ["a-2b-sft"], ["a-2b"]),
     ]
+
+
+def test_gain_by_a_recipe_is_over_its_trainings() -> None:
+    # Changes of .2, .3 and .4 nats a character at each of 40 follow-ups: no follow-up differs from
+    # another, so limits are the trainings' own, 4.303 * .1 / root 3 = .248 from the mean .3.
+    made = {name: [10.0 * change] * 40 for name, change in (("a", 0.2), ("b", 0.3), ("c", 0.4))}
+    recipe = Pair(POST_TRAINING, "a", "base", ["a", "b", "c"], ["base"] * 3)
+    table = likelihood_contrasts(gains({**made, "base": [0.0] * 40}), [recipe])
+    row = row_of(table, "gain_answer", POST_TRAINING)
+    assert row["estimate"] == pytest.approx(0.3)
+    assert row["lower"] == pytest.approx(0.3 - 0.2484, abs=1e-4)
+    # Student's: t = .3 / (.1 / root 3) = 5.196 at 2 degrees of freedom.
+    assert row["p"] == pytest.approx(0.0351, abs=1e-4)

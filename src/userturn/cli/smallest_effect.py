@@ -1,7 +1,7 @@
 """The smallest change that a planned study can detect, under its own multiplicity."""
 
-from userturn.config.families import baselines
 from userturn.config.formats import beside_default, in_default
+from userturn.config.repeated_trainings import trainings
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
@@ -22,7 +22,7 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     return {
         "perturbation": n_models * (n_perturbations - n_controls),
         "temperature": n_models * (len(grid.temperatures) - 1),
-        "model": len(baselines(in_default(grid.models), grid.entries)),
+        "model": len(trainings(in_default(grid.models), grid.entries)),
         "format": len(beside_default(grid.models)),
     }
 

@@ -25,6 +25,7 @@ own_vllm.py: vLLM's settings of one model, and which of them change tokens.
 prediction_keys.py: the keys of a study's own prediction, and what the schema cannot check.
 recipes.py: training recipes of data/recipes, read and checked.
 reference.py: writes docs/reference_config.md, the configuration reference.
+repeated_trainings.py: trainings that are repeated with other seeds, a model each.
 schema.py: the JSON Schema of the configuration, with its entries, defaults and resources.
 shared_keys.py: values that several parts of the configuration take.
 statistics_keys.py: the keys of how intervals and tests are computed.

@@ -13,6 +13,7 @@ from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
 from userturn.config.own_detector import keep_own_detector
 from userturn.config.own_rubric import keep_own_rubric
+from userturn.config.repeated_trainings import repeat_trainings
 from userturn.value_kinds import kind_of
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
@@ -152,6 +153,7 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     for path in map(Path, paths):
         config = _merged(config, read_config_file(path))
     add_catalogue(config)
+    repeat_trainings(config)
     return config
 
 

@@ -18,6 +18,7 @@ from userturn.config.shared_keys import (
 )
 from userturn.slurm.resources import ResourceEntry
 
+MOST_SEEDS = 100
 System = Annotated[
     str,
     path(
@@ -36,6 +37,19 @@ class ModelEntry(ResourceEntry):
     base: NotRequired[Annotated[Name, part("The model that this one was post-trained from.")]]
     recipe: NotRequired[
         Annotated[Name, part("File of data/recipes that trains it here, from its base.")]
+    ]
+    seeds: NotRequired[
+        Annotated[
+            int,
+            harmless(
+                "How many trainings, each with another seed and a model of its own.",
+                minimum=1,
+                maximum=MOST_SEEDS,
+            ),
+        ]
+    ]
+    repetition: NotRequired[
+        Annotated[int, harmless("Which training of `seeds` this is; not written by hand.")]
     ]
     training: NotRequired[
         Annotated[

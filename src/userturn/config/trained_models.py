@@ -12,6 +12,7 @@ from userturn.config.formats import entry_in_format, formats, in_format, models_
 from userturn.config.former_trainings import ROUNDED_VERSION, version_of
 from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import check_recipe
+from userturn.config.repeated_trainings import check_repeated
 
 
 def trained_folder(results: str | Path, model: str) -> str:
@@ -76,7 +77,8 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
     entry |= NO_JOB if has_endpoint(entry) else {}
     for before, name in reversed(list(zip(names[1:], names[:-1], strict=True))):
         inherited = {"family": family(before), "size": before} | entry
-        inherited.pop("training", None)
+        for name_of_own in ("training", "seeds", "repetition"):
+            inherited.pop(name_of_own, None)
         own = {"source": trained_folder(results, name), "revision": "main"}
         own |= {} if is_rounded(results, name) else {"dtype": "float32"}
         entry = inherited | own | config["models"][name]
@@ -95,6 +97,7 @@ def check_trained(config: Config) -> None:
     Raises:
         ConfigError: the first one that is not valid.
     """
+    check_repeated(config)
     for name, entry in sorted(config["models"].items()):
         chain(config["models"], name)
         if isinstance(entry, Mapping) and "recipe" in entry:

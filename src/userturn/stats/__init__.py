@@ -6,6 +6,7 @@ allocation.py: how many of each stratum to draw, by Neyman.
 association.py: rank correlation over models.
 auc.py: the area under the ROC curve of a score, for clustered turns.
 chrf.py: how many character n-grams two texts share.
+between_trainings.py: changes by trainings that are repeated: items and trainings are draws.
 cluster_bootstrap.py: intervals of agreement, by a bootstrap over clusters.
 clustered.py: rates of items that have several turns each.
 clustered_means.py: means of numbers whose turns share conversations.

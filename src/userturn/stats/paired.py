@@ -10,7 +10,11 @@ POWER = 0.8
 
 
 def clustered_change(
-    n_turns: Array, before: Array, after: Array, raters: tuple[int, int] = (1, 1)
+    n_turns: Array,
+    before: Array,
+    after: Array,
+    raters: tuple[int, int] = (1, 1),
+    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return the change of a share of turns that come in clusters, with its limits.
 
@@ -21,9 +25,10 @@ def clustered_change(
         before: sum over the turns of a cluster of 0 or 1, or of a mean of several, at the baseline.
         after: the same under the condition.
         raters: how many values each turn's is the mean of, at the baseline and under the condition.
+        confidence: confidence of the interval.
     """
     counts = side_by_side((n_turns, before), (n_turns, after))
-    return change(counts._replace(least=1 / np.array(raters, dtype=float)))
+    return change(counts._replace(least=1 / np.array(raters, dtype=float)), confidence)
 
 
 def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:

@@ -26,6 +26,7 @@ from userturn.config.recipes import (
     load_recipe,
     training_identity,
 )
+from userturn.config.repeated_trainings import trained_alike, with_own_seed
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges, judge_identity
@@ -199,13 +200,19 @@ class FileContents:
     def recipes(self) -> dict[str, Recipe]:
         """The recipe of each model that is trained here."""
         entries = self._entries.items()
-        return {n: self._recipe(n, entry["recipe"]) for n, entry in entries if "recipe" in entry}
+        return {name: self._recipe(name, entry) for name, entry in entries if "recipe" in entry}
 
-    def _recipe(self, model: str, name: str) -> Recipe:
-        """Return a recipe: of a model that an earlier version trained, what it was shipped as."""
-        recipe, recorded = load_recipe(name), self._trained(model).get("recipe")
+    def _recipe(self, model: str, entry: ModelEntry) -> Recipe:
+        """Return a model's recipe, with the seed of its repetition.
+
+        Of a model that an earlier version trained, it is what it was shipped as.
+        """
+        recipe = load_recipe(entry["recipe"])
+        recorded = self._trained(trained_alike(model, entry)).get("recipe")
         former = FORMER.get(fingerprint(recipe)[:16])
-        return recorded if recorded and fingerprint(recorded)[:16] == former else recipe
+        if recorded and fingerprint(recorded)[:16] == former:
+            recipe = recorded
+        return with_own_seed(recipe, entry)
 
     def _trained(self, model: str) -> dict[str, Any]:
         """Return the record of a model's training; an empty one if there is none."""

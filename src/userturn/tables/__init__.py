@@ -44,6 +44,7 @@ pilot_follow_ups.py: the same for reference follow-ups on which two models are c
 own_predictions.py: what became of a study's own predictions.
 parts_of_cells.py: rates after each turn of conversations, and in each language.
 pooling.py: pools turns over items, datasets, models and families.
+repeated_trainings.py: contrasts of a recipe over several trainings of it.
 rates.py: share of genuine turns and of every other label, of cells and over them.
 reliability.py: whether the probabilities that a judge gives hold.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.

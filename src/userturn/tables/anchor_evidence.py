@@ -3,7 +3,7 @@
 `anchors` says what was published, `anchor_rules` when the two agree.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -197,4 +197,17 @@ def post_training(tables: Tables) -> Found:
     changes = _intervals(rows, "difference")
     parts = [f"{n} {points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
     note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
+    note += "".join(f"; {told}" for row in rows.iter_rows(named=True) for told in _exposure(row))
     return Found("; ".join(parts), rule.all_rise(changes), note, _items(rows))
+
+
+def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in words what a trained model has seen or learnt of what it is measured by."""
+    said = {
+        "seen": "has seen a dataset of these",
+        "trains_on_the_metric": "was trained on the metric",
+        "learns_user_turns": "learns user turns",
+    }
+    yield from (f"{row['model']} {words}" for column, words in said.items() if row[column])
+    if row["n_trainings"] == 1:
+        yield f"{row['model']} is one training, whose seed is not in its limits"

@@ -31,7 +31,7 @@ TABLE = Table(
     ),
     settings=("primary_judge", "thresholds", "predictions"),
     formats=(".parquet", ".csv", ".md"),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "quantity": "what was published or predicted",

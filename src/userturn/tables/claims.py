@@ -1,11 +1,15 @@
 """Test claims that something is small, unchanged or kept: each interval against its margins."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from userturn.config.repeated_trainings import Trainings
+from userturn.stats.arrays import Floats
 from userturn.stats.association import (
     Correlation,
     attenuation,
@@ -14,7 +18,7 @@ from userturn.stats.association import (
 )
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
-from userturn.stats.margins import Counts, change
+from userturn.stats.margins import change
 from userturn.stats.odds_ratios import common_odds_ratio
 from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.study.cells import ALL, PLAIN
@@ -23,6 +27,12 @@ from userturn.tables.compared_conditions import SCOPES
 from userturn.tables.contrasts import beside_bases
 from userturn.tables.item_pairs import SHARED, paired_items, scoped, scored_margins
 from userturn.tables.pooling import patterns, per_item
+from userturn.tables.repeated_trainings import (
+    changes_of,
+    limits_over_trainings,
+    place_of,
+    together,
+)
 
 PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
 NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
@@ -66,18 +76,31 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
 
 
 def _changes(
-    paired: Sequence[pl.DataFrame], scope: str, fixed: dict[str, Any], margins: Margins
+    paired: Sequence[pl.DataFrame],
+    scope: str,
+    fixed: dict[str, Any],
+    margins: Margins,
+    by_training: Mapping[tuple[Any, ...], Floats] = MappingProxyType({}),
 ) -> Iterator[dict[str, Any]]:
-    """Yield each contrast of a scope over all datasets against margins."""
+    """Yield each contrast of a scope over all datasets against margins.
+
+    Args:
+        paired: pairs of items.
+        scope: a scope of contrasts.
+        fixed: what all rows have in common.
+        margins: the margins.
+        by_training: where pairs are of several trainings of one recipe, the change by each.
+    """
     for part in paired:
-        counts = scoped(part, scope, SCOPES[scope])
+        of_one = {"model": part["model"][0]} if by_training else {}
+        counts = scoped(part, scope, SCOPES[scope] | of_one)
         for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            turns = scored_margins(group)
-
-            def limits(confidence: float, turns: Counts = turns) -> Interval:
-                return change(turns, confidence)
-
             place = dict(zip(SHARED, names, strict=True))
+            turns = scored_margins(group)
+            limits: Limits = partial(change, turns)
+            if by_training:
+                each = by_training[place_of(place)]
+                limits = partial(limits_over_trainings, turns=turns, changes=each)
             n = int(group.filter(pl.col("change").is_not_null())["n"].sum())
             row = fixed | {name: place[name] for name in PLACE} | {"n": n}
             yield _against(row, limits, margins)
@@ -109,20 +132,27 @@ def no_change(
 
 
 def accuracy_kept(
-    graded: pl.DataFrame, bases: Sequence[tuple[str, str]], margin: float
+    graded: pl.DataFrame, trainings: Trainings, margin: float
 ) -> Iterator[dict[str, Any]]:
     """Yield whether post-training costs no more accuracy than a margin.
 
     Args:
         graded: answers in the form of counted items.
-        bases: pairs of a post-trained model and one of its bases.
+        trainings: pairs of a post-trained model and one of its bases, by recipe.
         margin: a smaller loss counts as none.
     """
-    fixed = {"claim": KEPT, "quantity": "change of accuracy"}
-    if not bases:
+    fixed, margins = {"claim": KEPT, "quantity": "change of accuracy"}, Margins(-margin, None)
+    if not trainings:
         yield fixed | {"reason": "no model line of this study names its base"}
-    paired = [part for part in beside_bases(graded, bases) if part.height]
-    yield from _changes(paired, "model", fixed, Margins(-margin, None))
+    for first, pairs in trainings.items():
+        parts = beside_bases(graded, pairs)
+        if not any(part.height for part in parts):
+            continue
+        if len(parts) == 1:
+            yield from _changes(parts, "model", fixed, margins)
+        else:
+            whole = together(parts, first, pairs)
+            yield from _changes([whole], "model", fixed, margins, changes_of(parts))
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,11 @@
 """Table `contrasts`: a condition against its baseline, and families against each other."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Sequence
 from types import MappingProxyType
 
 import polars as pl
 
-from userturn.config.families import baselines
+from userturn.config.repeated_trainings import Pair, Trainings, trainings
 from userturn.config.training_exposure import trained_on
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.parquet import Schema
@@ -14,7 +14,7 @@ from userturn.study.grid import Grid
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.exposure import HELD_OUT, SEEN, mark_seen
+from userturn.tables.exposure import SEEN, mark_seen
 from userturn.tables.format_columns import FORMAT
 from userturn.tables.interactions import BETWEEN_FAMILIES, OF_FAMILIES, interactions
 from userturn.tables.item_counts import count_answers
@@ -33,6 +33,14 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.repeated_trainings import (
+    IN_WORDS,
+    ONE_TRAINING,
+    WITH_SEEN,
+    Seen,
+    n_trainings,
+    of_recipes,
+)
 from userturn.tables.turn_clusters import LIMITS
 from userturn.tables.turn_contrasts import FACTOR as TURN
 from userturn.tables.turn_contrasts import turn_contrasts
@@ -54,19 +62,24 @@ TABLE = Table(
         "round_keys",
         "copies",
     ),
-    settings=("bases", "controls", "exposure", "thresholds"),
+    settings=("bases", "trainings", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=6,
+    version=7,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",
     "measure": "follow-up or accuracy",
     "scope": (
         "model and dataset; model (over datasets, of a trained model those that it has not seen); "
-        "model, with seen datasets; family (over its models and datasets); two "
-        "families: the change of `family` less that of `other_family`"
+        "model, with seen datasets; each of these with `one training`, where there are several; "
+        "family (over its models and datasets); two families: the change of `family` less that of "
+        "`other_family`"
     ),
     "other_family": "the family that `family` is compared with",
+    "n_trainings": (
+        "trainings, by the same recipe with other seeds, that a row of a post-trained model is "
+        "over; with one, the limits and p are of items alone"
+    ),
     "n_scored": "scored turns, or graded answers, under the condition",
     "n_scored_baseline": "the same under the baseline",
     "rate_baseline": (
@@ -84,6 +97,7 @@ SCHEMA: Schema = {
     **ADJUSTED_SCHEMA,
     **OF_FAMILIES,
     "method": pl.String,
+    "n_trainings": pl.Int64,
     **SEEN,
     "reason": pl.String,
     **CORRECTED,
@@ -91,10 +105,9 @@ SCHEMA: Schema = {
 OF_TURNS = (  # rows that compare rates of genuine turns of cells, or of models
     (pl.col("measure") == FOLLOW_UP)
     & pl.col("factor").is_in(["perturbation", "temperature", "model", FORMAT])
-    & pl.col("scope").is_in(["model and dataset", "model"])
+    & pl.col("scope").str.strip_suffix(ONE_TRAINING).is_in(["model and dataset", "model"])
+    & (pl.col("n_trainings").fill_null(1) == 1)
 )
-Seen = Mapping[str, Set[str]]  # by model, the datasets that it has seen
-WITH_SEEN = "model, with seen datasets"
 MODELS = 2  # the place of a model beside its base among the pairs of `paired_items`
 NO_BASE = "no model line of this study names its base"
 
@@ -102,19 +115,19 @@ NO_BASE = "no model line of this study names its base"
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     grid, members = material.grid, material.table("families")
-    bases, controls = baselines(grid.models, grid.entries), controls_of(grid.perturbations)
+    recipes, controls = trainings(grid.models, grid.entries), controls_of(grid.perturbations)
     seen = {name: trained_on(grid.entries, grid.contents.recipes, name) for name in grid.trained}
     of_models = pl.concat(
         [
-            contrasts(material.items, bases, controls, seen),
-            accuracy_contrasts(material.grades, members, bases, seen),
+            contrasts(material.items, recipes, controls, seen),
+            accuracy_contrasts(material.grades, members, recipes, seen),
             language_contrasts(material),
             turn_contrasts(material),
         ]
     )
     parts = [pl.DataFrame(schema=SCHEMA), trained(of_models, members, grid)]
     parts.append(interactions(material.items, members, controls))
-    if not bases:
+    if not recipes:
         parts.append(pl.DataFrame({"factor": ["model"], "scope": ["model"], "reason": [NO_BASE]}))
     found = pl.concat(parts, how="diagonal_relaxed").select(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name not in CORRECTED
@@ -124,7 +137,7 @@ def table(material: Material) -> pl.DataFrame:
 
 def contrasts(
     items: pl.DataFrame,
-    baselines: Sequence[tuple[str, str]],
+    trainings: Trainings,
     controls: Sequence[str],
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
@@ -132,50 +145,18 @@ def contrasts(
 
     Args:
         items: one row per item of a cell and judge, with `family`.
-        baselines: pairs of a post-trained model and one of its bases.
+        trainings: pairs of a post-trained model and one of its bases, by recipe.
         controls: names of the perturbations that are controls.
         seen: the datasets that models have seen.
     """
     coolest = items["temperature"].min()
-    found = compare(*paired_items(items, coolest, baselines))
+    models = [pair for pairs in trainings.values() for pair in pairs]
+    found = compare(*paired_items(items, coolest, models))
 
-    def pairs_of(some: pl.DataFrame, pair: tuple[str, str]) -> pl.DataFrame:
+    def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return paired_items(some, coolest, [pair])[MODELS]
 
-    return adjusted(with_held_out(found, items, pairs_of, baselines, seen), controls)
-
-
-def with_held_out(
-    found: pl.DataFrame,
-    items: pl.DataFrame,
-    pairs_of: Callable[[pl.DataFrame, tuple[str, str]], pl.DataFrame],
-    baselines: Sequence[tuple[str, str]],
-    seen: Seen,
-) -> pl.DataFrame:
-    """Return contrasts with those of models over the datasets that they have not seen.
-
-    Such a row takes the place of the one over all datasets, which gets a scope of its own.
-
-    Args:
-        found: contrasts.
-        items: the items that they are of.
-        pairs_of: pairs the items of a model and of its base.
-        baselines: pairs of a post-trained model and one of its bases.
-        seen: the datasets that models have seen.
-    """
-    datasets = set(items["dataset"].cast(pl.String).unique())
-    for name, base in baselines:
-        if not (known := seen.get(name, set()) & datasets):
-            continue
-        is_model = (pl.col("factor") == "model") & (pl.col("scope") == "model")
-        is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
-        scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
-        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
-        held_out = compare(pairs_of(others, (name, base))).filter(pl.col("scope") == "model")
-        found = pl.concat(
-            [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
-        )
-    return found
+    return adjusted(of_recipes(found, items, pairs_of, trainings, seen), controls)
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
@@ -195,17 +176,17 @@ def beside_bases(items: pl.DataFrame, baselines: Sequence[tuple[str, str]]) -> l
 def accuracy_contrasts(
     grades: pl.DataFrame,
     families: pl.DataFrame,
-    baselines: Sequence[tuple[str, str]],
+    trainings: Trainings,
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Return how the accuracy of each post-trained model differs from that of its bases."""
     items = graded_answers(grades, families)
 
-    def pairs_of(some: pl.DataFrame, pair: tuple[str, str]) -> pl.DataFrame:
+    def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return beside_bases(some, [pair])[0]
 
-    found = compare(*beside_bases(items, baselines))
-    return adjusted(with_held_out(found, items, pairs_of, baselines, seen), [])
+    found = compare(*beside_bases(items, [pair for pairs in trainings.values() for pair in pairs]))
+    return adjusted(of_recipes(found, items, pairs_of, trainings, seen), [])
 
 
 def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -218,7 +199,8 @@ def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataF
     methods = families.select("model", "method")
     told = kept.join(methods, on="model", how="left", maintain_order="left")
     told = mark_seen(told, grid.entries, grid.contents.recipes, grid.datasets)
-    return told.with_columns(pl.when(is_trained).then(pl.col("method", *SEEN)))
+    told = told.with_columns(n_trainings(trainings(grid.models, grid.entries)))
+    return told.with_columns(pl.when(is_trained).then(pl.col("method", "n_trainings", *SEEN)))
 
 
 def _yes_or_no(column: str) -> pl.Expr:
@@ -295,6 +277,7 @@ LAYOUT = (
             CHANGE,
             *reported(CORRECTED_CHANGE),
             ITEMS,
+            column("trainings", "text", "n_trainings", text=IN_WORDS),
             P[0],
             *reported(P[1], *texts("reason")),
             printed_only("a dataset was seen", "text", text=_yes_or_no("seen")),
@@ -304,7 +287,8 @@ LAYOUT = (
         printed={"factor": "model", "scope": "model", "perturbation": PLAIN},
         about=(
             "A model against its base: follow-ups and accuracy, over the datasets that it has not "
-            "seen in training."
+            "seen in training. Over several trainings (`seeds`) limits and p are of the recipe; "
+            "over one they are of its weights alone."
         ),
     ),
     Layout(

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.families import baselines
+from userturn.config.repeated_trainings import trainings
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.equivalence import LEVEL
 from userturn.stats.multiple_tests import holm
@@ -24,6 +24,7 @@ from userturn.tables.claims import (
 )
 from userturn.tables.contrasts import graded_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
+from userturn.tables.exposure import SEEN, mark_seen
 from userturn.tables.format_columns import in_default_format, is_default
 from userturn.tables.item_counts import VERIFIER
 from userturn.tables.judge_validity import shown_judges
@@ -47,9 +48,9 @@ TABLE = Table(
     place=80,
     row="a claim that something is small, unchanged or kept",
     made_of=("verdicts", "grades", "families", "decoupling", "judges", "copies"),
-    settings=("bases", "controls", "margins", "thresholds"),
+    settings=("bases", "trainings", "exposure", "controls", "margins", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=3,
+    version=4,
 )
 MEANINGS = {
     "quantity": "the quantity that the claim is about",
@@ -76,6 +77,7 @@ SCHEMA: Schema = {
     "p_adjusted": pl.Float64,
     "holds": pl.String,
     "reason": pl.String,
+    **SEEN,
 }
 
 
@@ -88,16 +90,19 @@ def table(material: Material) -> pl.DataFrame:
     found = material.table("decoupling")
     models = in_default_format(found.filter(pl.col("over") == OF_A_MODEL))
     beside = models.filter(pl.col("base").is_null())
-    before = baselines(grid.models, grid.entries)
+    recipes = trainings(grid.models, grid.entries)
     rows = [
         *near_zero(material.items, margins["near_zero"]),
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
-        *accuracy_kept(graded_answers(material.grades, members), before, margins["accuracy"]),
+        *accuracy_kept(graded_answers(material.grades, members), recipes, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
         *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
     ]
     grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
-    return of_shown_judges(adjusted(rows), grades)
+    claims = of_shown_judges(adjusted(rows), grades).drop(list(SEEN))
+    over_all = claims.with_columns(dataset=pl.lit(ALL))
+    told = mark_seen(over_all, grid.entries, grid.contents.recipes, grid.datasets, "model")
+    return told.drop("dataset")
 
 
 def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:

@@ -104,9 +104,9 @@ TABLE = Table(
     place=130,
     row="a measure of reference follow-ups, of two models on them, or of a model's own turns",
     made_of=("scores", "user_turns", "verdicts", "annotations", "round_keys", "copies"),
-    settings=("families", "bases"),
+    settings=("families", "bases", "trainings"),
     needs="scores",
-    version=4,
+    version=5,
 )
 REFERENCE = "reference follow-ups"
 COMPARED = "two models on reference follow-ups"
@@ -227,7 +227,8 @@ LAYOUT = (
             "value is the mean over its models. Gains are in nats a character, which different "
             "tokenizers share. Intervals are 95% and keep turns of one conversation together; p "
             "is by flipping the signs of whole conversations (of gains no smaller than the "
-            "mean's), adjusted by Holm over the tests of one factor, dataset and measure."
+            "mean's), adjusted by Holm over the tests of one factor, dataset and measure. Of a "
+            "recipe that was trained several times both are of these trainings, too."
         ),
     ),
     Layout(

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from userturn.config.families import FamilyMember, baselines, families
+from userturn.config.families import FamilyMember, families
 from userturn.config.formats import beside_default, in_default
+from userturn.config.repeated_trainings import Trainings, trainings
 from userturn.stats.arrays import Floats
+from userturn.stats.between_trainings import over_trainings, p_of_none
 from userturn.stats.clustered_means import clustered_mean, mean_p
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import clustered_change
+from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.study.grid import Grid
 from userturn.tables.format_columns import FORMAT
@@ -25,6 +28,9 @@ UNITS = {
 TESTS = ["factor", "dataset", "measure"]  # Holm adjusts the tests that agree in these
 
 
+POST_TRAINING = "post-training"
+
+
 class Pair(NamedTuple):
     """Two groups of models that are compared.
 
@@ -33,7 +39,7 @@ class Pair(NamedTuple):
         condition: name of the model or family.
         baseline: name of the other one.
         models: models of the condition.
-        models_before: models of the baseline.
+        models_before: models of the baseline; of each of several trainings its base.
     """
 
     factor: str
@@ -46,21 +52,22 @@ class Pair(NamedTuple):
 def pairs_of(grid: Grid) -> list[Pair]:
     """Return what a study compares: sizes, families, post-trained models and formats."""
     models = in_default(grid.models)
-    of_models = pairs(families(models), baselines(models, grid.entries))
+    of_models = pairs(families(models), trainings(models, grid.entries))
     formats = (Pair(FORMAT, *pair, *([n] for n in pair)) for pair in beside_default(grid.models))
     return [*of_models, *formats]
 
 
-def pairs(members: Sequence[FamilyMember], trained: Sequence[tuple[str, str]]) -> Iterator[Pair]:
+def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
     """Yield each model with the next smaller of its family, families, and models with their bases.
 
     Args:
         members: the models with family and size, by family and size.
-        trained: pairs of a post-trained model and a base; such a model is of no family here.
+        trained: pairs of a post-trained model and a base, by recipe; such a model is of no family.
     """
     of_families: dict[str, list[FamilyMember]] = {}
+    names = {model for ones in trained.values() for model, _ in ones}
     for member in members:
-        if member.model not in {model for model, _ in trained}:
+        if member.model not in names:
             of_families.setdefault(member.family, []).append(member)
     for of_family in of_families.values():
         sized = [member.model for member in of_family if member.size is not None]
@@ -69,8 +76,8 @@ def pairs(members: Sequence[FamilyMember], trained: Sequence[tuple[str, str]]) -
     for (first, before), (second, after) in combinations(of_families.items(), 2):
         models = [m.model for m in after], [m.model for m in before]
         yield Pair("family", second, first, *models)
-    for model, base in trained:
-        yield Pair("post-training", model, base, [model], [base])
+    for (model, base), ones in trained.items():
+        yield Pair(POST_TRAINING, model, base, [m for m, _ in ones], [b for _, b in ones])
 
 
 def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataFrame:
@@ -80,7 +87,8 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     cluster-robust variance (`stats.clustered_means`), of shares those of a change over
     conversations (`stats.paired`); p is exact, by flipping the signs of whole conversations, and of
     gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
-    reject a mean of 0 that is skewed; Holm adjusts the p-values of one factor, dataset and measure.
+    reject a mean of 0 that is skewed. Over several trainings of a recipe limits and p are of these,
+    too (`stats.between_trainings`). Holm adjusts the p-values of one factor, dataset and measure.
 
     Args:
         gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
@@ -131,9 +139,36 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "mean_baseline": both["value_before"].mean(),
         "mean_condition": both["value"].mean(),
         "estimate": both["change"].mean(),
-        **_limits(both, sums, pair, UNITS[measure]),
-        "p": _p(both, sums["change"].to_numpy(), UNITS[measure]),
+        **_tested(both, sums, pair, UNITS[measure], _by_training(seen, pair)),
     }
+
+
+def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
+    """Return the mean change by each of several trainings; nothing for any other pair."""
+    if pair.factor != POST_TRAINING or len(pair.models) == 1:
+        return []
+    keys = ["item", "conversation"]
+    of_all = _means(seen, [*pair.models, *pair.models_before]).select(keys)
+    changes = []
+    for model, base in zip(pair.models, pair.models_before, strict=True):
+        both = _means(seen, [model]).join(_means(seen, [base]), on=keys, suffix="_before")
+        kept = both.join(of_all, on=keys, how="semi").sort(keys)
+        changes.append(float((kept["value"] - kept["value_before"]).mean()))  # type: ignore[arg-type]
+    return changes
+
+
+def _tested(
+    both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, by_training: Sequence[float]
+) -> dict[str, Any]:
+    """Return limits and p: over follow-ups, and over trainings where there are several."""
+
+    def limits(confidence: float) -> Interval:
+        found = _limits(both, sums, pair, unit, confidence)
+        return over_trainings(found, by_training, confidence) if by_training else found
+
+    at_95 = limits(CONFIDENCE)
+    p = p_of_none(limits) if by_training else _p(both, sums["change"].to_numpy(), unit)
+    return {"lower": at_95.lower, "upper": at_95.upper, "p": p}
 
 
 def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
@@ -145,19 +180,21 @@ def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
     return max(exact, mean_p(both["change"], both["conversation"].to_list()))
 
 
-def _limits(both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str) -> dict[str, Any]:
+def _limits(
+    both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, confidence: float
+) -> Interval:
     """Return the limits of a difference: of shares, also where hardly a follow-up differs."""
-    if unit == "share":
-        columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))
-        n, before, after = (values.to_numpy() for values in columns)
-        found = clustered_change(n, before, after, (len(pair.models_before), len(pair.models)))
-    else:
-        found = clustered_mean(both["change"], both["conversation"].to_list())
-    return {"lower": found.lower, "upper": found.upper}
+    if unit != "share":
+        return clustered_mean(both["change"], both["conversation"].to_list(), confidence)
+    columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))
+    n, before, after = (values.to_numpy() for values in columns)
+    raters = len({*pair.models_before}), len(pair.models)
+    return clustered_change(n, before, after, raters, confidence)
 
 
 def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     """Return the mean value over some models of each turn that all of them scored."""
-    of_models = seen.filter(pl.col("model").is_in(list(models))).sort("model")
+    names = {*models}
+    of_models = seen.filter(pl.col("model").is_in(names)).sort("model")
     means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
-    return means.filter(pl.col("len") == len(models)).drop("len")
+    return means.filter(pl.col("len") == len(names)).drop("len")

@@ -20,6 +20,7 @@ from userturn.config.installation import config_files
 from userturn.config.load import read_config_file
 from userturn.config.own_detector import keep_own_detector
 from userturn.config.own_rubric import keep_own_rubric
+from userturn.config.repeated_trainings import repeat_trainings
 from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
@@ -239,6 +240,7 @@ def open_study(config: Config) -> Study:
     """
     try:
         add_catalogue(config)
+        repeat_trainings(config)
         keep_own_rubric(config)
         keep_own_detector(config)
         study = checked_study(config)

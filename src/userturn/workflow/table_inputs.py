@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from userturn.config.families import baselines, families
+from userturn.config.repeated_trainings import trainings
 from userturn.prompts.perturbations import controls_of
 from userturn.workflow.registry import TABLES
 
@@ -33,6 +34,7 @@ INPUTS = {  # by name, what a study says of the paths, beside those of tables an
 SETTINGS: dict[str, Callable[["Study"], Any]] = {
     "families": lambda study: families(study.grid.models),
     "bases": lambda study: baselines(study.grid.models, study.grid.entries),
+    "trainings": lambda study: sorted(trainings(study.grid.models, study.grid.entries).items()),
     "exposure": lambda study: study.training.declared,
     "controls": lambda study: controls_of(study.grid.perturbations),
     "primary_judge": lambda study: study.grid.primary_judge,

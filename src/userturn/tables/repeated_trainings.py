@@ -1,0 +1,184 @@
+"""Contrasts of a recipe that was trained several times: its trainings are a draw, as items are."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
+from math import hypot
+from typing import Any
+
+import polars as pl
+
+from userturn.config.repeated_trainings import Pair, Trainings
+from userturn.stats.arrays import Floats
+from userturn.stats.between_trainings import distance, over_trainings, p_of_none
+from userturn.stats.margins import Counts, change
+from userturn.stats.proportions import CONFIDENCE, Interval
+from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
+from userturn.tables.exposure import HELD_OUT
+from userturn.tables.item_pairs import BASELINE, COUNTS, SHARED, compared, scoped, scored_margins
+
+ONE_TRAINING = ", one training"  # ends the scope of a row of one of several trainings
+TEST = "limits over items and trainings"
+WITH_SEEN = "model, with seen datasets"
+IN_WORDS = (
+    pl.when(pl.col("n_trainings") == 1)
+    .then(pl.lit("1, so what its seed did is not known"))
+    .otherwise(pl.col("n_trainings").cast(pl.String))
+)
+Seen = Mapping[str, Set[str]]  # by model, the datasets that it has seen
+PairsOf = Callable[[pl.DataFrame, Pair], pl.DataFrame]
+PLACE = ["scope", "dataset", "temperature", "perturbation", "judge"]
+
+
+def several(trainings: Trainings) -> dict[Pair, Sequence[Pair]]:
+    """Return those that were trained more than once."""
+    return {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
+
+
+def marked_as_one(contrasts: pl.DataFrame, trainings: Trainings) -> pl.DataFrame:
+    """Return contrasts whose rows of one of several trainings have scopes of their own."""
+    names = [name for pairs in several(trainings).values() for name, _ in pairs]
+    is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
+    scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")
+    return contrasts.with_columns(scope=scope)
+
+
+def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) -> pl.DataFrame:
+    """Return the items of several trainings beside their bases, as those of one model.
+
+    A base that all have in common counts once.
+    """
+    is_common = len({base for _, base in pairs}) == 1
+    nothing = [pl.lit(0, pl.Int64).alias(name + BASELINE) for name in COUNTS]
+    counted = [
+        part.with_columns(nothing) if number and is_common else part
+        for number, part in enumerate(parts)
+    ]
+    names = dict(zip(("condition", "baseline", "model"), (*first, first[0]), strict=True))
+    kinds = [pl.col(name + BASELINE).cast(pl.Int64) for name in COUNTS]
+    texts = [pl.lit(value).alias(name) for name, value in names.items()]
+    return pl.concat([part.with_columns(*kinds, *texts) for part in counted])
+
+
+def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
+    """Return by place (`place_of`) the change of a rate by each training."""
+    groups = pl.concat([compare(part) for part in parts]).partition_by(PLACE, as_dict=True)
+    return {place: group["difference"].to_numpy() for place, group in groups.items()}
+
+
+def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the place of a contrast, whatever it compares."""
+    return tuple(row[name] for name in PLACE)
+
+
+def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> Interval:
+    """Return a change of a rate with its limits at a confidence, over items and trainings."""
+    found = over_trainings(change(turns, confidence), changes, confidence)
+    if found.lower is None or found.upper is None:
+        return found
+    return Interval(found.estimate, max(-1.0, found.lower), min(1.0, found.upper))
+
+
+def compare_trainings(
+    parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]
+) -> pl.DataFrame:
+    """Return the contrasts of a recipe, over its trainings, with each base.
+
+    The test is by the interval, since the items' signs cannot be exchanged between several models
+    and one.
+
+    Args:
+        parts: for each training the pairs of its items and its base's.
+        first: names of the first training and its base, which the recipe's rows have.
+        pairs: names of each training and its base.
+    """
+    changes = changes_of(parts)
+    whole, rows = together(parts, first, pairs), []
+    for scope in ("model and dataset", "model"):
+        counts = scoped(whole, scope, {**SCOPES[scope], "model": first[0]})
+        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
+            row = dict(zip(SHARED, names, strict=True))
+            rows.append(row | _compared(group, changes[place_of(row)]))
+    return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
+
+
+def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
+    """Return the contrast of pooled pairs, with limits and a test over the trainings, too."""
+    row = compared(group)
+    limits = partial(limits_over_trainings, turns=scored_margins(group), changes=changes)
+    found, apart = limits(CONFIDENCE), distance(changes)
+    least, most = (row[f"{name}_if_unscored"] for name in ("least", "most"))
+    bounds = {
+        "lower_if_unscored": max(-1.0, least - hypot(least - row["lower_if_unscored"], apart)),
+        "upper_if_unscored": min(1.0, most + hypot(row["upper_if_unscored"] - most, apart)),
+    }
+    test = {"p": p_of_none(limits), "test": TEST, "n_tested": None, "differing": None}
+    return row | bounds | {"lower": found.lower, "upper": found.upper} | test
+
+
+def of_recipes(
+    found: pl.DataFrame, items: pl.DataFrame, pairs_of: PairsOf, trainings: Trainings, seen: Seen
+) -> pl.DataFrame:
+    """Return contrasts of models over what they have not seen, and those of repeated trainings.
+
+    Args:
+        found: contrasts.
+        items: the items that they are of.
+        pairs_of: pairs the items of a model and of its base.
+        trainings: pairs of a post-trained model and one of its bases, by recipe.
+        seen: the datasets that models have seen.
+    """
+
+    def of_model(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
+        return compare(pairs_of(some, pair))
+
+    def of_recipe(some: pl.DataFrame, first: Pair) -> pl.DataFrame:
+        parts = [pairs_of(some, pair) for pair in trainings[first]]
+        return compare_trainings(parts, first, trainings[first])
+
+    models = [pair for pairs in trainings.values() for pair in pairs]
+    own = marked_as_one(with_held_out(found, items, of_model, models, seen), trainings)
+    recipes = list(several(trainings))
+    nothing = pl.DataFrame(schema=own.schema)
+    over = pl.concat([nothing, *(of_recipe(items, first) for first in recipes)])
+    return pl.concat([own, with_held_out(over, items, of_recipe, recipes, seen)])
+
+
+def with_held_out(
+    found: pl.DataFrame,
+    items: pl.DataFrame,
+    contrasts_of: PairsOf,
+    baselines: Sequence[Pair],
+    seen: Seen,
+) -> pl.DataFrame:
+    """Return contrasts with those of models over the datasets that they have not seen.
+
+    Such a row takes the place of the one over all datasets, which gets a scope of its own.
+
+    Args:
+        found: contrasts.
+        items: the items that they are of.
+        contrasts_of: compares a model with its base.
+        baselines: pairs of a post-trained model and one of its bases.
+        seen: the datasets that models have seen.
+    """
+    datasets = set(items["dataset"].cast(pl.String).unique())
+    for name, base in baselines:
+        if not (known := seen.get(name, set()) & datasets):
+            continue
+        is_model = (pl.col("factor") == "model") & (pl.col("scope") == "model")
+        is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
+        scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
+        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
+        held_out = contrasts_of(others, (name, base)).filter(pl.col("scope") == "model")
+        found = pl.concat(
+            [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
+        )
+    return found
+
+
+def n_trainings(trainings: Trainings) -> pl.Expr:
+    """Return how many trainings each row of a post-trained model is over."""
+    numbers = {name: len(pairs) for (name, _), pairs in trainings.items()}
+    is_one = pl.col("scope").str.ends_with(ONE_TRAINING)
+    of_recipe = pl.col("condition").replace_strict(numbers, default=1, return_dtype=pl.Int64)
+    return pl.when(is_one).then(1).otherwise(of_recipe).alias("n_trainings")
