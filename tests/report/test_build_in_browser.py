@@ -987,6 +987,7 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     said = tab.locator("#sentence").inner_text()
     assert said.startswith("Corrected by people's labels, 3.0% [1.0, 9.0] of qwen3.5-122b-a10b's ")
     assert values == {
+        "copies": "44% each",
         "answers cut": "67% each",
         "by chance": "1.0% to 2.0%",
         "ceiling": "90.0% [80.0, 95.0]",
@@ -997,7 +998,7 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
         tab.set_viewport_size({"width": width, "height": height})
         parts = tab.locator(".example, #warning, #sentence, #values dd").all()
         ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
-        assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+        assert len(ends) == 10 and max(ends) <= height, "rates and both turns are on the screen"
         wide = tab.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, "the first screen ends at the edge of the window"
     tab.evaluate("showWorth()")

@@ -112,8 +112,10 @@ function copiesBearing(measured, temperature) {
   const of = (rate) => (rows.length > 1 ? ` (${rate.model})` : "");
   const told = rows.map((rate) => `${whole(rate.n_copies)} of ${whole(rate.n_ok)}${of(rate)}`).join(", ");
   const text = (rate) => `${percent(rate.distinct)} ${interval(rate.distinct_lower, rate.distinct_upper)}${of(rate)}`;
-  const value = rows.length === 1 ? `${whole(rows[0].n_copies)} of ${whole(rows[0].n_ok)}` : `in ${plural(rows.length, "model")}`;
-  return ["Copies", [["turns that are copies", value]], `Of these turns ${told} are, word for word, the turn after another item in the same cell. Over different texts ${range(rows, text, (rate) => rate.distinct)} are genuine follow-ups.`];
+  const shares = rows.map((rate) => rate.n_copies / rate.n_ok).sort((a, b) => a - b);
+  const [low, high] = [shares[0], shares.at(-1)].map((share) => percent(share, 0));
+  const value = rows.length === 1 ? `${whole(rows[0].n_copies)} of ${whole(rows[0].n_ok)}` : low === high ? `${low} each` : `${low} to ${high}`;
+  return ["Copies", [["copies", value]], `Of these turns ${told} are, word for word, the turn after another item in the same cell. Over different texts ${range(rows, text, (rate) => rate.distinct)} are genuine follow-ups.`];
 }
 
 function likelihoodBearing(measured) {
