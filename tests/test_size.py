@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_119, 33_716),
-    "tests": (51_731, 29_357),
+    "tests": (51_783, 29_394),
     "scripts": (21, 16),
     "rules": (250, 0),
 }
