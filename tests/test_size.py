@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_119, 33_716),
-    "tests": (51_783, 29_394),
+    "src": (62_122, 33_718),
+    "tests": (51_786, 29_396),
     "scripts": (21, 16),
     "rules": (250, 0),
 }

@@ -89,6 +89,9 @@ def test_a_judge_that_sees_the_person_is_told_from_one_that_sees_nothing(
     )
     assert "50.0% [" in control and control.endswith(" 0.0%")
     assert "no control of two people's" in text
+    # An audit of the results finds nothing that no job made.
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"cells", "datasets"}
+    assert list((tmp_path / "told_apart").rglob("*.jsonl"))
 
 
 @pytest.mark.slow

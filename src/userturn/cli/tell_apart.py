@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from userturn.humans.machine_pairs import (
 from userturn.humans.mirrorbench import LabelledPair, read_mirrorbench
 from userturn.humans.paired_turns import TURNS_SCHEMA, people_turns
 from userturn.judges.kinds import kind_of
-from userturn.judges.tell_apart import Choice, choices
+from userturn.judges.tell_apart import TOLD_APART, Choice, choices
 from userturn.prompts.perturbations import needs_reference
 from userturn.stats.sample_size import Turns, items_for_half_width
 from userturn.storage.parquet import read_tables
@@ -64,7 +65,9 @@ def run(arguments: argparse.Namespace) -> str:
         raise ConfigError(f"'{name}' is no judge of the study{near_miss(name, grid.all_judges)}")
     if arguments.pairs < 1:
         raise UserError(f"--pairs: found {arguments.pairs}, expected 1 or more")
-    judge = judge_of(grid, name)
+    # Beside the results: there a journal that no job asked for would be an audit's finding.
+    own = results.resolve().parent / TOLD_APART
+    judge = replace(judge_of(grid, name), results=own, accounts=own / "costs")
     if not kind_of(judge.settings).HAS_ENDPOINT or judge.settings.get("serve"):
         raise ConfigError(
             f"judge '{name}' answers no other question than its own; expected a judge of the kind "
