@@ -5,6 +5,7 @@ rule sweep:
     """Load one model once and work through every pending request of it."""
     input:
         datasets=by_wildcards(study.generation.datasets),
+        answered_first=by_wildcards(study.generation.answered_first),
         description="results/models/{model}.json",
     output:
         path_to_marker="results/sweeps/{model}/{shard}.json",

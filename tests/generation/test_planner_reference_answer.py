@@ -82,7 +82,7 @@ def test_the_plan_counts_the_turns_that_will_be_asked(grid: Grid) -> None:
 
 def test_the_model_s_own_answer_may_be_missing(grid: Grid) -> None:
     model = load_model(grid, MODEL, read_description(grid, MODEL))
-    planner = Planner(model.identity, model.template, 4096, 0, Asks("m", 0))
+    planner = Planner(model.identity, model.template, 4096, 0, Asks("m", 0, "m"))
     item = Item("a", (SAID[0],), "Yes, it is.")
     assert planner.probe(item, None, {"operator": "none"}).error == "the item has no answer"
     probe = planner.probe(item, None, {"operator": "reference_answer"})

@@ -25,7 +25,7 @@ DRAWN = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "presence_penalty": 0.0, 
 
 def keys(template: Template) -> tuple[str, str]:
     """Return how the keys of an answer and of a user turn begin."""
-    planner = Planner(IDENTITY, template, 4096, 0, Asks("m", 0))
+    planner = Planner(IDENTITY, template, 4096, 0, Asks("m", 0, "m"))
     answer = planner.answer("d", 0, ITEM, planner.sampling("assistant", DRAWN))
     probe = planner.probe(ITEM, ShownAnswer("It is four."), {"operator": "none"})
     turn = planner.user_turn("d", 0, ITEM.id, 1, probe, planner.sampling("user", DRAWN))

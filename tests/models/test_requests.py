@@ -45,7 +45,8 @@ def test_what_can_change_the_output_changes_the_key(changes: dict[str, object]) 
 def test_key_is_the_fingerprint_of_all_that_shapes_a_request() -> None:
     shapes = {"key_version": 1, "model": MODEL, "dataset": "d", "sample": 0}
     sampling = asdict(SAMPLING)
-    del sampling["stop_texts"], sampling["begins_with"]  # empty: keys stay as they were before
+    for name in ("stop_texts", "begins_with", "is_played"):
+        del sampling[name]  # empty: keys stay as they were before
     asked = {"prompt_token_ids": [1, 2, 3], "sampling": sampling}
     assert key() == fingerprint(shapes | asked)
 

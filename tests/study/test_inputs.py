@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
+from userturn.config.probes import OF_ROLE_PLAY
 from userturn.config.schema import config_schema
 from userturn.datasets.fetch import OF_HUB, OF_SPLIT, SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
@@ -22,6 +23,7 @@ MODEL = {
     "shapes": {
         *(*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system", "vllm"),
         *("endpoint", "served_as"),  # that a server has the model, and under which name
+        *("probe", "api", *OF_ROLE_PLAY),
     },
     "does not": {
         *(*SETTINGS, "family", "size", "training", "base", "recipe", "seeds", "repetition"),
@@ -86,6 +88,7 @@ OTHER: dict[str, Any] = {
     "base": "glm-4.7",
     "training": {"gpus": 1},
     "endpoint": "http://here/v1",
+    "probe": "role_play",
 }
 SERVED = {"endpoint": "http://here/v1", "served_as": "name"}
 
@@ -97,7 +100,10 @@ def answers_identity(**own: Any) -> str:
     return Grid(config).answers_identity("mine", "gsm8k")
 
 
-@pytest.mark.parametrize("key", sorted(MODEL["shapes"] - {"chat_template", "served_as"}))
+BESIDE_OTHERS = {"chat_template", "served_as", "api", *OF_ROLE_PLAY}
+
+
+@pytest.mark.parametrize("key", sorted(MODEL["shapes"] - BESIDE_OTHERS))
 def test_answers_have_another_identity_by_a_key_that_shapes_them(key: str) -> None:
     assert answers_identity(**{key: OTHER[key]}) != answers_identity()
 
@@ -109,6 +115,26 @@ def test_a_served_model_is_known_by_its_name_on_the_server_and_not_by_the_addres
     assert answers_identity(endpoint="http://here/v1", served_as="some/model") == answers_identity(
         endpoint="http://here/v1"
     )
+
+
+def test_a_model_behind_a_chat_api_is_another_than_that_behind_a_server_of_completions() -> None:
+    chat = answers_identity(**SERVED, api="chat")
+    assert chat != answers_identity(**SERVED, api="completions")
+    assert answers_identity(**SERVED, api="completions") == answers_identity(**SERVED)
+    assert answers_identity(**SERVED | {"served_as": "other"}, api="chat") != chat
+
+
+def test_what_role_play_says_counts_by_its_content_and_how_it_shows_the_roles(
+    tmp_path: Path,
+) -> None:
+    identities = []
+    for name, text in [("a", "x"), ("b", "x"), ("a", "y")]:
+        (tmp_path / name).write_text(text)
+        played = {"probe": "role_play", "instruction": str(tmp_path / name)}
+        identities.append(answers_identity(**played))
+    assert identities[0] == identities[1] != identities[2]
+    assert answers_identity(**played, roles="quoted") != identities[2]
+    assert answers_identity(**played, roles="swapped") == identities[2]
 
 
 def test_a_template_counts_by_its_content(tmp_path: Path) -> None:

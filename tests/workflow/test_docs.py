@@ -47,6 +47,7 @@ RUN_ELSEWHERE = {
     "": "tests/cli/test_calibrate.py",
     "userturn judge-card gpt-oss-20b": "needs a GPU",
     "userturn try MODEL QUESTION --server URL": "tests/models/test_served.py, of a server",
+    "snakemake --profile profiles/simulators": "planned below; its server is yours",
     "userturn accept --gpu": "there, to the lack of a GPU",
     "userturn accept --api JUDGE": "there",
     "userturn accept --hub": "there, without files of the hub",
@@ -144,6 +145,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_project(tmp_path_factory.mktemp("docs") / "project")
     (folder / "slurm").symlink_to("profiles/slurm")
     return folder
+
+
+def test_bench_of_user_simulators_is_planned_without_its_server(project: Path) -> None:
+    said = output_of(project, "snakemake", "--profile", "profiles/simulators", "-n")
+    assert re.search(r"my-simulator +at most 31 answers, at most 62 user turns", said)
 
 
 def test_dry_run_of_the_shipped_config_plans_all_eleven_models(project: Path) -> None:

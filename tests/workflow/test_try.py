@@ -1,5 +1,6 @@
 """`userturn try` shows what one model makes of one question, and leaves nothing behind."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.completion_server import NAME, Fake
-from tests.support.judge_server import judge_server
+from tests.support.judge_server import Asked, http, judge_server
 from tests.support.snakemake_runs import ROOT, copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
@@ -86,9 +87,23 @@ def test_a_running_server_is_asked_by_token_ids(capsys: pytest.CaptureFixture[st
     assert sorted(body["temperature"] for body in asked) == [0.0, 1.0, 1.0, 1.0]
     assert all(body["return_token_ids"] and body["model"] == NAME for body in asked)
     assert len({body["seed"] for body in asked if body["temperature"]}) == 3
-    assert "12 tokens" in capsys.readouterr().out
+    assert "(ok, length; the heuristic judge: " in capsys.readouterr().out
 
 
 def test_where_no_server_answers_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TRY, "--server", "http://127.0.0.1:9/v1"]) == 1
     assert "no server answers at 'http://127.0.0.1:9/v1'" in capsys.readouterr().err
+
+
+def test_a_chat_api_is_told_to_play_the_user(capsys: pytest.CaptureFixture[str]) -> None:
+    def answer(asked: Asked) -> bytes:
+        said = {"finish_reason": "stop", "message": {"content": "How do you know?"}}
+        return http(200, json.dumps({"choices": [said]}).encode()) if asked.body else http(404, b"")
+
+    with judge_server(answer) as server:
+        command = ["try", "any-name", QUESTION, "--answer", ANSWER, "--server", server.url]
+        assert main([*command, "--api", "chat"]) == 0
+        sent = server.asked[-1].body["messages"]
+    roles = [message["role"] for message in sent]
+    assert roles == ["user", "assistant", "user"] and sent[-1]["content"] == ANSWER
+    assert "How do you know?" in capsys.readouterr().out

@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.anchors import NOT_COMPARABLE, outcome_in_words
+from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.judge_card import OVER_KINDS
 from userturn.tables.judges import cards, kinds_of_controls
@@ -32,6 +33,26 @@ def format_floor(row: Mapping[str, Any]) -> str:
     return f"{text}; reacting {limits(row, 'reacts', 'reacts_lower', 'reacts_upper')}"
 
 
+def usual(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows without perturbation, or under the first of a study that has none such."""
+    kinds = rates["perturbation"].unique().sort().to_list()
+    return rates.filter(pl.col("perturbation") == (PLAIN if PLAIN in kinds else kinds[0]))
+
+
+def format_failures(shares: pl.DataFrame) -> str:
+    """Return what the other turns of each model are, the most frequent first, as lines of text."""
+    lines = ["the other turns, in percent of scored turns with 95% interval"]
+    by_share = usual(shares).filter(pl.col("estimate") > 0).sort("estimate", descending=True)
+    keys = ["model", "temperature", "judge"]
+    for (model, temperature, judge), rows in by_share.sort(keys, maintain_order=True).group_by(
+        keys, maintain_order=True
+    ):
+        shown = zip(rows["label"], *(100 * rows[name] for name in LIMITS), strict=True)
+        told = ", ".join(f"{n} {x:.1f} [{low:.1f}, {high:.1f}]" for n, x, low, high in shown)
+        lines.append(f"  {model} t={temperature:g} ({judge}): {told}")
+    return "\n".join(lines)
+
+
 def format_pooled(pooled: pl.DataFrame) -> str:
     """Return each model's rate over all datasets, without perturbation, as lines of text.
 
@@ -43,11 +64,13 @@ def format_pooled(pooled: pl.DataFrame) -> str:
     )
     if pooled["reacts"].count():
         about_floors += "; reacting: how many do, by the judge's sensitivity"
+    kind = usual(pooled)["perturbation"][0]
+    after = "" if kind == PLAIN else f" under {kind}"
     lines = [
-        "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
-        f"interval{about_floors if pooled['floor'].count() else ''}"
+        f"genuine follow-ups of each model over all datasets{after}, share of scored turns with "
+        f"95% interval{about_floors if pooled['floor'].count() else ''}"
     ]
-    for row in pooled.filter(pl.col("perturbation") == PLAIN).iter_rows(named=True):
+    for row in usual(pooled).iter_rows(named=True):
         lines += format_rate(f"{row['model']} t={row['temperature']:g}", row)
     return "\n".join(lines)
 

@@ -16,14 +16,17 @@ from userturn.cli.format_rates import (
     format_controls,
     format_correlations,
     format_costs,
+    format_failures,
     format_likelihood,
     format_pooled,
     format_predictions,
 )
 from userturn.errors import UserError
+from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warned
+from userturn.tables.pooling import AVERAGES
 from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
@@ -79,10 +82,12 @@ def show_rates(
 
     of_dataset = (chosen or {}).get("dataset")  # pooled rates are over all datasets
     models, cells = of_models(tables["rates"]), of_cells(tables["rates"])
+    failures = failures_of_models(tables["rates"])
     cells_shown = cells if with_cells else plain(cells) if of_dataset else None
     parts = [
         warned(results),
         format_pooled(models) if models.height else None,
+        format_failures(failures) if failures.height else None,
         None if cells_shown is None else format_cells(cells_shown),
         shown("accuracy", format_accuracy),
         shown("likelihood", format_likelihood),
@@ -96,6 +101,12 @@ def show_rates(
         _place_of_report(results / "report" / "index.html"),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def failures_of_models(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the shares of every label but the genuine of models over all turns."""
+    of_model = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
+    return rates.filter(*of_model, pl.col("label") != GENUINE)
 
 
 def plain(rates: pl.DataFrame) -> pl.DataFrame:

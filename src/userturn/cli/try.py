@@ -7,7 +7,9 @@ from typing import Any
 
 from userturn.cli.arguments import with_model
 from userturn.config.addresses import check_address
+from userturn.config.chat_models import CHAT
 from userturn.config.load import load_study
+from userturn.config.probes import ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
 
 KEY = "OPENAI_API_KEY"  # sent to a server if it is set
@@ -22,6 +24,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("question")
     command.add_argument("--answer", help="text to show as the model's own answer")
     command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
+    command.add_argument(
+        "--api",
+        choices=("completions", "chat"),
+        default="completions",
+        help="how that server is asked; of a chat API any name of a model is taken, and it is told "
+        "to play the user",
+    )
+    command.add_argument(
+        "--instruction", metavar="FILE", help="what a model is told that plays the user"
+    )
     command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
     command.add_argument(
         "--chat-template",
@@ -34,7 +46,14 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config, name = with_model(load_study(arguments.configfile), arguments.model)
+    config = load_study(arguments.configfile)
+    if arguments.api == CHAT and arguments.model not in config["models"]:
+        named = {arguments.model: {"source": arguments.model}}
+        config = {**config, "models": {**config["models"], **named}}
+    config, name = with_model(config, arguments.model)
+    if arguments.instruction:
+        played = {"probe": ROLE_PLAY, "instruction": arguments.instruction}
+        config["models"][name] = whole_entry(config["models"][name]) | played
     if arguments.chat_template:
         own = whole_entry(config["models"][name])
         config["models"][name] = own | {"chat_template": arguments.chat_template}
@@ -52,9 +71,10 @@ def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> 
     """Return a model's entry with the server of the command's arguments."""
     named = {"served_as": arguments.served_as} if arguments.served_as else {}
     keyed = {"key_variable": KEY} if KEY in os.environ else {}
-    changed = whole_entry(entry) | {"endpoint": arguments.server, "attempts": 1} | named | keyed
-    check_address("--server", changed["endpoint"])
-    return changed
+    spoken = {"api": CHAT} if arguments.api == CHAT else {}
+    asked = {"endpoint": arguments.server, "attempts": 1} | spoken | named | keyed
+    check_address("--server", arguments.server)
+    return whole_entry(entry) | asked
 
 
 def format_look(seen: QuickLook) -> str:
@@ -64,9 +84,9 @@ def format_look(seen: QuickLook) -> str:
     marked = [f"⟦{text}⟧" if i % 2 == 0 and text else text for i, text in enumerate(seen.prompt)]
     turns = [
         f"user turn at temperature {temperature:g} "
-        f"({record['outcome']}, {len(record['token_ids'])} tokens, {record['finish_reason']}):\n"
+        f"({record['outcome']}, {record['finish_reason']}{called}):\n"
         f"{record['text'].strip() or '(empty)'}"
-        for temperature, record in seen.turns
+        for (temperature, record), called in zip(seen.turns, seen.labels, strict=True)
     ]
     return "\n\n".join(
         [

@@ -2,6 +2,7 @@
 
 addresses.py: checks the address of a server in an entry, and the name of its key's variable.
 catalogue.py: datasets of data/catalogue.yaml, which a run selects by their names.
+chat_models.py: models behind a chat API: what their entries may say, and their stand-in.
 check.py: checks a configuration; one sentence for the first thing that is wrong.
 dataset_files.py: the files of a dataset's entry: one, or one for each language.
 dataset_keys.py: the keys of datasets.
@@ -23,6 +24,7 @@ own_detector.py: what tells languages in a study: one begun with langdetect keep
 own_rubric.py: the rubric of a study: one that was begun with rubric 1 keeps it.
 own_vllm.py: vLLM's settings of one model, and which of them change tokens.
 prediction_keys.py: the keys of a study's own prediction, and what the schema cannot check.
+probes.py: how user turns are asked for: raw, or in role-play.
 recipes.py: training recipes of data/recipes, read and checked.
 reference.py: writes docs/reference_config.md, the configuration reference.
 repeated_trainings.py: trainings that are repeated with other seeds, a model each.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.config.chat_models import is_chat
 from userturn.config.dataset_files import by_language, is_streamed, paths_of
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
@@ -166,6 +167,12 @@ def _check_likelihood(config: Config) -> None:
         if name not in config["datasets"]:
             near = near_miss(name, config["datasets"])
             raise ConfigError(f"likelihood.datasets: '{name}' is not a dataset{near}")
+    entries = selected(config, "models").values()
+    if settings and all(isinstance(entry, Mapping) and is_chat(entry) for entry in entries):
+        raise ConfigError(
+            "likelihood: found settings for models that are all behind a chat API, which tells no "
+            "likelihood of a text; set `likelihood: off`"
+        )
 
 
 def _check_files(config: Config) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.addresses import check_address, check_key_variable
+from userturn.config.chat_models import check_chat_model, is_chat
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError
 from userturn.config.model_keys import ModelEntry
@@ -12,7 +13,7 @@ from userturn.config.shared_keys import Prices
 from userturn.slurm.resources import schemas_for
 
 SERVER = "server"  # in an identity, instead of the engine that loads the model
-ASKING = ("served_as", "key_variable", "price", "concurrency", "timeout", "attempts")
+ASKING = ("api", "served_as", "key_variable", "price", "concurrency", "timeout", "attempts")
 TRAINING = ("base", "recipe", "training")
 # What an entry may say of a job or of an engine here; a server has its own.
 OF_THE_ENGINE = ("dtype", "vllm", *(key for key in schemas_for("sweep") if key != "shards"))
@@ -83,6 +84,8 @@ def _check(where: str, entry: Mapping[str, Any]) -> None:
                 f"{where}: found `{key}` beside `endpoint`; a model that somebody else serves is "
                 f"neither loaded nor trained here: remove `{key}`, or `endpoint`"
             )
+    if is_chat(entry):
+        check_chat_model(where, entry)
     if Path(entry["source"], "adapter_config.json").is_file():
         raise ConfigError(
             f"{where}.source: '{entry['source']}' is an adapter; expected, beside `endpoint`, a "

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from userturn.config.chat_models import check_chat_probe, is_chat
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.model_keys import ModelEntry
+from userturn.config.probes import OF_THE_PROBE, answers_alike, check_probe, of_the_probe
 
 DEFAULT = "default"
 BETWEEN = "+"
@@ -78,6 +80,9 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
     if "header" in choices:
         changed = {key: value for key, value in changed.items() if key not in HEADERS}
         changed |= {"header": "bare"} if choices["header"] == "bare" else {}
+    if "probe" in choices:
+        changed = {key: value for key, value in changed.items() if key not in OF_THE_PROBE}
+        changed |= of_the_probe(choices)
     if "system" in choices:
         changed["system"] = choices["system"]
     if "thinking" in choices:
@@ -88,6 +93,18 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
     if "answer" in choices:
         changed["answer"] = {**entry.get("answer", {}), **choices["answer"]}
     return cast(ModelEntry, changed)
+
+
+def answers_as(models: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
+    """Return the model whose answers a model in another format has, since only its turns differ.
+
+    Args:
+        models: the complete entries.
+        name: of the model, such as `model+format`.
+    """
+    model = model_of(name)
+    shares = name != model and model in models and answers_alike(models[name], models[model])
+    return model if shares else None
 
 
 def system_file(entry: Mapping[str, Any]) -> str | None:
@@ -111,12 +128,17 @@ def check_formats(config: Config) -> None:
                 f"models.{name}: found both `user_header` and `header`; remove one of the two"
             )
         _check_system_file(f"models.{name}", entry)
+        check_probe(f"models.{name}", entry)
     for name, entry in entries.items():
         for model in entry.get("models", ()):
             if model not in config["models"]:
                 near = near_miss(model, config["models"])
                 raise ConfigError(f"formats.{name}.models: '{model}' is not a model{near}")
+        for model in entry.get("models", models):
+            if is_chat(models.get(model, {})):
+                check_chat_probe(f"formats.{name}", entry)
         _check_system_file(f"formats.{name}", entry)
+        check_probe(f"formats.{name}", entry)
 
 
 def _check_system_file(where: str, entry: Mapping[str, Any]) -> None:

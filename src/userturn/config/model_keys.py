@@ -28,6 +28,24 @@ System = Annotated[
 ]
 
 
+Probe = Annotated[
+    Literal["raw", "role_play"],
+    harmless(
+        "How a user turn is asked for: under the model's own user header, or by an instruction to "
+        "play the user."
+    ),
+]
+Roles = Annotated[
+    Literal["swapped", "quoted"],
+    harmless(
+        "What role-play shows: the conversation with its roles swapped, or quoted in one message."
+    ),
+]
+Instruction = Annotated[
+    str, path("File that tells the model to play the user; data/role_play_prompt.txt, if left out.")
+]
+
+
 class ModelEntry(ResourceEntry):
     """A model's entry, completed by `model_defaults`, a trained model's also by its base's.
 
@@ -99,6 +117,9 @@ class ModelEntry(ResourceEntry):
         Annotated[Literal["bare"], harmless("The user header only up to the name of the role.")]
     ]
     system: NotRequired[System]
+    probe: NotRequired[Probe]
+    roles: NotRequired[Roles]
+    instruction: NotRequired[Instruction]
     answer: NotRequired[
         Annotated[OwnSampling, part("How this model's own answer is sampled, where it differs.")]
     ]
@@ -107,6 +128,15 @@ class ModelEntry(ResourceEntry):
     ]
     endpoint: NotRequired[
         Annotated[str, address("Address of a server that has the model, up to /v1.")]
+    ]
+    api: NotRequired[
+        Annotated[
+            Literal["completions", "chat"],
+            harmless(
+                "How that server is asked: by prompts to complete, or by messages to a chat API, "
+                "where the model can only play the user."
+            ),
+        ]
     ]
     served_as: NotRequired[
         Annotated[
@@ -137,6 +167,9 @@ class FormatEntry(TypedDict, total=False):
         harmless("The user header as the template writes it, or only up to the name of the role."),
     ]
     system: System
+    probe: Probe
+    roles: Roles
+    instruction: Instruction
     thinking: Annotated[bool, harmless("Passed to the chat template as enable_thinking.")]
     reasoning_effort: Annotated[str, harmless("Passed to the chat template.", minLength=1)]
     answer: Annotated[

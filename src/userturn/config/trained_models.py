@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from userturn.config.chat_models import as_chat, is_chat
 from userturn.config.endpoint_models import NO_JOB, has_endpoint
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
@@ -72,7 +73,7 @@ def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntr
 def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEntry:
     root = config["models"][names[-1]]
     entry: dict[str, Any] = config["model_defaults"] | (
-        {"source": root} if isinstance(root, str) else root
+        {"source": root} if isinstance(root, str) else as_chat(root) if is_chat(root) else root
     )
     entry |= NO_JOB if has_endpoint(entry) else {}
     for before, name in reversed(list(zip(names[1:], names[:-1], strict=True))):

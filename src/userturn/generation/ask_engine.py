@@ -12,6 +12,7 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
 from userturn.generation.plan_files import plan_keys, requests_in_order
+from userturn.generation.reasoning import read_answer
 from userturn.likelihood.score_records import ScoreRecord, score_record
 from userturn.logs import Progress, say
 from userturn.models.completion import AnyRequest, Completion, Engine
@@ -21,7 +22,7 @@ from userturn.models.stop_texts import first_stop, up_to_stop
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag
-from userturn.storage.journal import Writer
+from userturn.storage.journal import Writer, finished_records
 from userturn.storage.journal_table import read_asked
 from userturn.study.replies import scan_plans
 
@@ -72,7 +73,8 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     """Return the journal record of a completion; its outcome is ok, empty or error.
 
     Its token ids are those that the model wrote, up to the one that ends the turn. Its text is the
-    decoded tokens, from the end of the header to the stop.
+    decoded tokens, from the end of the header to the stop; of a played turn, what a person would
+    see of it.
     """
     sampling, ids, reason = request.sampling, list(completion.token_ids), completion.finish_reason
     if sampling.stop_texts:
@@ -82,10 +84,12 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     text = template.decode(said)
     stop = first_stop(text, sampling.stop_texts)
     text = without_header(text[:stop], sampling.begins_with)
+    if sampling.is_played:
+        text = read_answer(text, request.prompt.text, ids, template.answer_form).text
     if completion.error is not None:
         outcome = "error"
     else:
-        is_cut = stop is not None or sampling.begins_with
+        is_cut = stop is not None or sampling.begins_with or sampling.is_played
         is_empty = not text.strip() if is_cut else template.is_empty(said, text)
         outcome = "empty" if is_empty else "ok"
     return {
@@ -159,6 +163,8 @@ class RequestRunner:
         load: loads the engine.
         stop: says when to stop.
         names: finds replies under other names; None to look for none.
+        shared: returns the journal folder of a dataset of another model, whose replies to equal
+            requests are this one's, too; None for no other.
         n_found: number of requests that a journal already had.
         n_asked: number of requests that were sent to the engine.
     """
@@ -169,6 +175,7 @@ class RequestRunner:
     load: Callable[[], Engine]
     stop: StopFlag
     names: OtherNames | None = None
+    shared: Callable[[str], Path] | None = None
     n_found: int = 0
     n_asked: int = 0
     _loaded: list[Engine] = field(default_factory=list)
@@ -208,6 +215,8 @@ class RequestRunner:
             if any(renamed):
                 asked = self._asked(dataset, plans)
         finished, keys = _finished(asked), plan_keys(plan.path for plan in plans)
+        if self.shared is not None:
+            finished |= self._shared(self.shared(dataset), set(keys) - finished, dataset)
         finished &= set(keys)
         repeated = set(keys.filter(keys.is_duplicated()))
         self.n_found += len(finished)
@@ -216,6 +225,15 @@ class RequestRunner:
                 for note in new_notes(plan, asked):
                     writer.append(note)
         return Known(finished, repeated, keys.n_unique() - len(finished))
+
+    def _shared(self, journal: Path, lacking: set[str], dataset: str) -> set[str]:
+        """Journal another model's replies to some keys; return the keys that have one."""
+        found = set()
+        with Writer(self.journal(dataset)) as writer:
+            for record in finished_records(journal, lacking):
+                writer.append(record)
+                found.add(record["key"])
+        return found
 
     def _asked(self, dataset: str, plans: Iterable[AnyPlan]) -> pl.DataFrame:
         """Return what the journals of some plans say of their requests."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.config.chat_models import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
@@ -191,10 +192,13 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
         outcomes = read_outcomes(journal_of(grid, of.model, of.dataset, plans), keys)
     check_complete(keys, outcomes, grid.journal_folder(of.model, of.dataset))
     place = {"model": of.model, "dataset": of.dataset, **of.cell}
+    columns = [pl.lit(value).alias(name) for name, value in place.items()]
+    n_tokens = pl.col("token_ids").list.len()
+    if is_chat(grid.models[of.model]):  # whose tokens are bytes, and no server's
+        n_tokens = pl.lit(None, USER_TURNS_SCHEMA["n_tokens"])
     for plan in read_plan(folder, SLICE):
         table = collect(plan, outcomes)
-        columns = [pl.lit(value).alias(name) for name, value in place.items()]
-        yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
+        yield table.select(*columns, *table.columns, n_tokens=n_tokens)
 
 
 def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:

@@ -30,6 +30,7 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.format_checks import CLAIMS, Other, prove_format
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
+from userturn.prompts.role_play import RolePlayTemplate
 from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
 from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
@@ -204,9 +205,15 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
         "thinking_contradicts": contradiction(template, state),
         "template_options": dict(template.options),
         **({} if template.system is None else {"system": template.system}),
+        **_told(template),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
         "proofs": [*prove(template), *of_format],
     }
+
+
+def _told(template: Template) -> dict[str, str]:
+    """Return what a model is told that plays the user; nothing for the raw probe."""
+    return {"instruction": template.instruction} if isinstance(template, RolePlayTemplate) else {}
 
 
 def _tokenizer_sha256(tokenizer: Any) -> str:

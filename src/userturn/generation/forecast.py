@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.config.formats import answers_as
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, files_at_hand, items_table
 from userturn.errors import UserError
@@ -215,10 +216,13 @@ def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
 def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     """Return the finished lines and notes of a model's journals (`REPLY_SCHEMA`).
 
+    Those of a model that answers alike are among them, since its answers are this one's.
     Lines of an earlier version have no ask.
     """
-    folder = grid.results / "journal" / grid.places.of_model(model)
-    folders = [path for path in sorted(folder.glob("[!.]*")) if path.is_dir()]
+    names = filter(None, [model, answers_as(grid.models, model)])
+    journals = [grid.results / "journal" / grid.places.of_model(name) for name in names]
+    found = (path for folder in journals for path in sorted(folder.glob("[!.]*")))
+    folders = [path for path in found if path.is_dir()]
     is_needed = pl.col("outcome").fill_null("") != "error"
     blocks = (block.filter(is_needed) for block in blocks_of(folders, REPLY_SCHEMA))
     return pl.concat([pl.DataFrame(schema=REPLY_SCHEMA), *blocks])

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from userturn.config.chat_models import is_chat
 from userturn.config.endpoint_models import account_name, has_endpoint, served_as
 from userturn.config.judge_keys import ServerEntry
 from userturn.config.model_keys import ModelEntry
@@ -12,6 +13,7 @@ from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.server_record import note_server
 from userturn.judges.batch_notes import cost_of_abandoned
 from userturn.logs import say
+from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.completion import Engine
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.engine import load_engine
@@ -33,12 +35,13 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
         engine = load_engine(grid.config["engine"], model.folder, model.engine_settings)
         _warn_of_runners(grid, model.name)
         return engine
-    return ServedModel(
+    longest = 0 if is_chat(entry) else model.max_model_len  # tokens that a server must take
+    return (ChatModel if is_chat(entry) else ServedModel)(
         model.name,
         model.template,
         open_server(model.name, entry),
         _account(grid, model.name, entry),
-        partial(note_server, grid, model.name, shard, model.identity, model.max_model_len),
+        partial(note_server, grid, model.name, shard, model.identity, longest),
     )
 
 
@@ -68,7 +71,7 @@ def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:
         "attempts": entry["attempts"],
     }
     key = read_key(name, entry, "model")
-    return CompletionEndpoint(
+    return (ChatCompletions if is_chat(entry) else CompletionEndpoint)(
         entry["endpoint"].rstrip("/"), settings, key, Pace(entry["concurrency"])
     )
 

@@ -19,6 +19,7 @@ from userturn.prompts.perturbations import (
     needs_reference,
     perturb,
 )
+from userturn.prompts.role_play import PLAYED
 from userturn.storage.hashing import canonical_json
 from userturn.study.asks import Asks, digest_of_probe
 
@@ -92,11 +93,17 @@ class Planner:
         template = self.template
         if role == "user":
             tokens, texts = template.stop_token_ids, template.stop_texts
-            begins_with = template.left_to_the_model
+            begins_with, is_played = template.left_to_the_model, template.header_form == PLAYED
         else:
-            tokens, texts, begins_with = template.end_token_ids, template.end_texts, ""
+            tokens, texts = template.end_token_ids, template.end_texts
+            begins_with, is_played = "", False
         return Sampling(
-            **drawn, stop_token_ids=tokens, seed=None, stop_texts=texts, begins_with=begins_with
+            **drawn,
+            stop_token_ids=tokens,
+            seed=None,
+            stop_texts=texts,
+            begins_with=begins_with,
+            is_played=is_played,
         )
 
     def _answer_prompt(self, item: Item) -> Prompt:

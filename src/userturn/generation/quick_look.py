@@ -17,6 +17,7 @@ from userturn.generation.planner import Planned, Planner
 from userturn.generation.reasoning import read_answer
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep_plan import planner_of
+from userturn.judges.heuristic import judge_by_words
 from userturn.models.completion import Engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
@@ -34,12 +35,14 @@ class QuickLook:
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
+        labels: what the heuristic judge calls each turn, with its reason.
     """
 
     description: Mapping[str, Any]
     prompt: list[str]
     answer: str
     turns: list[tuple[float, GenerationRecord]]
+    labels: list[str]
 
 
 def look(
@@ -74,7 +77,18 @@ def look(
         literals, contents = loaded.template.probe_parts(item.messages, *shown)
         texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
         turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
-    return QuickLook(description, texts, shown.text, turns)
+        labels = [_label(grid, item, shown, record["text"]) for _, record in turns]
+    return QuickLook(description, texts, shown.text, turns, labels)
+
+
+def _label(grid: Grid, item: Item, shown: ShownAnswer, turn: str) -> str:
+    """Return what the heuristic judge calls a turn, with its reason; empty if there is none."""
+    entries = (entry for entry in grid.all_judges.values() if entry["kind"] == "heuristic")
+    if (settings := next(entries, None)) is None:
+        return ""
+    found = judge_by_words(item.messages, shown.text, turn, settings)
+    called = found.label or f"not labelled, {found.unscored_reason}"
+    return f"; the heuristic judge: {called}" + (f", {found.rationale}" if found.rationale else "")
 
 
 def _answer(

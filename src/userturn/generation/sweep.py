@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import polars as pl
 
+from userturn.config.formats import answers_as
 from userturn.datasets.prepare import read_items
 from userturn.generation.ask_engine import RequestRunner, Runner
 from userturn.generation.load_engine import engine_of
@@ -162,6 +163,7 @@ def request_runner(
     grid: Grid, model: LoadedModel, shard: str, stop: StopFlag, may_ask: bool = True
 ) -> RequestRunner:
     """Return the runner that sends a model's requests to its engine and journals the replies."""
+    other = answers_as(grid.models, model.name)
     return RequestRunner(
         model.name,
         model.template,
@@ -169,6 +171,7 @@ def request_runner(
         partial(engine_of, grid, model, shard) if may_ask else _refuse,
         stop,
         OtherNames(model.identity, grid.config["seed"], present_items(grid)),
+        None if other is None else partial(grid.journal_folder, other),
     )
 
 

@@ -3,6 +3,7 @@
 aligned_texts.py: several texts as one input, aligned at their ends.
 architecture.py: what a model's config.json says of its architecture, in one set of names.
 batch.py: continues many prompts together, or one by one, in transformers.
+chat_completions.py: a model behind a chat API: messages in, one reply out.
 completion.py: what an engine returns for one request.
 completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.

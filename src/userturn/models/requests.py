@@ -9,7 +9,8 @@ from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 
 KEY_VERSION = 1
-ENTER_IF_SET = ("stop_texts", "begins_with")  # keys of models without them stay unchanged
+# Keys of models without them stay unchanged.
+ENTER_IF_SET = ("stop_texts", "begins_with", "is_played")
 
 
 @dataclass(frozen=True)

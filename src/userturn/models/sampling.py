@@ -17,6 +17,8 @@ class Sampling:
         seed: seed of this request alone.
         stop_texts: texts that end it, for templates that continue in plain text.
         begins_with: the end of the user header, if the model writes it; not part of its turn.
+        is_played: whether it is a user turn that the model writes as its own answer, so that its
+            reasoning and what else wraps an answer are not part of it.
     """
 
     temperature: float
@@ -28,3 +30,4 @@ class Sampling:
     seed: int | None
     stop_texts: tuple[str, ...] = ()
     begins_with: str = ""
+    is_played: bool = False

@@ -16,6 +16,7 @@ missing_answer.py: what a template writes in place of a removed answer.
 own_system.py: the system prompt that a template writes itself, and how to leave it out.
 perturbations.py: operators on the answer, or on its context, before the probe.
 render.py: renders conversations, and checks that the template leaves messages unchanged.
+role_play.py: prompts by which a model is told to play the user.
 settings_read.py: which settings of a model its chat template reads.
 stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.

@@ -12,6 +12,9 @@ ANSWER, PROBE = "the prompt for an answer", "the probe prompt"
 CLAIMS: dict[str, Collection[str]] = {  # the prompts that each lever says it changes
     "header": {PROBE},
     "system": {ANSWER, PROBE},
+    "probe": {PROBE},
+    "roles": {PROBE},
+    "instruction": {PROBE},
     "thinking": {ANSWER},
     "reasoning_effort": {ANSWER},
 }

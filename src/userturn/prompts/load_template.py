@@ -1,31 +1,29 @@
 """Load a model folder's tokenizer and chat template, with the choices of the model's entry."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from userturn.prompts.header import SHARED, header_of
-from userturn.prompts.own_system import LEAVE_OUT
-from userturn.prompts.tokenize import TemplateError
-
-if TYPE_CHECKING:
-    from userturn.prompts.chat_template import Template
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from userturn.config.formats import NO_SYSTEM, system_file
 from userturn.config.model_keys import ModelEntry
+from userturn.config.probes import instruction_file, plays_the_user, roles_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.gguf_pre_tokenizer import repair
+from userturn.prompts.header import SHARED, header_of
+from userturn.prompts.own_system import LEAVE_OUT
+from userturn.prompts.role_play import RolePlayTemplate
+from userturn.prompts.tokenize import TemplateError
 from userturn.storage.given_files import given_object, given_text
 
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 
 
-def with_bare_header(template: "Template") -> "Template":
+def with_bare_header(template: Template) -> Template:
     """Return a template whose probe prompts end in the name of the user's role.
 
     A control token that holds the name stays whole, and a name in plain text keeps its colon.
@@ -95,7 +93,7 @@ def load_template(
             "chat_template.jinja, or `chat_template` in the model's entry: a file with one, such "
             "as data/templates/transcript.jinja for a base model"
         )
-    template = Template(
+    template = _kind(entry)(
         tokenizer,
         date.fromisoformat(today),
         options_of(entry),
@@ -106,9 +104,17 @@ def load_template(
         system=_system(entry),
         is_shared=is_shared,
     )
-    if entry.get("header") == "bare":
+    if entry.get("header") == "bare" and not plays_the_user(entry):
         template = with_bare_header(template)
     return replace(template, record=record)
+
+
+def _kind(entry: ModelEntry) -> Callable[..., Template]:
+    """Return what makes the template of an entry: of raw probes, or of role-play."""
+    if not plays_the_user(entry):
+        return Template
+    told = given_text(instruction_file(entry)).strip()
+    return partial(RolePlayTemplate, instruction=told, roles=roles_of(entry))
 
 
 def options_of(entry: ModelEntry) -> dict[str, Any]:

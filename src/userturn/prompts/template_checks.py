@@ -10,8 +10,11 @@ from userturn.prompts.examples import (
 )
 from userturn.prompts.header import SHARED
 from userturn.prompts.missing_answer import prove_missing_answer
+from userturn.prompts.role_play import RolePlayTemplate
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
+
+PLAYED_AS = "a user turn is written as an answer to the role-play, and ends as an answer does"
 
 
 def prove(template: Template) -> list[str]:
@@ -30,13 +33,18 @@ def prove(template: Template) -> list[str]:
     if template.merge_system_message:
         template.probe_prompt([SYSTEM, question], answer)
         proofs.append("a system message stands before the text of the first user message")
+    proofs += [PLAYED_AS] if isinstance(template, RolePlayTemplate) else _of_raw_probes(template)
+    proofs.append(prove_missing_answer(template))
+    return [*proofs, _prove_tokens(template, answer)]
+
+
+def _of_raw_probes(template: Template) -> list[str]:
+    """Return the sentences on probes that end in the user header."""
+    proofs = []
     if not template.header_is_by_hand:
         _check_beginning_stays(template)
         proofs.append("two different next user messages are rendered after history and header")
-    proofs.append(_prove_true_prefix(template))
-    proofs.append(_prove_user_turns_end(template))
-    proofs.append(prove_missing_answer(template))
-    return [*proofs, _prove_tokens(template, answer)]
+    return [*proofs, _prove_true_prefix(template), _prove_user_turns_end(template)]
 
 
 def _prove_beginning(template: Template) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.probes import plays_the_user
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.kinds import about
@@ -19,7 +20,7 @@ from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.charts import write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
-from userturn.report.headline import headline, n_items
+from userturn.report.headline import headline, n_items, played_of_models
 from userturn.report.how_made import how_made
 from userturn.report.likelihood_data import write_likelihood
 from userturn.storage.atomic_files import write_text
@@ -160,9 +161,14 @@ def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
 
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the main numbers by each judge, under each perturbation."""
+    played = [name for name in models if plays_the_user(grid.models[name])]
     return {
         judge: {
-            kind: headline(tables, judge, models, kind) | {"warning": warned(grid, judge, tables)}
+            kind: headline(tables, judge, models, kind)
+            | {
+                "warning": warned(grid, judge, tables),
+                "played": played_of_models(tables, judge, played, kind),
+            }
             for kind in grid.perturbations
         }
         for judge in grid.judges

@@ -8,6 +8,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import LIMITS
+from userturn.tables.compared_conditions import FOLLOW_UP
 from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
@@ -150,6 +151,27 @@ def n_items(tables: Tables) -> int | None:
     if accuracy is None or "n_items" not in accuracy.columns or accuracy.is_empty():
         return None
     return int(accuracy.group_by("dataset").agg(pl.max("n_items"))["n_items"].sum())
+
+
+def played_of_models(
+    tables: Tables, judge: str, played: Sequence[str], perturbation: str = PLAIN
+) -> list[dict[str, Any]]:
+    """Return the models that are told to play the user, beside the raw probe of the same model.
+
+    Returns:
+        `model` and `less_raw`: by temperature, the `difference` from the raw probe's rate over all
+        datasets, with its limits; none for a model without one.
+    """
+    contrasts = _of_judge(tables, "contrasts", judge)
+    found: list[dict[str, Any]] = [{"model": model, "less_raw": []} for model in played]
+    if contrasts.height:
+        over_all = pl.col("factor") == "format", pl.col("scope") == "model"
+        own = contrasts.filter(*over_all, pl.col("perturbation") == perturbation)
+        own = own.filter(pl.col("measure") == FOLLOW_UP).drop_nulls("difference")
+        for row in found:
+            mine = own.filter(pl.col("model") == row["model"]).sort("temperature")
+            row["less_raw"] = mine.select("temperature", "difference", *LIMITS[1:]).to_dicts()
+    return found
 
 
 def counts_of(cells: pl.DataFrame) -> dict[str, int]:

@@ -40,7 +40,17 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
     settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
-    return [*models, *datasets, *judges, *settings, *_two_runners(grid), *_headers(descriptions)]
+    told = [*_two_runners(grid), *_headers(descriptions)]
+    return [*models, *datasets, *judges, *_instructions(descriptions), *settings, *told]
+
+
+def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each text by which models are told to play the user."""
+    names: dict[str, list[str]] = {}
+    for name, description in descriptions.items():
+        if "instruction" in description:
+            names.setdefault(description["instruction"], []).append(name)
+    return [["role play", ", ".join(played), text] for text, played in sorted(names.items())]
 
 
 def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from userturn.config.formats import answers_as
 from userturn.sources.job import Job, collecting, identity
 from userturn.sources.source import ANSWERS, ITEMS, Asked, Load, Sizes, Source, requests
 from userturn.storage.hashing import fingerprint
@@ -19,9 +20,12 @@ def answers_path(model: str, dataset: str) -> str:
 
 
 def asked(grid: Grid) -> Iterator[Asked]:
-    """Yield the answers of each model to each dataset."""
+    """Yield the answers of each model to each dataset.
+
+    Those that are another model's, too, are asked for once.
+    """
     for model in grid.models:
-        drawn = grid.answer_settings(model)
+        drawn, other = grid.answer_settings(model), answers_as(grid.models, model)
         for dataset in grid.datasets:
             yield Asked(
                 answers_path(model, dataset),
@@ -29,10 +33,14 @@ def asked(grid: Grid) -> Iterator[Asked]:
                 dataset,
                 grid.answers_identity(model, dataset),
                 ANSWERS,
-                partial(_count, dataset, drawn["max_tokens"]),
+                _nothing if other else partial(_count, dataset, drawn["max_tokens"]),
                 drawn=drawn,
                 grades=f"results/grades/{model}/{dataset}.parquet",
             )
+
+
+def _nothing(sizes: Sizes) -> Load:
+    return Load()
 
 
 def _count(dataset: str, n_written: int, sizes: Sizes) -> Load:

@@ -16,7 +16,7 @@ from userturn.config.errors import ConfigError
 from userturn.errors import UserError
 from userturn.sources.answers import answers_path, grading
 from userturn.sources.job import collecting
-from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scores_path
+from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scored_models, scores_path
 from userturn.sources.source import (
     ANSWERS,
     SCORES,
@@ -103,6 +103,8 @@ def asked(grid: Grid) -> Iterator[Asked]:
         yield _written(grid, pair, ANSWERS, drawn=drawn, grades=grades)
         after, drawn = (answers_path(*pair), answers), grid.user_turn_settings(temperature)
         yield _written(grid, pair, USER_TURNS, after=after, drawn=drawn, cell=cell)
+        if pair[0] not in scored_models(grid):
+            continue
         path, count = scores_path(*pair, REACTIONS), partial(_scores, grid, *pair)
         identity = reactions_identity(grid, *pair)
         yield Asked(path, *pair, identity, SCORES, count, (*after, turns))
@@ -210,7 +212,11 @@ INPUTS = {
         turns.verdicts(judge) for judge in grid.judges for turns in judged(grid)
     ],
     "candidate_items": lambda grid: items_of(judged(grid)),
-    "reactions": lambda grid: [scores_path(*pair, REACTIONS) for pair in candidate_sources(grid)],
+    "reactions": lambda grid: [
+        scores_path(*pair, REACTIONS)
+        for pair in candidate_sources(grid)
+        if pair[0] in scored_models(grid)
+    ],
 }
 SOURCE = Source(
     asked,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from userturn.config.chat_models import is_chat
 from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
 from userturn.sources.answers import answers_path
 from userturn.sources.job import collecting
@@ -41,6 +42,11 @@ def has_endings(config: Config) -> bool:
     return bool((likelihood_settings(config) or {}).get("endings", False))
 
 
+def scored_models(grid: Grid) -> list[str]:
+    """Return the models that can score a text, sorted: a chat API tells no likelihood."""
+    return [name for name, entry in grid.models.items() if not is_chat(entry)]
+
+
 def _shared(grid: Grid, turns: str) -> dict[str, Any]:
     settings = likelihood_settings(grid.config) or {}
     return {
@@ -66,7 +72,7 @@ def written_scores_identity(grid: Grid, model: str, turns: str, written: Sequenc
 
 def asked(grid: Grid) -> Iterator[Asked]:
     """Yield the scores of reference follow-ups, and of each model's own turns."""
-    for model in grid.models:
+    for model in scored_models(grid):
         for dataset in likelihood_datasets(grid.config):
             of: list[Any] = [grid.contents.models[model], grid.dataset_identity(dataset)]
             identity = fingerprint({**_shared(grid, HUMAN_TURNS), "of": of})

@@ -16,6 +16,7 @@ from userturn.sources.job import Job, identity
 from userturn.sources.scores import (
     n_contexts,
     n_own_turns,
+    scored_models,
     scores_path,
     written_scores_identity,
 )
@@ -154,7 +155,8 @@ def asked(grid: Grid) -> Iterator[Asked]:
     yield from _written(grid)
     if n_own_turns(grid.config):
         for model, dataset in dict.fromkeys((at.model, at.dataset) for at in depths(grid)):
-            yield _scores(grid, model, dataset)
+            if model in scored_models(grid):
+                yield _scores(grid, model, dataset)
 
 
 def _scores(grid: Grid, model: str, dataset: str) -> Asked:

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -164,3 +164,14 @@ def read_journal(folder: str | Path) -> Replay:
                 if replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
                     replay.records[record["key"]] = record
     return replay
+
+
+def finished_records(folder: Path, keys: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield the first record without an error of each of some keys, as it stands in a journal."""
+    left = set(keys)
+    parts = (part for path in files_of_journal(folder) for part in read_lines(path))
+    for line in (line for part in parts for line in part.whole):
+        record = {name: value for name, value in record_of(line).items() if name != "checksum"}
+        if record.get("key") in left and record.get("outcome") != "error":
+            left.discard(record["key"])
+            yield record

@@ -11,6 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
+from userturn.config.probes import OF_THE_PROBE
 from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.models.fetch import local_path
 from userturn.models.sampling import Sampling
@@ -86,16 +87,18 @@ class Asks:
     Attributes:
         model: hash of its settings.
         seed: the study's seed.
+        answering: hash of those settings that shape answers: all but how user turns are asked for.
     """
 
     model: str
     seed: int
+    answering: str
 
     def answer(
         self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
     ) -> str:
         """Return the ask of an answer to a conversation."""
-        drawn = _drawn(self.model, self.seed, "assistant", depth, sample, sampling)
+        drawn = _drawn(self.answering, self.seed, "assistant", depth, sample, sampling)
         return digest(drawn, digest_of(messages))
 
     def user_turn(self, shown: str, sampling: Sampling, sample: int, depth: int) -> str:
@@ -110,8 +113,10 @@ class Asks:
 
 def asks_of(grid: Grid, model: str) -> Asks:
     """Return the asks of a model of a grid."""
-    content = grid.contents.models[model]
-    return Asks(model_settings(content, _settings_read(grid, model)), grid.config["seed"])
+    content, read = grid.contents.models[model], _settings_read(grid, model)
+    answering = {key: value for key, value in content.items() if key not in OF_THE_PROBE}
+    of_turns, of_answers = (model_settings(said, read) for said in (content, answering))
+    return Asks(of_turns, grid.config["seed"], of_answers)
 
 
 def _settings_read(grid: Grid, model: str) -> list[str] | None:

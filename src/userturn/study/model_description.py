@@ -7,6 +7,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.own_vllm import identifying_vllm
+from userturn.prompts.role_play import is_played
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 
@@ -57,6 +58,7 @@ def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
         "stop_token_ids": tuple(description[tokens]),
         "stop_texts": tuple(description.get(texts, ())),
         "begins_with": begins_with,
+        "is_played": role == "user" and is_played(description),
     }
 
 

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from userturn.config.endpoint_models import has_endpoint
+from userturn.config.formats import answers_as
 from userturn.slurm.resources import Resources
 from userturn.sources.registry import asked, asked_of, follows_others
 from userturn.sources.source import ANSWERS
@@ -90,6 +91,14 @@ class GenerationGrid:
         """Return whether tables wait for a model's sweeps, first ones or those after others'."""
         tables = (of for of in self.pending.tables.values() if of.model == model)
         return any(follows_others(self.grid, of) == after_others for of in tables)
+
+    def answered_first(self, model: str, shard: str) -> list[str]:
+        """Return the markers of the sweep whose answers are also a model's, if it is still to come.
+
+        A model in another format that changes user turns alone asks for no answer again.
+        """
+        other = answers_as(self.grid.models, model)
+        return self.markers(other) if other and self._waits(other, after_others=False) else []
 
     def to_finish(self, model: str, shard: str) -> list[str]:
         """Return the identities that a sweep has to finish."""

@@ -1,6 +1,7 @@
 // The answer on the first screen: the rates, and what a reader has to hold them against.
 // A model in another prompt format is named model+format, and is not one more model.
 const isUsual = (model) => !model.includes("+");
+const isPlayed = (model) => headline.played.some((row) => row.model === model);
 const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”`);
 const turnsOf = ({ model, dataset }) => `${model}'s turns${dataset ? ` in ${dataset}` : ""}`;
 
@@ -13,7 +14,7 @@ const range = (rows, text, by) => {
 
 // Rows of models in other prompt formats, which the sentence would count as models: it names them instead.
 function leftOut(rated, measured) {
-  const names = [...new Set(rated.filter((row) => !measured.includes(row)).map(({ model }) => model))];
+  const names = [...new Set(rated.filter((row) => !measured.includes(row) && !isPlayed(row.model)).map(({ model }) => model))];
   return names.length ? ` In the table alone: ${names.join(", ")}, in another prompt format.` : "";
 }
 
@@ -118,6 +119,17 @@ function copiesBearing(measured, temperature) {
   return ["Copies", [["copies", value]], `Of these turns ${told} are, word for word, the turn after another item in the same cell. Over different texts ${range(rows, text, (rate) => rate.distinct)} are genuine follow-ups.`];
 }
 
+// Models that an instruction tells to play the user, beside the raw probe; the rates of the sentence are of that one, where there are any.
+function playedBearing(rated, measured, temperature) {
+  const rows = rated.filter((row) => isPlayed(row.model) && !measured.includes(row)).map((row) => ({ ...row.rates.find((rate) => rate.temperature === temperature), name: turnsOf(row), model: row.model })).filter((rate) => rate.estimate !== null && rate.estimate !== undefined);
+  if (!rows.length) return measured.some((row) => isPlayed(row.model)) ? ["Role-play", [], "These models are told to play the user: no rate is one of the raw probe."] : null;
+  const rate = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${row.name}`;
+  const told = chosen.dataset.length ? [] : headline.played.filter(({ model }) => rows.some((row) => row.model === model)).flatMap(({ model, less_raw }) => less_raw.filter((row) => row.temperature === temperature).map((row) => ({ ...row, model })));
+  const points = (row) => `${signed(100 * row.difference, 1)} ${interval(row.lower, row.upper)} points${told.length > 1 ? ` (${row.model})` : ""}`;
+  const less = told.length ? ` Less the raw probe of the same model, on the same answers: ${range(told, points, (row) => row.difference)}.` : "";
+  return ["Role-play", [["told to play the user", valueOf(rows)]], `Told to play the user, in place of the raw probe, ${range(rows, rate, (row) => row.estimate)} are genuine follow-ups.${less}`];
+}
+
 function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
@@ -130,7 +142,8 @@ const noRate = () => (isFiltered() ? "No chosen cell has a rate." : "No unpertur
 function showSentence() {
   const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
   const usual = rated.filter((row) => isUsual(row.model));
-  const measured = usual.length ? usual : rated;
+  const raw = usual.filter((row) => !isPlayed(row.model));
+  const measured = [raw, usual, rated].find((rows) => rows.length) ?? [];
   for (const part of ["values", "bearings"]) at(part).replaceChildren();
   if (!measured.length) {
     at("sentence").textContent = headline.models.length ? noRate() : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
@@ -138,7 +151,7 @@ function showSentence() {
   }
   const [temperature, rates] = ratesSentence(measured);
   at("sentence").replaceChildren(...unbroken(correctedSentence(temperature) + rates + leftOut(rated, measured)));
-  const told = [lenientBearing(measured, temperature), copiesBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  const told = [playedBearing(rated, measured, temperature), lenientBearing(measured, temperature), copiesBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }

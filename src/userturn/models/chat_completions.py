@@ -1,0 +1,173 @@
+"""A model behind a chat API: messages in, one reply out.
+
+A prompt is written with the stand-in's tokens (`config.chat_models`) and taken apart again into the
+messages that are sent. The reply's text comes back as the stand-in's tokens.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from userturn.endpoints.budget import CapReachedError, cap_reached
+from userturn.endpoints.http_errors import (
+    CUT,
+    BusyError,
+    EndpointError,
+    UnreachedError,
+    UnscoredError,
+)
+from userturn.endpoints.model_names import is_other_model
+from userturn.endpoints.response_body import SURROGATE, Received
+from userturn.endpoints.usage import TOKEN_LIMITS, was_cut
+from userturn.errors import UserError
+from userturn.models.completion import AnyRequest, Completion
+from userturn.models.completion_endpoint import CompletionEndpoint, Dialect, Fields, ServerReply
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
+from userturn.models.scoring import ScoringRequest
+from userturn.models.served import ServedModel
+from userturn.models.server_check import N_WRITTEN, QUESTIONS, SEEDS, ServerCheck, server_account
+from userturn.models.server_replies import ReplyError
+from userturn.prompts.chat_template import Prompt, Template
+from userturn.prompts.examples import user
+
+BY_MESSAGES = Dialect(takes_ids=False, returns_ids=False, samples_fully=False)
+
+
+@dataclass
+class ChatCompletions(CompletionEndpoint):
+    """An open connection to a chat API of a server that has a model."""
+
+    path: ClassVar[str] = "chat/completions"
+
+    def largest_reply(self, asked: Fields) -> int:
+        """Return the largest number of tokens in a reply."""
+        return int(next(asked[name] for name in TOKEN_LIMITS if name in asked))
+
+    def read(self, received: Received) -> tuple[ServerReply, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+        parsed = received.parsed
+        try:
+            (choice,) = parsed["choices"]
+            said, reason = choice["message"], choice["finish_reason"]
+            text = said.get("content") or said.get("refusal") or ""
+            name, usage = parsed.get("model"), parsed.get("usage")
+        except (LookupError, TypeError, AttributeError, ValueError):
+            return ServerReply(None, {}, {}, self.redacted(received.text, 300)), {}
+        told = usage if isinstance(usage, dict) else {}
+        if self.shows_key(text):
+            return ServerReply(None, {}, told, "it shows the key"), told
+        found = {"text": text, "finish_reason": reason}
+        return ServerReply(name if isinstance(name, str) else None, found, told), told
+
+
+def messages_in(prompt: Prompt, template: Template) -> Iterator[dict[str, str]]:
+    """Yield the messages of a prompt that was written with the stand-in's tokens."""
+    names = {i: token for token, i in template.control_tokens.items()}
+    places = [n for n, i in enumerate(prompt.token_ids) if i in names]
+    for begin, end in list(pairwise(places))[::2]:
+        role = names[prompt.token_ids[begin]].strip("<|>")
+        yield {"role": role, "content": template.decode(prompt.token_ids[begin + 1 : end])}
+
+
+def chat_fields(request: Request, template: Template, length: str) -> dict[str, Any]:
+    """Return the fields of a request; `length` is the server's name of the limit of a reply."""
+    sampling = request.sampling
+    return {
+        "messages": list(messages_in(request.prompt, template)),
+        length: sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "presence_penalty": sampling.presence_penalty,
+        **({} if sampling.seed is None else {"seed": sampling.seed}),
+    }
+
+
+def reply_of(request: Request, reply: ServerReply, model: str, template: Template) -> Completion:
+    """Return the completion in a reply to messages: its text in the stand-in's tokens.
+
+    Raises:
+        ReplyError: it is of another model, no text, or did not end as a reply does.
+        UnscoredError: the server says that it read far less than was sent.
+    """
+    if not reply.choice:
+        raise ReplyError(f"the reply is no chat completion: {reply.raw!r}")
+    if reply.model is not None and is_other_model(model, reply.model):
+        raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
+    text, reason = reply.choice["text"], reply.choice["finish_reason"]
+    if not isinstance(text, str) or reason not in ("stop", "length"):
+        raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
+    if SURROGATE.search(text):
+        raise ReplyError("the reply's text has half a character")
+    sent = [message["content"] for message in messages_in(request.prompt, template)]
+    if was_cut(reply.usage.get("prompt_tokens"), sent):
+        raise UnscoredError(f"it read {reply.usage['prompt_tokens']} tokens: it cuts prompts", CUT)
+    ends = request.sampling.stop_token_ids[:1] if reason == "stop" else ()
+    return Completion((*template.encoder.encode(["", ""], [text]), *ends), reason)
+
+
+@dataclass
+class ChatModel(ServedModel):
+    """A model behind a chat API; it is an engine as `models.completion.Engine` says."""
+
+    _length: str = TOKEN_LIMITS[0]
+
+    async def _checked(self) -> Dialect:
+        """Return how the server is asked, found out and noted at the first call.
+
+        Raises:
+            UserError: it cannot be asked, or the cap allows no question.
+        """
+        if self._dialect is None:
+            try:
+                found = await self._look()
+            except CapReachedError:
+                raise cap_reached(f"model {self.name}", self.account.cap) from None
+            self.checked(found)
+            self._dialect = BY_MESSAGES
+        return self._dialect
+
+    async def _look(self) -> ServerCheck:
+        """Ask the server a few short questions of our own.
+
+        Raises:
+            UserError: it has no such model, or refuses each way of asking.
+        """
+        told, why = await server_account(self.endpoint), []
+        for self._length in TOKEN_LIMITS:
+            try:
+                seeds = SEEDS[0], SEEDS[0], SEEDS[1]
+                drawn = [await self._drawn(seed) for seed in seeds]
+            except BusyError:
+                raise
+            except UnreachedError as error:
+                raise UserError(
+                    f"no server answers at '{self.endpoint.url}' ({error}); expected the address "
+                    "of a chat API, such as http://127.0.0.1:8000/v1"
+                ) from None
+            except (ReplyError, EndpointError) as error:
+                why.append(str(error))
+            else:
+                keeps_seeds = drawn[0] == drawn[1] != drawn[2]
+                return ServerCheck(told, BY_MESSAGES, keeps_seeds, keeps_top_k=False, greedy=())
+        raise UserError(
+            f"the server '{self.endpoint.url}' cannot be asked as a chat API: {why[0]}"
+            + (f"; with `{TOKEN_LIMITS[1]}`, {why[1]}" if why[1] != why[0] else "")
+        )
+
+    async def _drawn(self, seed: int) -> tuple[int, ...]:
+        """Return the tokens of a short reply to a question of our own."""
+        prompt = self.template.answer_prompt([user(QUESTIONS[1])])
+        ends = self.template.end_token_ids
+        sampling = Sampling(1.0, 1.0, 0, 0.0, N_WRITTEN, ends, seed)
+        request = Request("", "", "", 0, prompt, sampling)
+        return (await self._complete(request, BY_MESSAGES)).token_ids
+
+    async def _complete(self, request: AnyRequest, dialect: Dialect) -> Completion:
+        """Return the completion of a request, from a reply that was checked."""
+        if isinstance(request, ScoringRequest):
+            raise UserError(f"model '{self.name}': a chat API gives no log-likelihoods")
+        sent = chat_fields(request, self.template, self._length)
+        reply = await self.endpoint.complete(sent, self.account)
+        return reply_of(request, reply, self.endpoint.settings["model"], self.template)
