@@ -14,7 +14,7 @@ MOST = {  # by folder: lines, and statements of Python
     "src": (62_122, 33_718),
     "tests": (51_786, 29_396),
     "scripts": (21, 16),
-    "rules": (250, 0),
+    "rules": (251, 0),
 }
 
 

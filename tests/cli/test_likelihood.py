@@ -72,3 +72,13 @@ def test_one_conversation_has_an_estimate_and_no_interval() -> None:
     row = {"measure": "gain_role", "unit": "nats a token", "n_scored": 2, "n_turns": 2}
     row |= {"estimate": 0.25, "lower": None, "upper": None, "reason": None}
     assert line(row).endswith("2/2 scored  0.250")
+
+
+def test_model_behind_a_chat_api_is_one_sentence(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = "{source: big, endpoint: http://127.0.0.1:9/v1, api: chat}"
+    (project / "scored.yaml").write_text(f"{STUDY}models: {{closed: {chat}}}\n")
+    assert main([word.replace("tiny", "closed") for word in SCORE]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "chat API, which tells no likelihood" in said

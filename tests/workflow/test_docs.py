@@ -46,6 +46,9 @@ RUN_ELSEWHERE = {
     "_boxes_2026-11-27T22-03-22.723142.jsonl tests/fixtures/calibration/labels.csv"
     "": "tests/cli/test_calibrate.py",
     "userturn judge-card gpt-oss-20b": "needs a GPU",
+    "userturn try NAME QUESTION --answer ANSWER --server URL --api chat --instruction FILE": (
+        "test_try.py, of a server of our own"
+    ),
     "userturn try MODEL QUESTION --server URL": "tests/models/test_served.py, of a server",
     "snakemake --profile profiles/simulators": "planned below; its server is yours",
     "userturn accept --gpu": "there, to the lack of a GPU",
@@ -200,7 +203,7 @@ def test_part_of_the_grid_is_run_from_a_file_of_ones_own(study: Path) -> None:
 
 def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) -> None:
     rates = output_of(finished_study, "userturn", "rates", "results", "--cells")
-    assert len(re.findall(r"^  tiny t=", rates, re.M)) == 2
+    assert len(re.findall(r"^  tiny t=", rates, re.M)) == 4  # rates, and what the others are
     assert len(re.findall(r"^  tiny word-problems t=", rates, re.M)) == 4
     assert "5/5 scored" in rates
     status = output_of(finished_study, "userturn", "status")

@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.chat_models import is_chat
 from userturn.datasets.prepare import prepare_dataset
+from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import load_model
 from userturn.generation.shards import WHOLE
@@ -34,6 +36,11 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
+        if is_chat(grid.models[model]):
+            raise UserError(
+                f"model '{model}' is behind a chat API, which tells no likelihood of a text; name "
+                "one that is loaded here, or a server of completions"
+            )
         path = Path(folder, "models", f"{model}.json")
         path.parent.mkdir()
         describe_model(grid, model, path)
