@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_122, 33_718),
-    "tests": (51_786, 29_396),
+    "src": (62_848, 34_134),
+    "tests": (52_463, 29_783),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.errors import ConfigError
+from userturn.storage.hashing import file_sha256
 
 RAW, ROLE_PLAY = "raw", "role_play"
 SWAPPED, QUOTED = "swapped", "quoted"
@@ -31,6 +32,14 @@ def instruction_file(entry: Mapping[str, Any]) -> str:
 def of_the_probe(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of an entry that says how user turns are asked for."""
     return {key: entry[key] for key in OF_THE_PROBE if key in entry}
+
+
+def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return what identifies an entry's role-play, its instruction by content; nothing for raw."""
+    if not plays_the_user(entry):
+        return {}
+    instruction = file_sha256(instruction_file(entry))
+    return {**of_the_probe(entry), "roles": roles_of(entry), "instruction": instruction}
 
 
 def answers_alike(entry: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from userturn.config.former_trainings import FORMER, ROUNDED_VERSION
 from userturn.config.model_keys import ModelEntry
 from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
-from userturn.config.probes import instruction_file, of_the_probe, plays_the_user, roles_of
+from userturn.config.probes import identifying_probe
 from userturn.config.recipes import (
     Recipe,
     data_identity,
@@ -138,14 +138,6 @@ def _system(entry: ModelEntry) -> dict[str, str]:
     return {"system": system if path is None else file_sha256(path)}
 
 
-def _probe(entry: ModelEntry) -> dict[str, str]:
-    """Return how an entry's role-play asks for user turns; nothing for the raw probe."""
-    if not plays_the_user(entry):
-        return {}
-    instruction = file_sha256(instruction_file(entry))
-    return {**of_the_probe(entry), "roles": roles_of(entry), "instruction": instruction}
-
-
 def _engine(config: Config, entry: ModelEntry) -> dict[str, str | None]:
     """Return what an identity says of the engine; a server's number type is its own matter."""
     name: dict[str, str | None] = {"engine": engine_name(config, entry)}
@@ -179,7 +171,7 @@ class FileContents:
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             **_system(entry),
-            **_probe(entry),
+            **identifying_probe(entry),
             **identifying_vllm(entry),
             **_engine(self._config, entry),
             "source": source,
