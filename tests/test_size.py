@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_848, 34_134),
-    "tests": (52_463, 29_783),
+    "tests": (52_484, 29_797),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

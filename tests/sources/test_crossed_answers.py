@@ -1,13 +1,16 @@
 """Crossed answers: what is asked after whose answers, and what a configuration may name."""
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.errors import ConfigError
+from userturn.config.families import baselines
 from userturn.config.load import load_study
 from userturn.sources.check import check_study
 from userturn.sources.crossed_answers import crossing_identity, crossings
@@ -70,3 +73,21 @@ def test_turns_are_asked_again_where_the_answers_change_and_not_where_the_own_on
     assert crossing_identity(grid, of_third) == crossing_identity(after, of_third)
     changed["models"]["other"] = {**changed["models"]["other"], "answer": {"max_tokens": 9}}
     assert crossing_identity(grid, of_third) != crossing_identity(Grid(changed, tmp_path), of_third)
+
+
+def test_the_base_model_of_the_docs_is_beside_its_chat_model_in_both_formats() -> None:
+    """Contrasts have the base's pairs, and crossed answers each after the other's."""
+    section = Path("docs/models.md").read_text().partition("## Base models")[2]
+    example = yaml.safe_load(re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)[1])
+    config = load_study(["profiles/demo/study.yaml"])
+    config["run"] |= example.pop("run")
+    config["models"] |= example.pop("models")
+    check_study(config | example)
+    grid = Grid(config | example)
+    assert baselines(grid.models, grid.entries) == [("chat", "base"), ("chat-transcript", "base")]
+    assert {(at.model, at.answerer) for at in crossings(grid)} == {
+        ("base", "chat-transcript"),
+        ("chat-transcript", "base"),
+        ("chat", "base"),
+        ("chat", "chat-transcript"),
+    }
