@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_848, 34_134),
+    "src": (62_849, 34_135),
     "tests": (52_484, 29_797),
     "scripts": (21, 16),
     "rules": (251, 0),

@@ -36,7 +36,8 @@ def format_floor(row: Mapping[str, Any]) -> str:
 def usual(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rows without perturbation, or under the first of a study that has none such."""
     kinds = rates["perturbation"].unique().sort().to_list()
-    return rates.filter(pl.col("perturbation") == (PLAIN if PLAIN in kinds else kinds[0]))
+    kind = PLAIN if PLAIN in kinds else next(iter(kinds), PLAIN)
+    return rates.filter(pl.col("perturbation") == kind)
 
 
 def format_failures(shares: pl.DataFrame) -> str:
@@ -64,7 +65,7 @@ def format_pooled(pooled: pl.DataFrame) -> str:
     )
     if pooled["reacts"].count():
         about_floors += "; reacting: how many do, by the judge's sensitivity"
-    kind = usual(pooled)["perturbation"][0]
+    kind = next(iter(usual(pooled)["perturbation"]), PLAIN)
     after = "" if kind == PLAIN else f" under {kind}"
     lines = [
         f"genuine follow-ups of each model over all datasets{after}, share of scored turns with "
