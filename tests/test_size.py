@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_849, 34_135),
-    "tests": (52_484, 29_797),
+    "src": (63_011, 34_214),
+    "tests": (52_621, 29_886),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -11,7 +11,8 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
-from userturn.config.recipes import RECIPES, check_recipe, load_recipe, training_identity
+from userturn.config.recipes import RECIPES, check_recipe, load_recipe
+from userturn.config.training_identity import training_identity
 from userturn.study.grid import Grid
 from userturn.workflow.startup import checked_study
 
@@ -71,6 +72,12 @@ def test_reward_of_the_verdict_must_be_declared_as_training_on_the_metric(projec
     edited("demo-rl", "trains_on_the_metric: true\n", "")
     with pytest.raises(ConfigError, match="'trains_on_the_metric' is missing"):
         load_recipe("demo-rl")
+
+
+def test_shuffled_turns_are_the_users_alone(project: Path) -> None:
+    edited("sft-shuffled", "loss_on: [user]", "loss_on: [assistant, user]")
+    with pytest.raises(ConfigError, match=r"with `shuffled`, expected .user., since answers to"):
+        check_recipe("sft-shuffled", config())
 
 
 def test_reward_of_the_assistants_turn_is_refused_for_the_users(project: Path) -> None:

@@ -23,7 +23,7 @@ from userturn.training.train import train
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}
 N_STEPS = 3
 DRAWS = 2
-RECIPES = ("probed", "spoken", "kept", "unclear", "zero", "taught")
+RECIPES = ("probed", "spoken", "kept", "unclear", "zero", "taught", "gained")
 
 
 def reply(asked: Asked) -> bytes:
@@ -117,6 +117,7 @@ def main() -> None:
     simulator = {"endpoint": "other", "turns": 1}
     write_recipe("spoken", "demo-rl", turn="assistant", rewards=rewards, simulator=simulator)
     write_recipe("kept", "demo-rl", every=N_STEPS, rewards=followup)
+    write_recipe("gained", "demo-rl", rewards={"gain": {"weight": 1}})
     scored = {"interactivity": {"weight": 1, "endpoint": "other"}, "length": {"weight": 0.001}}
     for name in ("unclear", "zero"):
         write_recipe(name, "demo-rl", turn="assistant", rewards=scored)
@@ -147,6 +148,9 @@ def main() -> None:
         found[f"{name}_record"] = json.loads(
             Path(f"results/training/{name}/training.json").read_text()
         )
+    found["gained"] = watched("gained", reply)
+    gained = pl.read_parquet("results/training/gained/draws.parquet")
+    found["gains"] = gained.sort("step", "draw")["gain"].to_list()
     found["taught"] = watched("taught", reply)
     found["taught_record"] = json.loads(Path("results/training/taught/training.json").read_text())
     unclear, spoken = (

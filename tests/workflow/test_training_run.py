@@ -93,6 +93,12 @@ def test_rewards_of_a_conversation_that_goes_on_are_weighted_and_summed(
         assert entry["reward"] == pytest.approx(2 * 0.5 - thousands, abs=1e-6)
 
 
+def test_the_likelihood_gain_rewards_without_asking_anybody(found: dict[str, Any]) -> None:
+    assert (found["gained"]["said"], found["gained"]["n_asked"]) == (None, 0)
+    assert len(found["gains"]) == N_STEPS * DRAWS
+    assert any(gain not in (None, 0) for gain in found["gains"])
+
+
 def test_replies_that_were_paid_for_are_not_asked_for_again(found: dict[str, Any]) -> None:
     # Its only checkpoint is the last one, so the first two steps are made again.
     assert found["down"]["said"].endswith(

@@ -34,5 +34,6 @@ statistics_keys.py: the keys of how intervals and tests are computed.
 study_keys.py: the keys of a configuration.
 trained_models.py: entries of trained models, completed from their bases.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
+training_identity.py: what tells one training from another.
 trust.py: what a study's record alone cannot authorise.
 """

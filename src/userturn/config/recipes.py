@@ -14,7 +14,6 @@ from userturn.config.keys import harmless, part, path
 from userturn.config.schema import NEEDS_COMMIT
 from userturn.config.shared_keys import Share
 from userturn.storage.given_files import given_text
-from userturn.storage.hashing import file_sha256, fingerprint
 
 Judge = Annotated[str, harmless("An endpoint among the config's judges.", minLength=1)]
 
@@ -88,6 +87,12 @@ class Sft(TypedDict):
             uniqueItems=True,
         ),
     ]
+    shuffled: NotRequired[
+        Annotated[
+            bool,
+            harmless("User turns are learnt after the answer of another conversation: a control."),
+        ]
+    ]
     max_tokens: Annotated[
         int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
     ]
@@ -134,6 +139,12 @@ class Followup(TypedDict):
     judge: Annotated[Judge, part("One of the config's judges.")]
 
 
+class Gain(TypedDict):
+    """A reward without a judge: how much likelier the base finds the user turn after its answer."""
+
+    weight: Annotated[float, harmless("Of a nat a character, over answers of others.")]
+
+
 class Rewards(TypedDict, total=False):
     """What is rewarded."""
 
@@ -141,6 +152,7 @@ class Rewards(TypedDict, total=False):
     interactivity: Annotated[Interactivity, part("What an endpoint says of the conversation.")]
     length: Annotated[Length, part("The assistant's tokens.")]
     followup: Annotated[Followup, part("The judge's verdict on a user turn.")]
+    gain: Annotated[Gain, part("The likelihood gain of a user turn, by the base.")]
 
 
 class Grpo(TypedDict):
@@ -200,16 +212,13 @@ class RecipeKeys(TypedDict):
 
 
 RECIPES = Path("data/recipes")
+OF_USER_TURNS = ("followup", "gain")  # rewards of the turn that the study probes
 # What an endpoint is told, by what it is asked for; a judge of follow-ups has a prompt of its own.
 PROMPTS = {
     "simulator": Path("data/simulator_prompt.txt"),
     "interactivity": Path("data/interactivity_prompt.txt"),
 }
 TRAINING_VERSION = 2  # of the code: another one trains every model anew
-# These keys say where a model runs and what it is asked; they do not affect what is learnt.
-NOT_LEARNT = frozenset(("engine", "max_model_len"))
-# Says how results are to be read; files count by their contents.
-DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 Recipe = Mapping[str, Any]
 ITS_METHOD = {
@@ -291,11 +300,18 @@ def check_recipe(name: str, config: Config) -> None:
         )
     drawn = recipe.get("grpo", {"turn": None, "rewards": {}})
     for reward in drawn["rewards"]:
-        if (reward == "followup") != (drawn["turn"] == "user"):
+        if (reward in OF_USER_TURNS) != (drawn["turn"] == "user"):
             raise ConfigError(
                 f"{where}: the reward '{reward}' is not for a turn of the {drawn['turn']}: "
-                "followup rewards the user's turn, all others the assistant's; correct `rewards`"
+                f"{' and '.join(OF_USER_TURNS)} reward the user's turn, all others the "
+                "assistant's; correct `rewards`"
             )
+    learnt = recipe.get("sft", {})
+    if learnt.get("shuffled") and learnt["loss_on"] != ["user"]:
+        raise ConfigError(
+            f"{where}: sft.loss_on: found {learnt['loss_on']} with `shuffled`, expected [user], "
+            "since answers to other questions would be learnt as answers; correct it"
+        )
     for what, judge in endpoints_of(recipe).items():
         if judge not in config["judges"]:
             near = near_miss(judge, config["judges"])
@@ -303,38 +319,3 @@ def check_recipe(name: str, config: Config) -> None:
                 f"{where}: {what}: '{judge}' is not among the config's judges{near}; give it an "
                 "entry under `judges`"
             )
-
-
-def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
-    """Return the identity of a recipe's files: their content, or hub path and revision."""
-    return [
-        part if "hub" in part else part | {"file": file_sha256(part["file"])}
-        for part in recipe["data"]
-    ]
-
-
-def training_identity(
-    recipe: Recipe,
-    base: Mapping[str, Any],
-    judges: Mapping[str, Mapping[str, Any]],
-    version: int = TRAINING_VERSION,
-) -> str:
-    """Return the identity of a training: recipe, data, base and version of the code.
-
-    Args:
-        recipe: the parsed recipe, so that its comments do not count.
-        base: identity of the base and its template.
-        judges: identity of each judge that it asks, by name.
-        version: of the code.
-    """
-    asked = endpoints_of(recipe)
-    return fingerprint(
-        {
-            "version": version,
-            "recipe": {key: value for key, value in recipe.items() if key not in DECLARED},
-            "data": data_identity(recipe),
-            "base": {key: value for key, value in base.items() if key not in NOT_LEARNT},
-            "judges": dict(judges),
-            "prompts": {what: file_sha256(PROMPTS[what]) for what in asked if what in PROMPTS},
-        }
-    )

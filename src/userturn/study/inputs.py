@@ -20,15 +20,10 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.own_rubric import RUBRIC, RUBRIC_1
 from userturn.config.own_vllm import identifying_vllm
 from userturn.config.probes import identifying_probe
-from userturn.config.recipes import (
-    Recipe,
-    data_identity,
-    endpoints_of,
-    load_recipe,
-    training_identity,
-)
+from userturn.config.recipes import Recipe, endpoints_of, load_recipe
 from userturn.config.repeated_trainings import trained_alike, with_own_seed
 from userturn.config.trained_models import complete_entries, described
+from userturn.config.training_identity import data_identity, training_identity
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.judges.rubric import rubric_sha256

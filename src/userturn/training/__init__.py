@@ -13,4 +13,5 @@ reward_endpoints.py: asks the simulated user and the judge of interactivity.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
 simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.
 train.py: runs a training and writes the merged model folder.
+turn_gains.py: how much likelier a model finds a user turn after its own answer than after others.
 """

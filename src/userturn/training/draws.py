@@ -14,7 +14,7 @@ from userturn.storage.journal import files_of_journal, read_lines, record_of
 from userturn.storage.parquet import Schema, write_table
 from userturn.training.simulated_user import Rollout
 
-REWARDS = ("accuracy", "interactivity", "length", "followup")
+REWARDS = ("accuracy", "interactivity", "length", "followup", "gain")
 SCHEMA: Schema = {
     "step": pl.Int64,
     "draw": pl.Int64,

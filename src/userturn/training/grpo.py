@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from userturn.config.recipes import PROMPTS, endpoints_of
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import Message, ShownAnswer
 from userturn.errors import UserError
+from userturn.likelihood.contexts import Exchange
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
+from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
@@ -17,6 +19,7 @@ from userturn.training.kept_replies import KeptReplies
 from userturn.training.reward_endpoints import training_endpoints
 from userturn.training.rewards import Reward, SampledTurn, Scores, complete, rewards_of
 from userturn.training.simulated_user import Endpoints, Rollout, continued
+from userturn.training.turn_gains import gains
 
 OTHER = {"user": "assistant", "assistant": "user"}
 
@@ -209,16 +212,25 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
 
     configuration = GRPOConfig(**parts.arguments, **_drawing(how))
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
-    of_trl = _rewards(grid, training, template, draw, trainers)
+    of_trl = _rewards(grid, training, template, draw, trainers, found)
     trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=of_trl)
     trainers.append(trainer)
     return trainer
 
 
 def _rewards(
-    grid: Grid, training: Training, template: Template, draw: Draw, trainers: Sequence[Any]
+    grid: Grid,
+    training: Training,
+    template: Template,
+    draw: Draw,
+    trainers: Sequence[Any],
+    found: Sequence[Task],
 ) -> list[Callable[..., Scores]]:
     """Return the rewards of a recipe; `trainers` will hold the trainer that writes answers."""
+
+    def gain(drawn: Sequence[SampledTurn]) -> Scores:
+        return gains_by_base(trainers[0], template, drawn, found)
+
     named = endpoints_of(training.recipe)
     judges = {name: judge_of(grid, name) for name in named.values()}
     kept = KeptReplies(training.checkpoints / "replies")
@@ -231,6 +243,7 @@ def _rewards(
         lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),
         PROMPTS["interactivity"].read_text(),
         kept,
+        gain,
     )
     notes = Writer(training.checkpoints / "draws")
 
@@ -240,6 +253,29 @@ def _rewards(
             notes.append(row)
 
     return _trl_rewards(rewards, draw, _rollouts(training, template, ask, trainers), note)
+
+
+def gains_by_base(
+    trainer: Any, template: Template, drawn: Sequence[SampledTurn], found: Sequence[Task]
+) -> Scores:
+    """Return the likelihood gain of drawn user turns by the base, which training does not move.
+
+    Other answers are those of the tasks.
+    """
+    model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
+    others = [_exchange(task.messages, "") for task in found]
+    turns = [_exchange(turn.messages, turn.said) for turn in drawn]
+    was_training = model.training
+    model.eval()
+    with model.disable_adapter():
+        scores = gains(model, template, turns, others)
+    model.train(was_training)
+    return scores
+
+
+def _exchange(messages: Sequence[Message], said: str) -> Exchange:
+    answer = ShownAnswer(messages[-1]["content"])
+    return Exchange(fingerprint(list(messages)), tuple(messages[:-1]), answer, said)
 
 
 def write_answers(

@@ -7,6 +7,7 @@ answer has one.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from userturn.datasets.messages import Message
@@ -68,6 +69,41 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
         before, role = messages[end - 1]["role"], messages[end]["role"]
         if role in loss_on and before == {"user": "assistant", "assistant": "user"}.get(role):
             yield end + 1
+
+
+def after_other_answers(
+    conversations: Sequence[Sequence[Message]],
+) -> list[list[Message]]:
+    """Return conversations in which each answer is one of another conversation, as a control.
+
+    In the order of their hashes each takes the answers of the next one that shares none with it, so
+    that every answer is still somebody's, and no user's turn reacts to what it follows.
+
+    Raises:
+        UserError: a conversation has no other that shares no answer with it.
+    """
+    ordered = sorted(map(list, conversations), key=fingerprint)
+    answers = [
+        [message["content"] for message in talk if message["role"] == "assistant"]
+        for talk in ordered
+    ]
+    made = []
+    for number, (talk, own) in enumerate(zip(ordered, answers, strict=True)):
+        following = answers[number + 1 :] + answers[:number]
+        others = next((found for found in following if found and not set(found) & set(own)), None)
+        if others is None:
+            raise UserError(
+                "the training data cannot be shuffled: a conversation has no other with other "
+                "answers; give `data` more conversations"
+            )
+        taken = cycle(others)
+        made.append(
+            [
+                {**message, "content": next(taken)} if message["role"] == "assistant" else message
+                for message in talk
+            ]
+        )
+    return made
 
 
 def held_out(rows: Sequence[Mapping[str, Any]], share: float) -> set[str]:

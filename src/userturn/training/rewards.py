@@ -162,6 +162,7 @@ def rewards_of(
     count: Callable[[str], int],
     interactivity_prompt: str,
     kept: KeptReplies,
+    gain: Callable[[Sequence[SampledTurn]], Scores],
 ) -> list[Reward]:
     """Return the rewards that a recipe names.
 
@@ -173,6 +174,7 @@ def rewards_of(
         count: counts the tokens of a text.
         interactivity_prompt: the text before a conversation.
         kept: the replies that are paid for.
+        gain: the likelihood gain of drawn user turns.
     """
     wanted = recipe["grpo"]["rewards"]
 
@@ -185,6 +187,7 @@ def rewards_of(
             "interactivity": lambda _, talks: interactivity(talks, ask, interactivity_prompt),
             "length": lambda _, talks: length(talks, count),
             "followup": lambda drawn, _: followup(drawn, judges[settings["judge"]], paid_by, kept),
+            "gain": lambda drawn, _: gain(drawn),
         }
         return known[name]
 

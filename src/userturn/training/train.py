@@ -36,7 +36,7 @@ from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
 from userturn.training.job import TrainerParts, Training, n_steps_of, trainer_arguments
 from userturn.training.kept_change import kept_change
-from userturn.training.learnt_turns import held_out, learnt_turns
+from userturn.training.learnt_turns import after_other_answers, held_out, learnt_turns
 
 
 def learnt_rows(
@@ -54,6 +54,8 @@ def _rows_of(
     messages = [
         row["messages"] for row in training.rows if (row["conversation"] in others) == is_held_out
     ]
+    if how.get("shuffled"):
+        messages = after_other_answers(messages)
     return learnt_turns(template, messages, how["loss_on"], how["max_tokens"])
 
 

@@ -1,0 +1,60 @@
+"""How much likelier a model finds a user turn after its own answer than after others: its gain.
+
+It is the study's measure (`userturn.likelihood`), by a model that is loaded already.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from userturn.likelihood.contexts import Context, Exchange, draw_distractors, own_contexts
+from userturn.likelihood.scoring_plan import TurnTokens, turn_tokens
+from userturn.prompts.chat_template import Template, TemplateError
+
+N_DISTRACTORS = 4
+SEED = 0  # of the draw of distractors, which is the same for all steps of a training
+
+
+def gains(
+    model: Any, template: Template, turns: Sequence[Exchange], others: Sequence[Exchange]
+) -> list[float | None]:
+    """Return the gain of each turn in nats a character: over a few answers of other conversations.
+
+    A turn without text says nothing of its answer, and has 0. A turn that cannot be put after every
+    answer, such as one with a special token, and one without others, has None.
+
+    Args:
+        model: a model of transformers, in whatever state its weights are.
+        template: its template.
+        turns: turns, each with the conversation that it follows.
+        others: the exchanges that other answers are taken from, those of the turns among them.
+    """
+    drawn = draw_distractors(others, N_DISTRACTORS, SEED)
+    return [_gain(model, template, turn, drawn[turn.item]) for turn in turns]
+
+
+def _gain(
+    model: Any, template: Template, turn: Exchange, others: Sequence[Exchange]
+) -> float | None:
+    if not turn.turn.strip() or not others:
+        return None if turn.turn.strip() else 0.0
+    try:
+        asked = [_tokens(template, context, turn) for context in own_contexts(turn, others)]
+    except TemplateError:
+        return None
+    own, *after_others = (log_likelihood(model, tokens) for tokens in asked)
+    return (own - sum(after_others) / len(after_others)) / len(turn.turn.strip())
+
+
+def _tokens(template: Template, context: Context, turn: Exchange) -> TurnTokens:
+    return turn_tokens(template, context, turn.turn)
+
+
+def log_likelihood(model: Any, tokens: TurnTokens) -> float:
+    """Return the log-likelihood of a turn after its context, in nats."""
+    import torch
+
+    ids = torch.tensor([tokens.token_ids], device=model.device)
+    said = ids[0, tokens.n_context :]
+    with torch.no_grad():
+        logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
+    return float(-torch.nn.functional.cross_entropy(logits, said, reduction="sum"))
