@@ -48,3 +48,20 @@ def test_groups_changes_and_judges_left_out_are_printed(
     assert said.endswith("row 1: the verdict '0.5' is neither yes nor no)\n")
     assert main(["calibrate", verdicts, labels]) == 1
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_the_docs_have_what_is_said_of_mirrorbenchs_judge(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    command = re.search(r"^    userturn (calibrate tests.*mirrorbench.*)$", PAGE, re.MULTILINE)
+    assert command and main(shlex.split(command[1])) == 0
+    said = capsys.readouterr().out
+    numbers = dict(re.findall(r"^  (\w.*?) +([\d.]+ \[.*\])$", said, re.MULTILINE))
+    assert numbers["rate by the judge"] == "0.640 [0.542, 0.727]"
+    assert numbers["corrected rate"] == "0.310 [0.228, 0.406]"
+    for name in ("sensitivity", "specificity", "kappa"):
+        digits = [round(float(n), 2) for n in re.findall(r"[\d.]+", numbers[name])]
+        assert (
+            f"{name} {digits[0]:.2f} [{digits[1]:.2f}, {digits[2]:.2f}]".replace("0.", ".") in PAGE
+        )

@@ -4,6 +4,7 @@ A repository with a file `.gated` is one whose terms the asker has to accept fir
 whoever sends the token that stands in that file.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -22,16 +23,23 @@ from urllib.parse import unquote, urlparse
 
 COMMIT = "a" * 40
 ASKED = re.compile(r"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/[^/]+/?(.*))?")
+PUSHED = re.compile(r"/api/datasets/([^/]+/[^/]+)/(preupload|commit)/main")
 FILE = re.compile(r"/datasets/([^/]+/[^/]+)/resolve/[^/]+/(.*)")
 
 
 @dataclass
 class Hub:
-    """A hub that runs: its folder, its address, and the files of which bytes were asked for."""
+    """A hub that runs: its folder and address, what was asked of files, and what was created.
+
+    Attributes:
+        writer: the token with which files may be pushed.
+    """
 
     folder: Path
     address: str = ""
     fetched: set[str] = field(default_factory=set)
+    created: list[dict[str, Any]] = field(default_factory=list)
+    writer: str = "hf_writer"
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -68,7 +76,11 @@ class _Answer(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         given = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = unquote(urlparse(self.path).path)
-        if asked := ASKED.fullmatch(path):
+        if path == "/api/validate-yaml":
+            self._json({"errors": [], "warnings": []})
+        elif path == "/api/repos/create" or PUSHED.fullmatch(path):
+            self._push(path, given)
+        elif asked := ASKED.fullmatch(path):
             self._about(self.hub.folder / asked[1], asked[2], asked[3] or "", given)
         elif asked := FILE.fullmatch(path):
             self._file(self.hub.folder / asked[1], asked[2])
@@ -76,6 +88,34 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(404, b"{}")
 
     do_GET = do_POST = do_HEAD = _answer  # noqa: N815
+
+    def _push(self, path: str, given: bytes) -> None:
+        """Create a repository, or take the files of a commit, each whole in the commit itself."""
+        asked = PUSHED.fullmatch(path)
+        if self.headers.get("Authorization") != f"Bearer {self.hub.writer}":
+            self._send(401, b"{}")
+        elif asked is None:
+            self.hub.created.append(json.loads(given))
+            name = "{organization}/{name}".format_map(self.hub.created[-1])
+            (self.hub.folder / name).mkdir(parents=True, exist_ok=True)
+            self._json({"url": f"{self.hub.address}/datasets/{name}"})
+        elif asked[2] == "preupload":
+            files = [one["path"] for one in json.loads(given)["files"]]
+            of_each = {"uploadMode": "regular", "shouldIgnore": False}
+            self._json({"files": [{"path": name, **of_each} for name in files]})
+        else:
+            for line in map(json.loads, given.splitlines()):
+                self._take(self.hub.folder / asked[1], line["key"], line["value"])
+            address = f"{self.hub.address}/datasets/{asked[1]}/commit/{COMMIT}"
+            self._json({"success": True, "commitUrl": address, "commitOid": COMMIT})
+
+    def _take(self, folder: Path, kind: str, value: dict[str, Any]) -> None:
+        if kind == "file":
+            path = folder / value["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(base64.b64decode(value["content"]))
+        elif kind == "deletedFile":
+            (folder / value["path"]).unlink()
 
     def _about(self, folder: Path, kind: str | None, inner: str, given: bytes) -> None:
         if self._is_refused(folder):

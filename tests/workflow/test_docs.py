@@ -34,6 +34,8 @@ RUN_ELSEWHERE = {
     "data/templates/transcript.jinja": "test_try.py, of a folder",
     "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
+    "userturn export results --every-eval-ever records": "tests/export/test_every_eval_ever.py",
+    "userturn export results --hub org/name": "tests/export/test_hub.py, to a hub on this machine",
     "userturn new my-study": "test_new_study.py",
     "userturn new": "with a name, there",
     "snakemake --cores 2": "test_new_study.py",
@@ -45,6 +47,8 @@ RUN_ELSEWHERE = {
     "userturn calibrate tests/fixtures/calibration/made-up__shop-1b/samples"
     "_boxes_2026-11-27T22-03-22.723142.jsonl tests/fixtures/calibration/labels.csv"
     "": "tests/cli/test_calibrate.py",
+    "userturn calibrate tests/fixtures/calibration/mirrorbench.csv "
+    "tests/fixtures/calibration/mirrorbench_labels.csv": "tests/cli/test_calibrate.py",
     "userturn judge-card gpt-oss-20b": "needs a GPU",
     "userturn try NAME QUESTION --answer ANSWER --server URL --api chat --instruction FILE": (
         "test_try.py, of a server of our own"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from userturn.cli.arguments import take_results
 from userturn.export.dataset_folder import write_dataset_folder
+from userturn.export.every_eval_ever import write_every_eval_ever
+from userturn.export.hub import push_to_hub
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.write_archive import export
 from userturn.report.claims import SHEET, claims_sheet
@@ -26,18 +28,34 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--datasets", type=Path, metavar="FOLDER", help=f"{other}tables for Hugging Face's datasets"
     )
+    command.add_argument(
+        "--every-eval-ever",
+        type=Path,
+        metavar="FOLDER",
+        help=f"{other}results in the format of Every Eval Ever, with a row for each verdict",
+    )
+    command.add_argument(
+        "--hub",
+        metavar="ORG/NAME",
+        help="instead of an archive, the tables of --datasets as a private dataset on the hub",
+    )
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    if arguments.inspect is not None or arguments.datasets is not None:
-        return "\n".join(_folders(arguments))
+    if others := list(_others(arguments)):
+        return "\n".join(others)
     more = {SHEET: claims_sheet(arguments.results)}
     return export(arguments.results, arguments.to, arguments.with_journals, more)
 
 
-def _folders(arguments: argparse.Namespace) -> Iterator[str]:
+def _others(arguments: argparse.Namespace) -> Iterator[str]:
+    results = arguments.results
     if arguments.inspect is not None:
-        yield write_inspect_logs(arguments.results, arguments.inspect)
+        yield write_inspect_logs(results, arguments.inspect)
     if arguments.datasets is not None:
-        yield write_dataset_folder(arguments.results, arguments.datasets, warned(arguments.results))
+        yield write_dataset_folder(results, arguments.datasets, warned(results))
+    if arguments.every_eval_ever is not None:
+        yield write_every_eval_ever(results, arguments.every_eval_ever, warned(results))
+    if arguments.hub is not None:
+        yield push_to_hub(results, arguments.hub, warned(results))

@@ -3,7 +3,9 @@
 checked.py: whether a file may leave: no withheld rows in it, no secret.
 crate_context.py: who made a study, under which licence, with which code.
 dataset_folder.py: a study's rows as a folder that Hugging Face's `datasets` reads.
+every_eval_ever.py: a study's cells in the format of Every Eval Ever.
 file_texts.py: every text in a file, also inside Parquet columns.
+hub.py: a study's open rows as a dataset on the hub.
 inspect_logs.py: a study's cells as logs of Inspect.
 open_turns.py: the user turns that may leave a study.
 read_archive.py: opens an archive without trusting the names inside it.

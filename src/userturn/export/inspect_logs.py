@@ -56,8 +56,7 @@ def write_inspect_logs(results: Path, folder: Path) -> str:
 def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
     """Return the log of a cell."""
     turns = read_turns(grid, cell)
-    record = read_record(grid.results / _record_of(cell)) or {}
-    times = {key: record.get("made", {}).get(key, BEFORE_ALL) for key in ("began", "ended")}
+    times = times_of(grid, cell)
     identity, when = grid.cell_identity(cell), times["ended"]
     samples = [_sample(row, identity, when) for row in turns.iter_rows(named=True)]
     for judge, verdicts in read_verdicts(grid, cell).items():
@@ -74,8 +73,11 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _record_of(cell: Cell) -> Path:
-    return PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
+def times_of(grid: Grid, cell: Cell) -> dict[str, str]:
+    """Return when a cell's user turns began and ended to be collected, as its record says."""
+    path = PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
+    made = (read_record(grid.results / path) or {}).get("made", {})
+    return {key: made.get(key, BEFORE_ALL) for key in ("began", "ended")}
 
 
 def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.formats import format_of, model_of
 from userturn.export.withheld import withheld_datasets
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
@@ -57,12 +58,14 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     temperature = grid.temperatures[cell.temperature]
-    values = (cell.model, cell.dataset, temperature, cell.perturbation)
-    is_own = [pl.col(name) == value for name, value in zip(CELL_KEYS, values, strict=True)]
+    values = (model_of(cell.model), cell.dataset, temperature, cell.perturbation)
+    own = dict(zip(CELL_KEYS, values, strict=True)) | {"scope": "cell", "label": GENUINE}
     rates = pl.read_parquet(path)
     if "label" not in rates.columns:  # of an earlier version
         return []
-    return rates.filter(*is_own, scope="cell", label=GENUINE).to_dicts()
+    if "format" in rates.columns:
+        own["format"] = format_of(cell.model)
+    return rates.filter(**own).to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

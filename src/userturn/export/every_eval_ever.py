@@ -1,0 +1,252 @@
+"""Write a study's cells in the format of Every Eval Ever: results, and a row for each verdict.
+
+The schema is that of https://github.com/evaleval/every_eval_ever, version 0.3.0. A file has one
+cell by all judges; the rows of one that may be exported stand beside it, in the folders that the
+datastore has. A turn that was not scored has no row: a failure would read as a negative label.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from userturn.config.formats import format_of, model_of
+from userturn.export.checked import write_checked
+from userturn.export.inspect_logs import times_of
+from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
+from userturn.models.fetch import is_local
+from userturn.plural import number_of
+from userturn.storage.atomic_files import write_text
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+from userturn.study.record import read_study_record
+
+SCHEMA_VERSION = "0.3.0"
+SAMPLES = "_samples.jsonl"
+ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # that the schema has names for
+MEASURE = "share of scored user turns, written by the model after its own answer, that the judge "
+MEASURE += "calls genuine follow-ups"
+Json = dict[str, Any]
+
+
+def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> str:
+    """Write every cell that is tabulated, and say how many.
+
+    Args:
+        results: folder of a finished study.
+        folder: a new folder.
+        warning: what is said of rates that are no findings.
+
+    Raises:
+        UserError: there is no finished study, the folder is not empty, or there is a secret.
+    """
+    grid = read_study_record(results).grid(results)
+    is_open = set(open_cells(grid))
+    cells = {cell: rates for cell in grid.cells if (rates := scored_rates(grid, cell))}
+
+    def write(where: Path) -> None:
+        for cell, rates in cells.items():
+            path = path_of(grid, cell)
+            log = aggregate(grid, cell, rates, warning)
+            rows = list(instances(grid, cell, log)) if cell in is_open else []
+            if rows:
+                text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                beside = path.removesuffix(".json") + SAMPLES
+                write_text(text, where / beside)
+                log["detailed_evaluation_results"] = _details(beside, text, len(rows))
+            _write(log, where / path)
+
+    left_out = write_checked(folder, results, grid.config, write)
+    for path in (name for name in left_out if name.endswith(SAMPLES)):
+        whole = folder / (path.removesuffix(SAMPLES) + ".json")
+        if whole.is_file():
+            log = json.loads(whole.read_text(encoding="utf-8"))
+            _write({key: log[key] for key in log if key != "detailed_evaluation_results"}, whole)
+    n_private = sum(cell not in is_open for cell in cells) + len(left_out)
+    return (
+        f"{folder}: results of {number_of(len(cells), 'cell')}, {n_private} without rows; "
+        f"`every_eval_ever validate '{folder}/data/**/*.json*'` checks them"
+    )
+
+
+def _write(log: Json, path: Path) -> None:
+    write_text(json.dumps(log, indent=1, ensure_ascii=False) + "\n", path)
+
+
+def scored_rates(grid: Grid, cell: Cell) -> list[Json]:
+    """Return the rates of a cell by each judge that scored some turn."""
+    return [row for row in read_rates(grid, cell) if row["estimate"] is not None]
+
+
+def model_id(grid: Grid, cell: Cell) -> str:
+    """Return the model's id on the hub; that of another one is its name, after `local`."""
+    source = str(read_description(grid, cell.model)["source"])
+    return f"local/{model_of(cell.model)}" if is_local(source) else source
+
+
+def path_of(grid: Grid, cell: Cell) -> str:
+    """Return where a cell's results stand in the datastore; its name is a UUID of its identity."""
+    name = UUID(fingerprint([grid.cell_identity(cell), "every eval ever"])[:32], version=4)
+    developer, _, model = model_id(grid, cell).partition("/")
+    return f"data/userturn/{developer}/{model.replace('/', '_')}/{name}.json"
+
+
+def aggregate(grid: Grid, cell: Cell, rates: list[Json], warning: str | None) -> Json:
+    """Return the results of a cell by each judge, with intervals."""
+    when = str(datetime.fromisoformat(times_of(grid, cell)["ended"]).timestamp())
+    name = f"{cell.dataset}-t{cell.temperature}-{cell.perturbation}-{format_of(cell.model)}"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{name}/{model_id(grid, cell)}/{when}",
+        "evaluation_timestamp": when,
+        "retrieved_timestamp": when,
+        "source_metadata": {
+            "source_name": "userturn",
+            "source_type": "evaluation_run",
+            "source_organization_name": "not stated",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "userturn", "version": version("userturn")},
+        "model_info": _model(grid, cell),
+        "evaluation_results": [_result(grid, cell, row, when, warning) for row in rates],
+    }
+
+
+def _model(grid: Grid, cell: Cell) -> Json:
+    description, entry = read_description(grid, cell.model), grid.models[cell.model]
+    is_ours = "endpoint" not in entry
+    details = {
+        "deployment_type": "self_deployed" if is_ours else "unknown",
+        "model_availability": "open_weights" if is_ours else "unknown",
+        "format": format_of(cell.model),
+        **{key: description.get(key) for key in ("revision", "user_header")},
+    }
+    name = model_id(grid, cell)
+    return {
+        "name": cell.model,
+        "id": name,
+        "developer": name.partition("/")[0],
+        "additional_details": _strings(details),
+    }
+
+
+def _result(grid: Grid, cell: Cell, rate: Json, when: str, warning: str | None) -> Json:
+    """Return the rate by one judge as a result, with people's correction where there is one."""
+    kept = ("n_turns", "n_scored", "n_labelled", "corrected", "corrected_lower", "corrected_upper")
+    details = {name: rate.get(name) for name in kept} | {"warning": warning}
+    settings = {"temperature": grid.temperatures[cell.temperature]} | grid.config["user_turn"]
+    others = {key: settings[key] for key in settings if key not in ARGUMENTS}
+    return {
+        "evaluation_result_id": rate["judge"],
+        "evaluation_name": cell.dataset,
+        "source_data": _source(grid, cell.dataset),
+        "evaluation_timestamp": when,
+        "metric_config": {
+            "evaluation_description": MEASURE,
+            "metric_id": "userturn.genuine_followup_rate",
+            "metric_name": "genuine follow-up rate",
+            "metric_kind": "rate",
+            "metric_unit": "proportion",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0.0,
+            "max_score": 1.0,
+            "additional_details": _strings(
+                {"judge": rate["judge"], "judged_by": grid.judges[rate["judge"]].get("model")}
+            ),
+        },
+        "score_details": {
+            "score": rate["estimate"],
+            "details": _strings(details),
+            "uncertainty": {
+                "confidence_interval": {
+                    **{name: rate[name] for name in ("lower", "upper")},
+                    **{"confidence_level": 0.95, "method": rate["interval"]},
+                },
+                "num_samples": rate["n_scored"],
+            },
+        },
+        "generation_config": {
+            "generation_args": {key: settings[key] for key in ARGUMENTS if key in settings},
+            "additional_details": _strings({"perturbation": cell.perturbation} | others),
+        },
+    }
+
+
+def _source(grid: Grid, dataset: str) -> Json:
+    entry = grid.dataset_settings(dataset)
+    named = {"dataset_name": dataset, "source_type": "other"}
+    if "hub" not in entry:
+        return named
+    of_hub = {"source_type": "hf_dataset", "hf_repo": entry["hub"]}
+    return named | of_hub | ({"hf_split": entry["split"]} if "split" in entry else {})
+
+
+def _strings(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values that there are as text, which is all that the schema takes as details."""
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def _details(path: str, text: str, n_rows: int) -> Json:
+    return {
+        "format": "jsonl",
+        "file_path": path,
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(text.encode()).hexdigest(),
+        "total_rows": n_rows,
+    }
+
+
+def instances(grid: Grid, cell: Cell, log: Json) -> Iterator[Json]:
+    """Yield a row for each user turn that a judge of the results scored."""
+    turns = read_turns(grid, cell).to_dicts()
+    results = [result["evaluation_result_id"] for result in log["evaluation_results"]]
+    for judge, verdicts in read_verdicts(grid, cell).items():
+        for turn, verdict in zip(turns, verdicts.to_dicts(), strict=True):
+            if judge in results and verdict["label"] is not None:
+                yield _instance(turn, verdict, log)
+
+
+def _instance(turn: Json, verdict: Json, log: Json) -> Json:
+    said = [(m["role"], m["content"]) for m in turn["messages"]]
+    said += [("assistant", turn["answer"]), ("user", turn["text"] or "")]
+    raw, last = turn["messages"][-1]["content"], len(said) - 1
+    metadata = {name: verdict[name] for name in ("label", "rationale")}
+    metadata |= {name: turn[name] for name in ("sample", "perturbation", "outcome", "key")}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": log["evaluation_id"],
+        "model_id": log["model_info"]["id"],
+        "evaluation_name": turn["dataset"],
+        "evaluation_result_id": verdict["judge"],
+        "sample_id": turn["item"],
+        "sample_hash": hashlib.sha256(raw.encode()).hexdigest(),
+        "interaction_type": "multi_turn",
+        "input": {"raw": raw, "formatted": turn["prompt_text"], "reference": []},
+        "output": None,
+        "messages": [
+            {"turn_idx": number, "role": role, "content": text}
+            for number, (role, text) in enumerate(said)
+        ],
+        "answer_attribution": [
+            {
+                "turn_idx": last,
+                "source": f"messages[{last}].content",
+                "extracted_value": turn["text"] or "",
+                "extraction_method": "custom",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {
+            "score": float(verdict["genuine"]),
+            "is_correct": verdict["genuine"],
+            "num_turns": len(said),
+        },
+        "metadata": _strings(metadata),
+    }
