@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_338, 34_360),
-    "tests": (52_908, 30_085),
+    "src": (63_339, 34_360),
+    "tests": (52_995, 30_147),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

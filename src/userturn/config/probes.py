@@ -10,6 +10,7 @@ from userturn.storage.hashing import file_sha256
 RAW, ROLE_PLAY = "raw", "role_play"
 SWAPPED, QUOTED = "swapped", "quoted"
 INSTRUCTION = "data/role_play_prompt.txt"
+PLAYED = "role play"  # in a description, instead of how much of the user header is shown
 OF_ROLE_PLAY = ("roles", "instruction")  # keys that say how the user is played
 OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an answer
 
@@ -17,6 +18,11 @@ OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an ans
 def plays_the_user(entry: Mapping[str, Any]) -> bool:
     """Tell whether a model is told to play the user, by its entry."""
     return entry.get("probe") == ROLE_PLAY
+
+
+def is_played(description: Mapping[str, Any]) -> bool:
+    """Tell whether a described model writes user turns as its own answers, in role-play."""
+    return description.get("header") == PLAYED
 
 
 def roles_of(entry: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from userturn.config.probes import PLAYED
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, make_request
@@ -19,7 +20,6 @@ from userturn.prompts.perturbations import (
     needs_reference,
     perturb,
 )
-from userturn.prompts.role_play import PLAYED
 from userturn.storage.hashing import canonical_json
 from userturn.study.asks import Asks, digest_of_probe
 

@@ -5,26 +5,20 @@ the model's own side is the user's, or is quoted in that message. The raw probe 
 the two are compared on equal conversations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from userturn.config.probes import QUOTED, SWAPPED
+from userturn.config.probes import PLAYED, QUOTED, SWAPPED
 from userturn.datasets.messages import Message
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE, user
 from userturn.prompts.render import BETWEEN
 
-PLAYED = "role play"  # in a description, instead of how much of the user header is shown
 OTHER_SIDE = {"user": "assistant", "assistant": "user"}
 TOLD = "The assistant has these instructions:"
 SO_FAR = "The conversation so far:"
 NAMES = {"system": "Instructions to the assistant", "user": "Person", "assistant": "Assistant"}
-
-
-def is_played(description: Mapping[str, object]) -> bool:
-    """Tell whether a described model writes user turns as its own answers, in role-play."""
-    return description.get("header") == PLAYED
 
 
 def conversation(

@@ -7,7 +7,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.own_vllm import identifying_vllm
-from userturn.prompts.role_play import is_played
+from userturn.config.probes import is_played
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 

@@ -5,7 +5,6 @@ from itertools import chain
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from userturn.datasets.clusters import clusters
 from userturn.judges.words import words
@@ -55,6 +54,8 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
 def _near(held: Mapping[str, set[str]]) -> set[str]:
     """Return the texts that another cluster has, or one nearly the same; each with its clusters."""
+    from scipy.sparse import csr_array  # slow to import, and rates need exact copies alone
+
     sets = [sorted(grams(text)) for text in held]
     names = {gram: number for number, gram in enumerate(sorted({*chain.from_iterable(sets)}))}
     columns = [names[gram] for own in sets for gram in own]
