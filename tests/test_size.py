@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_339, 34_360),
-    "tests": (52_995, 30_147),
+    "src": (63_350, 34_367),
+    "tests": (53_000, 30_152),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -11,6 +11,7 @@ import yaml
 
 from tests.support.judge_server import Asked, JudgeServer, http, judge_server
 from tests.support.snakemake_runs import copy_project, n_requests, planned, run
+from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
@@ -35,8 +36,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Judg
     """A finished study, and the chat server, which still runs."""
     folder = copy_project(tmp_path_factory.mktemp("role-play") / "study")
     with judge_server(answer) as server:
-        text = (folder / "study.yaml").read_text()
-        made = yaml.safe_load(text)
+        write_tiny_model(folder / "models" / "tiny")
+        made = yaml.safe_load((folder / "study.yaml").read_text())
         made["models"][CHAT] = {"source": "big", "endpoint": server.url, "api": "chat"}
         made["formats"] = {"played": {"probe": "role_play", "models": ["tiny"]}}
         made["datasets"]["word-problems"]["limit"] = N_ITEMS
@@ -66,9 +67,13 @@ def test_contrasts_have_role_play_less_raw_over_the_same_items(
     study: tuple[Path, JudgeServer],
 ) -> None:
     contrasts = pl.read_parquet(study[0] / "results/tables/contrasts.parquet")
-    rows = contrasts.filter(pl.col("factor") == "format", pl.col("scope") == "model")
-    (row,) = rows.filter(pl.col("measure") == "follow-up").to_dicts()
-    assert (row["condition"], row["baseline"], row["n_items"]) == ("played", "default", N_ITEMS)
+    of_format = pl.col("factor") == "format", pl.col("measure") == "follow-up"
+    (row,) = contrasts.filter(*of_format, pl.col("scope") == "model").to_dicts()
+    assert (row["condition"], row["baseline"]) == ("played", "default")
+    places = [study[0] / WHOLE.format(name) for name in ("tiny", "tiny+played")]
+    verdicts = [pl.read_parquet(path.parent / "verdicts/heuristic.parquet") for path in places]
+    scored = [{*one.drop_nulls("label")["item"]} for one in verdicts]
+    assert row["n_items"] == len(scored[0] & scored[1]) > 0
 
 
 def test_report_has_the_instruction_and_who_was_told_by_it(

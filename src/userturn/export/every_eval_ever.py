@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from userturn.config.chat_models import is_chat
+from userturn.config.endpoint_models import served_as
 from userturn.config.formats import format_of, model_of
 from userturn.export.checked import write_checked
 from userturn.export.inspect_logs import times_of
@@ -86,8 +88,10 @@ def scored_rates(grid: Grid, cell: Cell) -> list[Json]:
 
 def model_id(grid: Grid, cell: Cell) -> str:
     """Return the model's id on the hub; that of another one is its name, after `local`."""
-    source = str(read_description(grid, cell.model)["source"])
-    return f"local/{model_of(cell.model)}" if is_local(source) else source
+    entry, description = grid.models[cell.model], read_description(grid, cell.model)
+    source = served_as(entry) if is_chat(entry) else str(description["source"])
+    is_of_hub = "/" in source if is_chat(entry) else not is_local(source)
+    return source if is_of_hub else f"local/{model_of(cell.model)}"
 
 
 def path_of(grid: Grid, cell: Cell) -> str:

@@ -6,6 +6,7 @@ Times, machines and commits are not part of it: a second run of the study gives 
 from collections.abc import Mapping
 from typing import Any
 
+from userturn.config.chat_models import is_chat
 from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.config.formats import in_default
 from userturn.generation.server_record import server_records
@@ -34,7 +35,11 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
         descriptions: of each model, in the order of the report, its file in results/models.
     """
     models = [
-        ["model", name, "; ".join([_of_model(descriptions[name]), *_of_server(grid, name)])]
+        [
+            "model",
+            name,
+            "; ".join([*_of_model(grid, name, descriptions[name]), *_of_server(grid, name)]),
+        ]
         for name in descriptions
     ]
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
@@ -77,12 +82,14 @@ def _in_words(value: Any) -> str:
     return f"{value}"
 
 
-def _of_model(description: Mapping[str, Any]) -> str:
+def _of_model(grid: Grid, model: str, description: Mapping[str, Any]) -> list[str]:
+    if is_chat(grid.models[model]):
+        return ["behind a chat API"]
     weights = description.get("weights_sha256") or {}
     hashes = [f"{name} sha256 {digest[:12]}" for name, digest in sorted(weights.items())]
     revision = description.get("revision")
     parts = [description["source"], *([f"revision {revision}"] if revision else hashes[:1])]
-    return ", ".join(parts)
+    return [", ".join(parts)]
 
 
 def _of_server(grid: Grid, model: str) -> list[str]:
