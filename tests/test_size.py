@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_350, 34_367),
-    "tests": (53_000, 30_152),
+    "tests": (53_017, 30_161),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

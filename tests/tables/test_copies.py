@@ -57,7 +57,8 @@ def test_two_of_five_answers_are_as_uncertain_with_each_k_times(k: int) -> None:
 
 def made(folder: Path) -> dict[str, pl.DataFrame]:
     """Return the tables of a study whose intervals are over items, but `confusion`, a list."""
-    names = [n for n in made_of_cells(TABLES) if COPIES in TABLES[n].made_of and n != "confusion"]
+    known = [n for n in made_of_cells(TABLES) if COPIES in TABLES[n].made_of]
+    names = [n for n in known if n not in ("confusion", "turn_properties")]  # counts; how varied
     inputs = inputs_in(folder)
     for outputs in ([COPIES], names):
         paths = {name: [f"{folder}/t/{name}.parquet"] for name in outputs}

@@ -78,6 +78,8 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
         "draw_confusion",
         "build_report",
         "tabulate_costs",
+        "tabulate_turn_properties",
+        "draw_turn_properties",
         "record_study",
     }
     run(study, "--until", "tabulate")
@@ -137,6 +139,8 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "compare_with_paper": 1,
         "draw_figures": 1,
         "tabulate_costs": 1,
+        "tabulate_turn_properties": 1,
+        "draw_turn_properties": 1,
         "record_study": 1,
     }
 

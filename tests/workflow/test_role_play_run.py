@@ -43,6 +43,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Judg
         made["datasets"]["word-problems"]["limit"] = N_ITEMS
         run_of = {"models": ["tiny", CHAT], "formats": ["default", "played"]}
         made["run"] |= run_of | {"temperatures": [0], "perturbations": ["none"]}
+        made["answers_from"] = ["tiny", CHAT]
         (folder / "study.yaml").write_text(yaml.safe_dump(made))
         run(folder)
         yield folder, server
@@ -52,7 +53,7 @@ def test_answers_are_asked_for_once_and_each_plays_the_user_after_them(
     study: tuple[Path, JudgeServer],
 ) -> None:
     folder, server = study
-    assert n_requests(folder, model="tiny") == 2 * N_ITEMS
+    assert n_requests(folder, model="tiny") == 3 * N_ITEMS  # once more, after the other's answers
     tables = [folder / WHOLE.format(name) for name in ("tiny", "tiny+played")]
     raw, played = map(pl.read_parquet, tables)
     assert raw["answer"].to_list() == played["answer"].to_list()
@@ -60,7 +61,18 @@ def test_answers_are_asked_for_once_and_each_plays_the_user_after_them(
     closed = pl.read_parquet(folder / WHOLE.format(CHAT))
     assert closed["text"].to_list() == ["Is seven right?"] * N_ITEMS
     ours = [one.body for one in server.asked if one.body and 24 not in one.body.values()]
-    assert len(ours) == 2 * N_ITEMS
+    assert len(ours) == 3 * N_ITEMS
+
+
+def test_raw_played_and_chat_models_speak_after_each_others_answers(
+    study: tuple[Path, JudgeServer],
+) -> None:
+    table = pl.read_parquet(study[0] / "results/tables/crossed_answers.parquet")
+    pairs = table.filter(pl.col("effect") == "pair", pl.col("dataset") == "word-problems")
+    speakers = [("tiny", "default"), ("tiny", "played"), (CHAT, "default")]
+    found = {*pairs.select("model", "format", "answers_from").iter_rows()}
+    crossed = {(*who, answers) for who in speakers for answers in ("tiny", CHAT)}
+    assert found == {*crossed, ("tiny", "played", "tiny+played")}  # its own, which are tiny's
 
 
 def test_contrasts_have_role_play_less_raw_over_the_same_items(
