@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_350, 34_367),
+    "src": (63_348, 34_367),
     "tests": (53_017, 30_161),
     "scripts": (21, 16),
     "rules": (251, 0),

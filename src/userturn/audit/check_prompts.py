@@ -24,7 +24,7 @@ from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
-from userturn.generation.collect import Shown, answers_shown
+from userturn.generation.collect import ANSWERED, Shown, answers_shown
 from userturn.generation.describe_model import other_formats, prompts_of, tokenizer_identity
 from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
@@ -231,7 +231,7 @@ def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner)
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
     """Return the first row whose text is not the decoding of its tokens."""
     requests = {request.key: request for _, request in made.requests()}
-    rows = table.filter(pl.col("outcome").is_in(["ok", "empty"]))
+    rows = table.filter(pl.col("outcome").is_in(ANSWERED))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
         completion = Completion(tuple(row["token_ids"]), row["finish_reason"])
         if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:

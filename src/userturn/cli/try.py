@@ -11,6 +11,7 @@ from userturn.config.chat_models import CHAT
 from userturn.config.load import load_study
 from userturn.config.probes import ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
+from userturn.judges.verdict import Verdict
 
 KEY = "OPENAI_API_KEY"  # sent to a server if it is set
 HELP = "ask one model one question and see what it says next as the user"
@@ -77,6 +78,15 @@ def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> 
     return whole_entry(entry) | asked
 
 
+def format_verdict(verdict: Verdict | None) -> str:
+    """Return what the heuristic judge calls a turn, with its reason; empty without a verdict."""
+    if verdict is None:
+        return ""
+    called = verdict.label or f"not labelled, {verdict.unscored_reason}"
+    why = f", {verdict.rationale}" if verdict.rationale else ""
+    return f"; the heuristic judge: {called}{why}"
+
+
 def format_look(seen: QuickLook) -> str:
     """Return a quick look as text, with the chat template's own text between ⟦ and ⟧."""
     known = seen.description
@@ -84,9 +94,9 @@ def format_look(seen: QuickLook) -> str:
     marked = [f"⟦{text}⟧" if i % 2 == 0 and text else text for i, text in enumerate(seen.prompt)]
     turns = [
         f"user turn at temperature {temperature:g} "
-        f"({record['outcome']}, {record['finish_reason']}{called}):\n"
+        f"({record['outcome']}, {record['finish_reason']}{format_verdict(verdict)}):\n"
         f"{record['text'].strip() or '(empty)'}"
-        for (temperature, record), called in zip(seen.turns, seen.labels, strict=True)
+        for (temperature, record), verdict in zip(seen.turns, seen.verdicts, strict=True)
     ]
     return "\n\n".join(
         [

@@ -23,7 +23,7 @@ from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag
 from userturn.storage.journal import Writer, finished_records
-from userturn.storage.journal_table import read_asked
+from userturn.storage.journal_table import finished_keys, read_asked
 from userturn.study.replies import scan_plans
 
 
@@ -228,11 +228,10 @@ class RequestRunner:
 
     def _shared(self, journal: Path, lacking: set[str], dataset: str) -> set[str]:
         """Journal another model's replies to some keys; return the keys that have one."""
-        found = set()
+        found = finished_keys(journal, pl.Series(sorted(lacking), dtype=pl.String))
         with Writer(self.journal(dataset)) as writer:
-            for record in finished_records(journal, lacking):
+            for record in finished_records(journal, found):
                 writer.append(record)
-                found.add(record["key"])
         return found
 
     def _asked(self, dataset: str, plans: Iterable[AnyPlan]) -> pl.DataFrame:

@@ -47,6 +47,7 @@ CANDIDATES_SCHEMA: Schema = {
     **{n: kind for n, kind in USER_TURNS_SCHEMA.items() if n in (*ANSWERS_SCHEMA, "sample")},
     "reasoning": pl.String,
 }
+ANSWERED = ("ok", "empty")  # outcomes of a request that the model has replied to
 CUT_REASONING = "it was cut inside its reasoning, before its first word"
 SHOWN = ["item", "sample", "prompt_end", "outcome", "text", "token_ids"]
 SHOWN_SCHEMA: Schema = {
@@ -79,7 +80,7 @@ def shown_samples(
         rows = asked.join(outcomes, on="key", how="left")
         rows = rows.with_columns(pl.coalesce("prompt_end", "prompt_text"))
         for item, sample, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
-            if outcome not in ("ok", "empty") or text == UNKNOWN:
+            if outcome not in ANSWERED or text == UNKNOWN:
                 shown[item, sample] = None if outcome != "ok" else ShownAnswer(UNKNOWN)
                 continue
             answer = read_answer(text, prompt or "", ids, form)
@@ -98,7 +99,7 @@ def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
     return {
-        (item, n): form.shown(*said) if outcome in ("ok", "empty") else None
+        (item, n): form.shown(*said) if outcome in ANSWERED else None
         for item, n, outcome, *said in rows
     }
 

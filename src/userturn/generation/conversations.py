@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets.prepare import MESSAGE
-from userturn.generation.collect import collect
+from userturn.generation.collect import ANSWERED, collect
 from userturn.generation.plan_files import read_whole_plan
 from userturn.generation.shards import is_in_shard
 from userturn.sources.registry import asked
@@ -52,7 +52,7 @@ def continued(conversations: pl.DataFrame, turns: pl.DataFrame, depth: int) -> p
 def _extended(
     messages: list[dict[str, str]], turn: Mapping[str, Any], depth: int
 ) -> tuple[list[dict[str, str]] | None, str | None]:
-    if turn["outcome"] not in ("ok", "empty"):
+    if turn["outcome"] not in ANSWERED:
         return None, FAILED.format(depth, turn["error"])
     if turn["outcome"] == "empty":
         return None, EMPTY.format(depth)

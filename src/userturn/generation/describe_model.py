@@ -188,6 +188,7 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
         TemplateError: the prompts fail a check.
     """
     of_format = [prove_format(template, others)] if others else []
+    told = {"instruction": template.instruction} if isinstance(template, RolePlayTemplate) else {}
     names, state = template.tokenizer.convert_ids_to_tokens, thinking_state(template)
     return {
         "user_header": template.user_header_text,
@@ -205,15 +206,10 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
         "thinking_contradicts": contradiction(template, state),
         "template_options": dict(template.options),
         **({} if template.system is None else {"system": template.system}),
-        **_told(template),
+        **told,
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
         "proofs": [*prove(template), *of_format],
     }
-
-
-def _told(template: Template) -> dict[str, str]:
-    """Return what a model is told that plays the user; nothing for the raw probe."""
-    return {"instruction": template.instruction} if isinstance(template, RolePlayTemplate) else {}
 
 
 def _tokenizer_sha256(tokenizer: Any) -> str:

@@ -18,6 +18,7 @@ from userturn.generation.reasoning import read_answer
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep_plan import planner_of
 from userturn.judges.heuristic import judge_by_words
+from userturn.judges.verdict import Verdict
 from userturn.models.completion import Engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
@@ -35,14 +36,14 @@ class QuickLook:
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
-        labels: what the heuristic judge calls each turn, with its reason.
+        verdicts: of the heuristic judge on each turn; None where the configuration has none.
     """
 
     description: Mapping[str, Any]
     prompt: list[str]
     answer: str
     turns: list[tuple[float, GenerationRecord]]
-    labels: list[str]
+    verdicts: list[Verdict | None]
 
 
 def look(
@@ -77,18 +78,14 @@ def look(
         literals, contents = loaded.template.probe_parts(item.messages, *shown)
         texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
         turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
-        labels = [_label(grid, item, shown, record["text"]) for _, record in turns]
-    return QuickLook(description, texts, shown.text, turns, labels)
+        verdicts = [_verdict(grid, item, shown, record["text"]) for _, record in turns]
+    return QuickLook(description, texts, shown.text, turns, verdicts)
 
 
-def _label(grid: Grid, item: Item, shown: ShownAnswer, turn: str) -> str:
-    """Return what the heuristic judge calls a turn, with its reason; empty if there is none."""
+def _verdict(grid: Grid, item: Item, shown: ShownAnswer, turn: str) -> Verdict | None:
     entries = (entry for entry in grid.all_judges.values() if entry["kind"] == "heuristic")
-    if (settings := next(entries, None)) is None:
-        return ""
-    found = judge_by_words(item.messages, shown.text, turn, settings)
-    called = found.label or f"not labelled, {found.unscored_reason}"
-    return f"; the heuristic judge: {called}" + (f", {found.rationale}" if found.rationale else "")
+    settings = next(entries, None)
+    return None if settings is None else judge_by_words(item.messages, shown.text, turn, settings)
 
 
 def _answer(

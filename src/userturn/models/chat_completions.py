@@ -159,8 +159,7 @@ class ChatModel(ServedModel):
     async def _drawn(self, seed: int) -> tuple[int, ...]:
         """Return the tokens of a short reply to a question of our own."""
         prompt = self.template.answer_prompt([user(QUESTIONS[1])])
-        ends = self.template.end_token_ids
-        sampling = Sampling(1.0, 1.0, 0, 0.0, N_WRITTEN, ends, seed)
+        sampling = Sampling(1.0, 1.0, 0, 0.0, N_WRITTEN, self.template.end_token_ids, seed)
         request = Request("", "", "", 0, prompt, sampling)
         return (await self._complete(request, BY_MESSAGES)).token_ids
 

@@ -33,19 +33,15 @@ def asked(grid: Grid) -> Iterator[Asked]:
                 dataset,
                 grid.answers_identity(model, dataset),
                 ANSWERS,
-                _nothing if other else partial(_count, dataset, drawn["max_tokens"]),
+                partial(_count, dataset, drawn["max_tokens"], bool(other)),
                 drawn=drawn,
                 grades=f"results/grades/{model}/{dataset}.parquet",
             )
 
 
-def _nothing(sizes: Sizes) -> Load:
-    return Load()
-
-
-def _count(dataset: str, n_written: int, sizes: Sizes) -> Load:
+def _count(dataset: str, n_written: int, is_anothers: bool, sizes: Sizes) -> Load:
     size = sizes[dataset]
-    return requests(size.n_items, size.n_tokens, n_written)
+    return requests(0 if is_anothers else size.n_items, size.n_tokens, n_written)
 
 
 def grades_identity(grid: Grid, answers: Asked) -> str:

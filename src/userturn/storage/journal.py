@@ -169,9 +169,9 @@ def read_journal(folder: str | Path) -> Replay:
 def finished_records(folder: Path, keys: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the first record without an error of each of some keys, as it stands in a journal."""
     left = set(keys)
-    parts = (part for path in files_of_journal(folder) for part in read_lines(path))
-    for line in (line for part in parts for line in part.whole):
-        record = {name: value for name, value in record_of(line).items() if name != "checksum"}
-        if record.get("key") in left and record.get("outcome") != "error":
-            left.discard(record["key"])
-            yield record
+    for path in files_of_journal(folder):
+        for line in (line for part in read_lines(path) if left for line in part.whole):
+            record = record_of(line)
+            if record.get("key") in left and record.get("outcome") != "error":
+                left.discard(record["key"])
+                yield record
