@@ -19,6 +19,8 @@ from userturn.config.load import load_config
 from userturn.controls.hard_failures import hard_failures, parse_texts
 from userturn.controls.labelled_turns import read_labelled
 from userturn.datasets.messages import ShownAnswer
+from userturn.generation.likelihood_contexts import ASSISTANT_HEADER, OTHER_ANSWER, OWN, Context
+from userturn.generation.scoring_plan import turn_tokens
 from userturn.judges import heuristic
 from userturn.judges.heuristic import MANY, judge_by_words
 from userturn.judges.verdict import GENUINE
@@ -32,8 +34,6 @@ from userturn.judges.words import (
     vocabulary,
     words,
 )
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OWN, Context
-from userturn.likelihood.scoring_plan import turn_tokens
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
 from userturn.models.scoring import scoring_request

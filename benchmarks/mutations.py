@@ -32,10 +32,10 @@ from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit, wanted_of
 from userturn.errors import UserError
-from userturn.provenance.job_record import PROVENANCE, read_record, write_record
-from userturn.provenance.study_files import Files
-from userturn.provenance.surroundings import code_sha256
+from userturn.workflow.job_record import PROVENANCE, read_record, write_record
 from userturn.workflow.recorded_study import open_record
+from userturn.workflow.study_files import Files
+from userturn.workflow.surroundings import code_sha256
 
 
 class Said(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from userturn.config.errors import ConfigError
 from userturn.errors import UserError
-from userturn.provenance.job_record import recorded
+from userturn.workflow.job_record import recorded
 Path("logs").mkdir(exist_ok=True)
 with recorded(SimpleNamespace(log=["logs/job.log"])):
     Path("tries").open("a").write("x")

@@ -8,7 +8,7 @@ from userturn.datasets.language import detected
 from userturn.grading.code import code_of
 from userturn.grading.math import final_answer
 from userturn.grading.numeric import final
-from userturn.html.svg import size_of
+from userturn.html.chart import size_of
 from userturn.humans.blinding import neutral
 
 N = 3_000_000

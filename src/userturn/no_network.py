@@ -2,7 +2,7 @@
 
 Python tells of each before it is made (`sys.addaudithook`). Programs that are started, and code
 that is not Python's, are not seen: pictures are drawn with an empty list of addresses
-(html/chart.py), and graded programs run in a sandbox without a network.
+(html/page.py), and graded programs run in a sandbox without a network.
 """
 
 import sys

@@ -6,10 +6,10 @@ import pytest
 
 from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding, remake, with_present_sweeps
-from userturn.provenance.job_record import write_record
-from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import file_sha256
+from userturn.workflow.job_record import write_record
+from userturn.workflow.study_files import Files
 
 
 def add(results: Path, name: str, inputs: dict[str, str] | None = None, **wildcards: str) -> None:

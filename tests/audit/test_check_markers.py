@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from userturn.audit.check_markers import check_markers
-from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
+from userturn.workflow.study_files import Files
 
 # Two cells of the configuration, and the answers before their turns.
 WANTED = {"cells/aa": "aa", "cells/bb": "bb", "results/answers/m/d.parquet": "cc"}

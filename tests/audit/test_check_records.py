@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from userturn.audit.check_records import check_records
-from userturn.provenance.job_record import read_record, write_record
-from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
+from userturn.workflow.job_record import read_record, write_record
+from userturn.workflow.study_files import Files
 
 MADE = "results/cells/m/d/t0.7/none/verdicts/j.parquet"
 DEPTH = "results/self_play/m/d/t0.7/depth-2"

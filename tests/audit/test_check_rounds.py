@@ -15,12 +15,12 @@ from userturn.audit.check_rounds import NOT_COMPARED, OTHER_LIMITS, check_rounds
 from userturn.audit.findings import Finding, not_compared
 from userturn.humans.rounds import ASKED_FIRST, draw_annotation_round
 from userturn.humans.sample import human_sample
-from userturn.provenance.job_record import write_record
-from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256
 from userturn.study.grid import Grid
 from userturn.workflow.humans import HumanGrid
+from userturn.workflow.job_record import write_record
 from userturn.workflow.pairs import PairGrid
+from userturn.workflow.study_files import Files
 
 KEY, ITEMS = (f"results/humans/first/{kind}.parquet" for kind in ("key", "items"))
 CELL = "results/cells/a-1b/d/t0/none"

@@ -14,12 +14,12 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rounds import NOT_COMPARED, check_rounds
 from userturn.audit.findings import Finding, not_compared
 from userturn.humans.pairs import PER_CELL, draw_pairs
-from userturn.provenance.job_record import write_record
-from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256
 from userturn.study.grid import Grid
 from userturn.workflow.humans import HumanGrid
+from userturn.workflow.job_record import write_record
 from userturn.workflow.pairs import PairGrid
+from userturn.workflow.study_files import Files
 
 KEY, ITEMS = (f"results/pairs/pairs/{kind}.parquet" for kind in ("key", "items"))
 TURNS = "results/cells/a-1b/d/t0/reference_answer/user_turns.parquet"

@@ -10,10 +10,10 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_settings import check_settings
 from userturn.audit.findings import Finding
 from userturn.config.load import load_config
-from userturn.provenance.study_files import Files
 from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import Files
 
 MODEL, COMMIT = "qwen3.5-0.8b", "a" * 40
 DESCRIPTION, PIN = f"models/{MODEL}.json", f"revisions/{MODEL}.json"

@@ -10,10 +10,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_training import check_training
 from userturn.config.load import load_config
-from userturn.provenance.job_record import write_record
-from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
+from userturn.workflow.job_record import write_record
+from userturn.workflow.study_files import Files
 
 DATA = "results/training/tuned/data.parquet"
 RECORD = "results/training/tuned/training.json"

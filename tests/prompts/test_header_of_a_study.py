@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.chat_formats import all_formats
 from userturn.datasets.messages import ShownAnswer
-from userturn.likelihood.contexts import OWN, Context
-from userturn.likelihood.scoring_plan import turn_tokens
+from userturn.generation.likelihood_contexts import OWN, Context
+from userturn.generation.scoring_plan import turn_tokens
 from userturn.prompts.load_template import with_bare_header
 
 FORMATS = {one.name: one for one in all_formats()}

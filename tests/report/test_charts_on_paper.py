@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.paper_sized_figures import paper_sized_charts
-from userturn.html.chart import svg_of
-from userturn.html.svg import smallest_letter
+from userturn.html.chart import smallest_letter, svg_of
 from userturn.report.charts import is_legible, part_of, pictures_of, scale_on_paper
 from userturn.workflow.registry import FIGURES
 

@@ -10,9 +10,9 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.config.probes import OF_ROLE_PLAY
 from userturn.config.schema import config_schema
+from userturn.config.slurm_resources import SETTINGS
 from userturn.datasets.fetch import OF_HUB, OF_SPLIT, SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
-from userturn.slurm.resources import SETTINGS
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
+from userturn.workflow.job_record import read_record, write_record
 
 
 def flip(path: Path) -> None:

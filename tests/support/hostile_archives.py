@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import polars as pl
 
 from tests.support.forgery import forge
-from userturn.provenance.job_record import read_record, write_record
+from userturn.workflow.job_record import read_record, write_record
 
 
 class Host(NamedTuple):

@@ -34,9 +34,9 @@ from tests.support.hostile_archives import (
     with_text,
     zipped,
 )
-from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
 from userturn.storage.journal import encode_line
+from userturn.workflow.job_record import read_record, write_record
 
 PROGRAM = """
 import pathlib, urllib.request

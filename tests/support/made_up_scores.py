@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from tests.support.made_up_results import save
-from userturn.likelihood.collect import SCORES_SCHEMA
-from userturn.likelihood.contexts import OTHER_ANSWER, OWN
+from userturn.generation.collect_scores import SCORES_SCHEMA
+from userturn.generation.likelihood_contexts import OTHER_ANSWER, OWN
 from userturn.study.grid import Grid
 
 N_SCORED = 8  # turns of a cell

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from tests.support.forgery import forge, forge_journal, rewrite
-from userturn.provenance.job_record import STAMP, write_record
 from userturn.storage.journal import decode_line, encode_line
 from userturn.study.record import read_study_record
+from userturn.workflow.job_record import STAMP, write_record
 
 NO_RESULTS = ("audit", "leases", "checkpoints")  # an audit, who was at work, steps of trainings
 LEVELS = (

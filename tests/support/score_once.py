@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.support.complete_once import requests
 from userturn.datasets.messages import ShownAnswer
-from userturn.likelihood.contexts import OWN, Context
-from userturn.likelihood.scoring_plan import turn_tokens
+from userturn.generation.likelihood_contexts import OWN, Context
+from userturn.generation.scoring_plan import turn_tokens
 from userturn.models.completion import Engine
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template

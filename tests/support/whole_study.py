@@ -18,13 +18,18 @@ from userturn.controls.control_turn import LABELS as CONTROLS
 from userturn.datasets.language import TOO_SHORT
 from userturn.endpoints.budget import SLOT
 from userturn.endpoints.usage import Spent
+from userturn.generation.collect_scores import SCORES_SCHEMA
+from userturn.generation.likelihood_contexts import (
+    ASSISTANT_HEADER,
+    OTHER_ANSWER,
+    OTHER_CONVERSATION,
+    OWN,
+)
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
 from userturn.humans.sample import drawn, sampling_frame, wanted
-from userturn.likelihood.collect import SCORES_SCHEMA
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
 from userturn.storage.journal import encode_line
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.config.families import FamilyMember
-from userturn.likelihood.gains import TURN
+from userturn.generation.likelihood_gains import TURN
 from userturn.tables.likelihood_contrasts import POST_TRAINING, Pair, likelihood_contrasts, pairs
 from userturn.tables.likelihood_measures import CHARACTER
 

@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from userturn.generation.likelihood_gains import TURN
 from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.likelihood.gains import TURN
 from userturn.tables.likelihood import NOT_BOTH, areas
 
 KEYS = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "sample": 0}

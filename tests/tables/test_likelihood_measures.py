@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.likelihood.collect import SCORES_SCHEMA
-from userturn.likelihood.gains import TURN
+from userturn.generation.collect_scores import SCORES_SCHEMA
+from userturn.generation.likelihood_gains import TURN
 from userturn.stats.clustered_means import clustered_mean
 from userturn.tables.likelihood_measures import (
     CHARACTER,

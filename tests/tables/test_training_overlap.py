@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.made_up_results import save
 from userturn.audit.check_settings import check_held_out
-from userturn.provenance.study_files import Files
 from userturn.tables.training_overlap import Learnt, count_overlap, grams, jaccard, texts_of
+from userturn.workflow.study_files import Files
 
 LEARNT = Learnt(
     [

@@ -13,7 +13,7 @@ from userturn.audit.check_replay import OTHER_FONTS
 from userturn.audit.findings import COMPARED, OTHER, ROOT
 from userturn.audit.run import audit
 from userturn.cli.main import main
-from userturn.provenance.job_record import read_record, write_record
+from userturn.workflow.job_record import read_record, write_record
 
 pytestmark = pytest.mark.slow
 

@@ -60,13 +60,13 @@ RUN_ELSEWHERE = {
     "userturn accept --hub": "there, without files of the hub",
     "userturn accept --slurm": "there, without SLURM",
     "userturn remake": "with names, below",
-    "userturn remake results.zip --to remade": "tests/remake/test_remake.py",
-    "userturn remake results --to anew --sweep": "tests/remake/test_sweep.py, to its dry run",
+    "userturn remake results.zip --to remade": "tests/export/test_remake.py",
+    "userturn remake results --to anew --sweep": "tests/export/test_sweep_again.py, to its dry run",
     "userturn remake results.zip --to anew --sweep --trust HASH": (
         "tests/study/test_powers.py; tests/audit/test_check_settings_paths.py asks it of a judge"
     ),
-    "userturn compare results.zip anew/results": "tests/remake/test_remake.py, with the same study",
-    "userturn compare results anew/results": "tests/remake/test_remake.py, with the same study",
+    "userturn compare results.zip anew/results": "tests/export/test_remake.py, with the same study",
+    "userturn compare results anew/results": "tests/export/test_remake.py, with the same study",
     "make test-slurm": "CI, in a smaller form",
     "make check-gpu": "needs a GPU; tests/models/test_gpu_check.py runs its parts on a CPU",
     "make rehearsal": "takes hours, for the night",

@@ -52,7 +52,7 @@ def test_a_slurm_setting_is_one_row_and_one_default(project: Path) -> None:
     ask = STUDY + "print(identity(config))"
     before = python(project, ask)
     change(
-        project / "src/userturn/slurm/resources.py",
+        project / "src/userturn/config/slurm_resources.py",
         "\nSETTINGS = {\n",
         """
 SETTINGS = {
@@ -74,7 +74,7 @@ config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'constraint': 'nvl
 study = checked_study(config)
 class Job: model = 'glm-4.7'
 print(study.generation.resources.of_job()['constraint'](Job, 1))
-from userturn.slurm.resources import sbatch_options
+from userturn.config.slurm_resources import sbatch_options
 print([o for o in sbatch_options(study.grid.models['glm-4.7']) if 'constraint' in o])
 """,
     )

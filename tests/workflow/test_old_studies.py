@@ -13,7 +13,7 @@ from filelock import FileLock
 from tests.support.old_studies import OLD_STUDIES, unpack
 from tests.support.slow import starting
 from tests.support.snakemake_runs import SNAKEMAKE
-from userturn.remake.remake import MADE_AGAIN
+from userturn.export.remake import MADE_AGAIN
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 
 # Requests that their sweeps said they asked: generations and scores.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status, not_compared
 from userturn.plural import number_of
-from userturn.provenance.job_record import SWEEPS
-from userturn.provenance.study_files import Files
+from userturn.workflow.job_record import SWEEPS
+from userturn.workflow.study_files import Files
 
 ROOTS = (*SWEEPS, "record_study", "describe_model", "train")
 LEFT_OUT = "left out of this copy, or made from rows that are"

@@ -5,8 +5,8 @@ from shlex import quote
 
 from userturn.audit.findings import Finding
 from userturn.config.installation import INSTALLATION
-from userturn.provenance.study_files import FAULTS, Files
 from userturn.report.claims import SHEET, claims_sheet
+from userturn.workflow.study_files import FAULTS, Files
 
 README = "results/README.md"
 AGAIN = "export the study again: its sheet is written from its tables"

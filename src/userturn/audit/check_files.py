@@ -13,12 +13,12 @@ from userturn.audit.check_journals import check_journals
 from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.plural import number_of
-from userturn.provenance.job_record import SWEEPS, JobRecord
-from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.hashing import short_hash
 from userturn.study.shards import whole_splits
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES
+from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 # What is written once and outlives its job: pins, and notes of what a sweep has finished.
 KEPT = ("results/revisions/", "results/served/", "results/sweeps/")

@@ -11,14 +11,14 @@ from typing import Any
 
 from userturn.audit.findings import SNAKEMAKE, Finding
 from userturn.endpoints.account_files import is_sound
-from userturn.provenance.job_record import JOURNAL
-from userturn.provenance.study_files import FAULTS, Files, is_hidden
-from userturn.provenance.surroundings import code_sha256
 from userturn.storage.atomic_files import read_artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import beginning_sha256, short_hash
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
+from userturn.workflow.job_record import JOURNAL
+from userturn.workflow.study_files import FAULTS, Files, is_hidden
+from userturn.workflow.surroundings import code_sha256
 
 COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
 PATH = "results/journal/aliases.json"

@@ -9,12 +9,12 @@ import polars as pl
 
 from userturn.audit.findings import Finding
 from userturn.generation.shards import next_in_hash_order
-from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.atomic_files import artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.shards import whole_splits
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 PLACES = ("results/sweeps/", "results/judging/", "results/served/")
 NOTES = "/finished/"  # a shard's note of what needs no sweep

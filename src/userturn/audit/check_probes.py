@@ -29,11 +29,11 @@ from userturn.prompts.perturbations import (
     perturb,
 )
 from userturn.prompts.tokenize import TemplateError
-from userturn.provenance.study_files import FAULTS
 from userturn.sources.registry import asked
 from userturn.sources.source import Asked, operator_of
 from userturn.storage.hashing import canonical_json
 from userturn.study.asks import digest_of
+from userturn.workflow.study_files import FAULTS
 
 
 class NotedTokenizer:

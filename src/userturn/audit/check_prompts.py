@@ -30,9 +30,9 @@ from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
+from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep_plan import SweepPlans
-from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.models.scoring import scoring_request
@@ -41,7 +41,6 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.format_checks import Other
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
-from userturn.provenance.study_files import FAULTS, Files
 from userturn.sources.registry import asked_of, judged
 from userturn.sources.source import SCORES, Asked
 from userturn.study.aliases import AsDescribed
@@ -50,6 +49,7 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import longest_text, read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.study.replies import NAMES, scan_plans
+from userturn.workflow.study_files import FAULTS, Files
 
 KEYS = ["item", "sample"]
 UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
@@ -118,7 +118,7 @@ def _templates(
     Raises:
         UserError: it is not on this machine, or it would run code that is not trusted here.
     """
-    entry = cast(ModelEntry, grid.opened(grid.models[model]))
+    entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for place in (grid.results.parent, Path.cwd()):
         with chdir(place):

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from userturn.audit.findings import Finding, remake
-from userturn.provenance.job_record import PROVENANCE, SWEEPS, JobRecord
-from userturn.provenance.study_files import Files
 from userturn.sources.registry import judge_rules
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.workflow.run_job import identity_of, inputs_of
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import Files
 
 SET_BACK = timedelta(hours=-1)
 # What stands before a wildcard in the paths of user turns, such as the t of t0.7.

@@ -17,15 +17,15 @@ import polars as pl
 from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
 from userturn.config.own_rubric import RUBRICS
+from userturn.export.make_again import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
-from userturn.provenance.job_record import JobRecord
-from userturn.provenance.study_files import FAULTS, OF_A_RUN, Files
-from userturn.remake.make_again import COUNTING, REPORT, Remaking
 from userturn.storage.csv_cells import csv_of
 from userturn.study.record import StudyRecord
+from userturn.workflow.job_record import JobRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import FAULTS, OF_A_RUN, Files
 
 OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
 CHECKS = {  # by rule, the check that its findings are of

@@ -16,15 +16,14 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong, difference
 from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import table_of
+from userturn.generation.collect_scores import scores_of
 from userturn.generation.conversations import continued, going_on
 from userturn.generation.scored_turns import turns_to_score
-from userturn.likelihood.collect import scores_of
-from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
+from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed, role_at
 from userturn.prompts.perturbations import NO_REFERENCE
-from userturn.provenance.study_files import FAULTS
 from userturn.sources.candidates import REACTIONS
 from userturn.sources.registry import asked, asked_of, judged
 from userturn.sources.scores import HUMAN_TURNS
@@ -42,6 +41,7 @@ from userturn.study.model_description import (
     turn_ends,
 )
 from userturn.study.replies import scan_plans
+from userturn.workflow.study_files import FAULTS
 
 ENDS = ("stop", "length")  # why an engine ends a text
 NAMED = [

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from userturn.audit.findings import Finding
 from userturn.export.secrets import find_secrets, key_values
-from userturn.provenance.study_files import FAULTS
 from userturn.study.record import StudyRecord
+from userturn.workflow.study_files import FAULTS
 
 
 def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Finding]:

@@ -17,7 +17,6 @@ from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, is_local
 from userturn.plural import number_of
 from userturn.prompts.load_template import options_of
-from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
@@ -25,6 +24,7 @@ from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import FAULTS, Files
 
 STUDY = "results/study.json"
 OPENED = "in its own folder an audit opens it; for others, put it there by a relative path"

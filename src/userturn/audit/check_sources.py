@@ -21,11 +21,11 @@ from userturn.errors import UserError
 from userturn.models.fetch import PACKAGE, is_local, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
-from userturn.provenance.study_files import FAULTS
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
+from userturn.workflow.study_files import FAULTS
 
 
 def check_sources(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:

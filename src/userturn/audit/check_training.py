@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding
-from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of
 from userturn.training.kept_change import MOST_LOST
+from userturn.workflow.study_files import FAULTS, Files
 
 LEARNT_FROM = ("training", "base_identity", "data_sha256")  # they name the folder of checkpoints
 

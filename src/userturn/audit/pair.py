@@ -11,12 +11,12 @@ import polars as pl
 from userturn.audit.findings import COMPARED, Finding, Item, Status
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
-from userturn.provenance.study_files import FAULTS
 from userturn.storage.given_files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.study.replies import journal_of, names_of
+from userturn.workflow.study_files import FAULTS
 
 KEPT = 4  # tables in memory
 

@@ -27,7 +27,7 @@ from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
-from userturn.likelihood.score_records import ScoreRecord
+from userturn.generation.likelihood_score_records import ScoreRecord
 from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_settings import engine_settings
@@ -37,7 +37,6 @@ from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
-from userturn.provenance.study_files import FAULTS
 from userturn.sources.registry import asked
 from userturn.sources.source import SCORES
 from userturn.study.aliases import AsDescribed
@@ -45,6 +44,7 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
 from userturn.study.replies import names_of, scan_plans
+from userturn.workflow.study_files import FAULTS
 
 SCORED = pl.col("logprob").is_not_null()
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()

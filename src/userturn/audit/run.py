@@ -33,16 +33,9 @@ from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.export.read_archive import opened, read_left_out
+from userturn.export.remake import MADE_AGAIN
 from userturn.logs import say
 from userturn.no_network import forbid_network, without_network
-from userturn.provenance.study_files import (
-    FAULTS,
-    Files,
-    records_digest,
-    study_digest,
-    times_and_commits,
-)
-from userturn.remake.remake import MADE_AGAIN
 from userturn.sources.registry import asked, judged
 from userturn.storage.atomic_files import read_identity
 from userturn.study.powers import check_may_run
@@ -50,6 +43,13 @@ from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import Identities, asked_for, is_optional
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import (
+    FAULTS,
+    Files,
+    records_digest,
+    study_digest,
+    times_and_commits,
+)
 
 Part = Callable[[], Iterable[Item]]
 

@@ -36,4 +36,5 @@ trained_models.py: entries of trained models, completed from their bases.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
 training_identity.py: what tells one training from another.
 trust.py: what a study's record alone cannot authorise.
+slurm_resources.py: devices, memory and time of a job that loads a model.
 """

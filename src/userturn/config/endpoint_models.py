@@ -10,7 +10,7 @@ from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError
 from userturn.config.model_keys import ModelEntry
 from userturn.config.shared_keys import Prices
-from userturn.slurm.resources import schemas_for
+from userturn.config.slurm_resources import schemas_for
 
 SERVER = "server"  # in an identity, instead of the engine that loads the model
 ASKING = ("api", "served_as", "key_variable", "price", "concurrency", "timeout", "attempts")

@@ -15,7 +15,7 @@ from userturn.config.shared_keys import (
     Timeout,
     VllmSettings,
 )
-from userturn.slurm.resources import ResourceEntry
+from userturn.config.slurm_resources import ResourceEntry
 
 
 class ServerSettings(VllmSettings, total=False):

@@ -16,7 +16,7 @@ from userturn.config.shared_keys import (
     Timeout,
     VllmSettings,
 )
-from userturn.slurm.resources import ResourceEntry
+from userturn.config.slurm_resources import ResourceEntry
 
 MOST_SEEDS = 100
 System = Annotated[

@@ -7,8 +7,8 @@ from typing import Any
 from userturn.config.described import Schema, object_schema
 from userturn.config.judge_keys import EndpointEntry, JudgeDefaults, JudgeEntry
 from userturn.config.model_keys import ModelEntry
+from userturn.config.slurm_resources import SETTINGS, schemas_for
 from userturn.config.study_keys import Study
-from userturn.slurm.resources import SETTINGS, schemas_for
 
 NEEDS_COMMIT = {
     "if": {"required": ["hub"]},

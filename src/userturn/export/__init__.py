@@ -15,4 +15,7 @@ unpacked_tables.py: how much the tables of a study hold, before they are read.
 verify.py: `VERIFY.md`: an archive's digest and three numbers by standard tools.
 withheld.py: private rows that must not be exported, and every file that quotes them.
 write_archive.py: `userturn export`: writes the archive.
+make_again.py: makes tables, figures and the report again from what a study holds.
+remake.py: `userturn remake`: everything after the verdicts, in order, and which files are equal.
+sweep_again.py: `userturn remake --sweep`: the study run again from nothing.
 """

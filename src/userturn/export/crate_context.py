@@ -10,7 +10,7 @@ from rocrate.model.contextentity import ContextEntity
 
 from userturn.config.installation import INSTALLATION
 from userturn.errors import UserError
-from userturn.provenance.job_record import JobRecord
+from userturn.workflow.job_record import JobRecord
 
 CITATION = "CITATION.cff"
 PROFILE = "https://w3id.org/ro/wfrun"

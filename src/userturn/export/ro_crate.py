@@ -19,7 +19,7 @@ from userturn.export.crate_context import (
     describe_root,
     one_or_all,
 )
-from userturn.provenance.job_record import JobRecord
+from userturn.workflow.job_record import JobRecord
 from userturn.workflow.jobs import every_job
 
 WORKFLOW = "Snakefile"

@@ -9,8 +9,8 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from userturn.errors import UserError
-from userturn.provenance.study_files import FAULTS
 from userturn.storage.listed_paths import paths_below
+from userturn.workflow.study_files import FAULTS
 
 MOST_COLUMNS = 1000
 LONGEST = 10_000_000  # bytes of one text: twice a context of a million tokens

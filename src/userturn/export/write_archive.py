@@ -25,12 +25,12 @@ from userturn.export.secrets import Secret, key_values
 from userturn.export.verify import VERIFY, verify_text
 from userturn.export.withheld import Withholding, text_of
 from userturn.plural import number_of
-from userturn.provenance.job_record import PROVENANCE, JobRecord
-from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import file_sha256
 from userturn.storage.listed_paths import paths_below
 from userturn.study.record import read_study_record
+from userturn.workflow.job_record import PROVENANCE, JobRecord
+from userturn.workflow.study_files import Files, is_hidden
 
 METADATA = "ro-crate-metadata.json"
 # The project's own files, which say how the results were made.

@@ -20,4 +20,11 @@ shards.py: which items each shard asks about, and which other answers it needs.
 sweep.py: one job that loads one model once and works through its pending requests.
 sweep_plan.py: writes the plans of everything that a model is still to be asked.
 turn_languages.py: the languages of prompt, answer and turn, of all turns of a model and dataset.
+likelihood_contexts.py: the contexts after which a turn is scored, matched in length.
+likelihood_gains.py: the gain of each turn's own context, and its identification.
+likelihood_reactions.py: fixed user turns after an answer, and how likely the answer makes them.
+likelihood_score_records.py: the journal's record of a scoring request.
+likelihood_token_gains.py: how much a turn's own answer helped to expect each of its tokens.
+collect_scores.py: turns journal records into a table of scores, one row per turn and context.
+scoring_plan.py: turns after contexts as scoring requests, planned and written to disk.
 """

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol, TypedDict
 import polars as pl
 
 from userturn.errors import UserError
+from userturn.generation.likelihood_score_records import ScoreRecord, score_record
 from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
 from userturn.generation.plan_files import plan_keys, requests_in_order
 from userturn.generation.reasoning import read_answer
-from userturn.likelihood.score_records import ScoreRecord, score_record
 from userturn.logs import Progress, say
 from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.requests import Request

@@ -9,9 +9,9 @@ import polars as pl
 from userturn.config.chat_models import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
+from userturn.generation.collect_scores import scores_of
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
-from userturn.likelihood.collect import scores_of
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.source import SCORES, USER_TURNS, Asked

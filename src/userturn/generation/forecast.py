@@ -23,12 +23,12 @@ from userturn.config.formats import answers_as
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, files_at_hand, items_table
 from userturn.errors import UserError
+from userturn.generation.likelihood_contexts import Context, Exchange
 from userturn.generation.other_names import PLANNER_VERSION, AnyPlan, Name
 from userturn.generation.planner import Planned, Planner, Probe
+from userturn.generation.scoring_plan import Scorer, ScoringPlan
 from userturn.generation.sweep import complete_plans, present_items
 from userturn.generation.sweep_plan import SweepPlans
-from userturn.likelihood.contexts import Context, Exchange
-from userturn.likelihood.scoring_plan import Scorer, ScoringPlan
 from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from userturn.generation.plan_files import Plan
-from userturn.likelihood.scoring_plan import ScoringPlan
+from userturn.generation.scoring_plan import ScoringPlan
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed

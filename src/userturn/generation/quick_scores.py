@@ -10,11 +10,11 @@ import polars as pl
 from userturn.config.chat_models import is_chat
 from userturn.datasets.prepare import prepare_dataset
 from userturn.errors import UserError
+from userturn.generation.collect_scores import scores_of
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import load_model
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import complete_plans, request_runner, sweep_plans
-from userturn.likelihood.collect import scores_of
 from userturn.signals import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path

@@ -9,9 +9,7 @@ from userturn.config.entries import likelihood_settings
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import rank, read_items
 from userturn.generation.collect import shown_samples
-from userturn.generation.plan_files import plan_paths
-from userturn.generation.shards import is_in_shard
-from userturn.likelihood.contexts import (
+from userturn.generation.likelihood_contexts import (
     NO_ANSWER,
     PROMPT,
     Context,
@@ -22,7 +20,9 @@ from userturn.likelihood.contexts import (
     human_exchanges,
     own_contexts,
 )
-from userturn.likelihood.scoring_plan import TurnToScore
+from userturn.generation.plan_files import plan_paths
+from userturn.generation.scoring_plan import TurnToScore
+from userturn.generation.shards import is_in_shard
 from userturn.prompts.answer_form import AnswerForm
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import read_reactions, table_path

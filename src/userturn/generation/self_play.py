@@ -9,8 +9,8 @@ from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import collect_table
 from userturn.generation.conversations import READ, Conversations, continued, going_on
-from userturn.likelihood.contexts import Exchange, draw_distractors, own_contexts
-from userturn.likelihood.scoring_plan import TurnToScore
+from userturn.generation.likelihood_contexts import Exchange, draw_distractors, own_contexts
+from userturn.generation.scoring_plan import TurnToScore
 from userturn.sources.registry import asked
 from userturn.sources.self_play import depths_from_the_first
 from userturn.sources.source import Asked

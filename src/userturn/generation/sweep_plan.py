@@ -16,8 +16,8 @@ from userturn.generation.other_names import AnyPlan
 from userturn.generation.plan_files import Plan, plan_path, plan_paths, plan_writer, write_plan
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
+from userturn.generation.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
 from userturn.generation.shards import Numbered, Part, part_of
-from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
 from userturn.models.seeds import role_at
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from vl_convert import javascript_bundle
 
-from userturn.html.chart import svg_of
-from userturn.html.svg import size_of, smallest_letter
+from userturn.html.chart import size_of, smallest_letter, svg_of
 from userturn.report.explorer_prompts import write_script
 from userturn.storage.atomic_files import write_text
 

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.judges.verdict import GENUINE
-from userturn.provenance.job_record import SWEEPS
-from userturn.provenance.study_files import Files
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.judge_validity import warned
 from userturn.tables.judges import KNOWN
 from userturn.tables.layout import layouts
 from userturn.tables.likelihood import REFERENCE
+from userturn.workflow.job_record import SWEEPS
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import FIGURES
+from userturn.workflow.study_files import Files
 
 SHEET = "CLAIMS.md"
 TEXT = """# Claims

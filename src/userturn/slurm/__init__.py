@@ -2,7 +2,6 @@
 
 doctor.py: `userturn doctor`: finds what would fail before a job waits for a GPU.
 node_check.py: what a compute node sees; the doctor runs it there.
-resources.py: devices, memory and time of a job that loads a model.
 scheduler.py: what the scheduler would refuse or never start.
 submission.py: what a profile adds to a job's sbatch options.
 """

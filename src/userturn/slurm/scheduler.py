@@ -8,9 +8,9 @@ from typing import NamedTuple, cast
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
+from userturn.config.slurm_resources import SETTINGS
 from userturn.config.trained_models import training_entry
 from userturn.errors import UserError
-from userturn.slurm.resources import SETTINGS
 from userturn.slurm.submission import (
     RULES,
     Options,
@@ -162,7 +162,9 @@ def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
     entries = {f"model {name}": entry for name, entry in models.items()}
     entries |= {f"training of {name}": training_entry(grid.entries[name]) for name in grid.trained}
     for name, entry in served.items():
-        entries[f"judge {name}"] = cast(ModelEntry, {**defaults, **entry, "source": entry["model"]})
+        entries[f"judge {name}"] = cast(
+            "ModelEntry", {**defaults, **entry, "source": entry["model"]}
+        )
     return entries
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.load import read_config_file
+from userturn.config.slurm_resources import ResourceEntry, sbatch_options
 from userturn.errors import UserError
-from userturn.slurm.resources import ResourceEntry, sbatch_options
 
 RULES = {"model": "sweep", "training": "train", "judge": "serve_judge"}  # by the kind of an entry
 PLACE = {  # resources of Snakemake that say where a job may run, and who pays

@@ -8,8 +8,13 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import clusters
+from userturn.generation.likelihood_reactions import (
+    CANDIDATE,
+    LOG_PROBABILITY,
+    SIGNALS,
+    reaction_signals,
+)
 from userturn.grading.verifiers import final_result
-from userturn.likelihood.reactions import CANDIDATE, LOG_PROBABILITY, SIGNALS, reaction_signals
 from userturn.stats.clustered import Patterns, pooled_rate
 from userturn.stats.multiple_tests import holm
 from userturn.stats.proportions import Array, Interval

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.likelihood.contexts import ENDING
+from userturn.generation.likelihood_contexts import ENDING
 from userturn.stats.clustered_means import clustered_mean
 from userturn.study.cells import ALL
 from userturn.tables.turn_clusters import rate_over

@@ -10,10 +10,10 @@ import polars as pl
 from tabulate import tabulate
 
 from userturn.datasets.clusters import one_cluster_each
+from userturn.generation.collect_scores import check_scored
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
-from userturn.likelihood.collect import check_scored
 from userturn.sources.registry import scored_inputs
 from userturn.stats.clustered import rows_have_copies
 from userturn.storage.atomic_files import write_text

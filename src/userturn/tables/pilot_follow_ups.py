@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from userturn.config.formats import DEFAULT, format_of
 from userturn.errors import UserError
-from userturn.likelihood.gains import turn_gains
+from userturn.generation.likelihood_gains import turn_gains
 from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets.clusters import clusters
-from userturn.likelihood.gains import turn_gains
+from userturn.generation.likelihood_gains import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema

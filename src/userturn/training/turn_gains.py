@@ -6,8 +6,13 @@ It is the study's measure (`userturn.likelihood`), by a model that is loaded alr
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.likelihood.contexts import Context, Exchange, draw_distractors, own_contexts
-from userturn.likelihood.scoring_plan import TurnTokens, turn_tokens
+from userturn.generation.likelihood_contexts import (
+    Context,
+    Exchange,
+    draw_distractors,
+    own_contexts,
+)
+from userturn.generation.scoring_plan import TurnTokens, turn_tokens
 from userturn.prompts.chat_template import Template, TemplateError
 
 N_DISTRACTORS = 4

@@ -34,4 +34,8 @@ tables.py: the tables that a study has, and their identities.
 training.py: for rules/training.smk.
 turns.py: the cells of datasets with several turns of a conversation.
 wildcards.py: unpacks the wildcards of a job.
+job_record.py: one record per job: inputs, outputs, versions, times, machine.
+settings.py: the settings that affect an artifact, by name, and how two sets differ.
+study_files.py: the files of a finished study and their records.
+surroundings.py: code, machine, versions and devices of a job.
 """

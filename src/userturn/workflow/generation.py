@@ -7,7 +7,7 @@ from pathlib import Path
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.formats import answers_as
-from userturn.slurm.resources import Resources
+from userturn.config.slurm_resources import Resources
 from userturn.sources.registry import asked, asked_of, follows_others
 from userturn.sources.source import ANSWERS
 from userturn.storage.atomic_files import read_identity

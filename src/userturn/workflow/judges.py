@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from functools import cached_property
 
+from userturn.config.slurm_resources import Resources
 from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError
-from userturn.slurm.resources import Resources
 from userturn.sources.registry import judged, verdicts_identity
 from userturn.sources.source import Turns
 from userturn.storage.atomic_files import read_identity

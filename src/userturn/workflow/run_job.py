@@ -16,8 +16,8 @@ from inspect import Parameter, signature
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from userturn.provenance.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.sources.job import Job, Paths, named
+from userturn.workflow.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.workflow.jobs import JOBS, every_job
 from userturn.workflow.wildcards import said_of
 

@@ -8,7 +8,7 @@ import polars as pl
 from userturn.config.dataset_files import EVERY_LANGUAGE
 from userturn.datasets.messages import answer_to
 from userturn.datasets.prepare import fetched, items_table
-from userturn.likelihood.contexts import human_exchanges
+from userturn.generation.likelihood_contexts import human_exchanges
 from userturn.sources.registry import asked_of, judged
 from userturn.sources.source import CHARACTERS_PER_TOKEN, Load, Size, requests
 from userturn.storage.atomic_files import read_identity

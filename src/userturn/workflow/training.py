@@ -1,9 +1,9 @@
 """Models that are trained here, and their bases."""
 
 from userturn.config.formats import model_of
+from userturn.config.slurm_resources import Resources
 from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
-from userturn.slurm.resources import Resources
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from userturn.config.own_rubric import RUBRICS
 from userturn.disk_space import is_full_disk
 from userturn.errors import NoRoomError
-from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import write_text
 from userturn.study.record import StudyRecord
 from userturn.workflow.registry import COPIES
 from userturn.workflow.run_job import call, inputs_of, replayed
 from userturn.workflow.study import Study
+from userturn.workflow.study_files import Files
 
 REPORT = "build_report"  # the rule
 REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.likelihood.score_records import read_scores
-from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
+from userturn.generation.likelihood_score_records import read_scores
+from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
 from userturn.sources.source import Asked
 from userturn.storage.parquet import SLICE, Schema
 from userturn.study.finished_requests import LostRecordsError, written_plans

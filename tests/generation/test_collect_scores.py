@@ -8,10 +8,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.errors import UserError
-from userturn.likelihood import collect
-from userturn.likelihood.collect import SCORES_SCHEMA, check_scored, scores_of
-from userturn.likelihood.score_records import score_record
-from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
+from userturn.generation import collect_scores
+from userturn.generation.collect_scores import SCORES_SCHEMA, check_scored, scores_of
+from userturn.generation.likelihood_score_records import score_record
+from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request
 from userturn.sources.registry import asked
@@ -60,7 +60,7 @@ def planned(position: int, item: str) -> dict[str, object]:
 def test_every_turn_is_gathered_once_in_order_whatever_the_parts(
     grid: Grid, monkeypatch: pytest.MonkeyPatch, n_items: int
 ) -> None:
-    monkeypatch.setattr(collect, "SLICE", n_items)
+    monkeypatch.setattr(collect_scores, "SLICE", n_items)
     parts = list(scores_of(grid, scored(grid)))
     assert len(parts) == {1: 3, 2: 2, 3: 1}[n_items]
     found = pl.concat(parts)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import NoRoomError
-from userturn.provenance.study_files import FAULTS
-from userturn.remake.make_again import there_is_room
+from userturn.export.make_again import there_is_room
+from userturn.workflow.study_files import FAULTS
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])

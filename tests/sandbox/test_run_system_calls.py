@@ -6,8 +6,16 @@ import struct
 import pytest
 
 from tests.sandbox.test_run import PASSING, needs_sandbox
-from userturn.sandbox.run import Ending, run_program
-from userturn.sandbox.system_calls import ALLOW, ARCHITECTURES, KILL, REFUSE, REFUSED, call_filter
+from userturn.sandbox.run import (
+    ALLOW,
+    ARCHITECTURES,
+    KILL,
+    REFUSE,
+    REFUSED,
+    Ending,
+    call_filter,
+    run_program,
+)
 
 
 def verdict(machine: str, architecture: int, number: int) -> int:

@@ -8,8 +8,8 @@ import pytest
 
 from userturn.cli.main import main
 from userturn.export.read_archive import LEFT_OUT
+from userturn.export.remake import made_again
 from userturn.export.write_archive import export
-from userturn.remake.remake import made_again
 from userturn.storage.hashing import file_sha256
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.likelihood.contexts import OTHER_ANSWER, OWN, PROMPT
+from userturn.generation.likelihood_contexts import OTHER_ANSWER, OWN, PROMPT
 from userturn.sources.candidates import CORRECTION, KINDS, SATISFACTION
 
 LOG_ODDS, LOG_PROBABILITY = "satisfaction over correction", "mean log-probability"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.datasets.messages import Message
-from userturn.likelihood.contexts import (
+from userturn.generation.likelihood_contexts import (
     ASSISTANT_HEADER,
     ENDING,
     OWN,

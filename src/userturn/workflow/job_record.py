@@ -17,9 +17,9 @@ from userturn.errors import UserError
 from userturn.lasting_errors import note_error, noted_error
 from userturn.logs import log_to, sentence, stays
 from userturn.models.engine_account import noted_engines
-from userturn.provenance.surroundings import surroundings
 from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
+from userturn.workflow.surroundings import surroundings
 
 JobRecord = dict[str, Any]
 

@@ -7,8 +7,8 @@ from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.messages import ShownAnswer
-from userturn.likelihood.contexts import ASSISTANT_HEADER, ENDING, OWN, Context
-from userturn.likelihood.scoring_plan import token_texts, turn_tokens
+from userturn.generation.likelihood_contexts import ASSISTANT_HEADER, ENDING, OWN, Context
+from userturn.generation.scoring_plan import token_texts, turn_tokens
 from userturn.prompts.chat_template import Template
 
 PROMPT = ({"role": "user", "content": "How many apples?"},)

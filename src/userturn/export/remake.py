@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from userturn.export.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
 from userturn.export.read_archive import opened, read_left_out, reasons_left_out
 from userturn.logs import say
 from userturn.no_network import without_network
 from userturn.plural import number_of
-from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.new_study import check_is_new
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.run_job import outputs_of
+from userturn.workflow.study_files import FAULTS, Files
 
 MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
 SHOWN = 20  # lines of one kind

@@ -9,14 +9,14 @@ from threading import Thread
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.provenance.job_record import read_record
 from userturn.storage.atomic_files import files_written, write_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import Writer
+from userturn.workflow.job_record import read_record
 
 JOB = """
 from types import SimpleNamespace
-from userturn.provenance.job_record import recorded
+from userturn.workflow.job_record import recorded
 class Named(dict):
     __getattr__ = dict.__getitem__
 names = Named(model="m", shard="1of1")

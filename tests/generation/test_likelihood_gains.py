@@ -5,9 +5,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.likelihood.collect import SCORES_SCHEMA
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
-from userturn.likelihood.gains import turn_gains
+from userturn.generation.collect_scores import SCORES_SCHEMA
+from userturn.generation.likelihood_contexts import (
+    ASSISTANT_HEADER,
+    OTHER_ANSWER,
+    OTHER_CONVERSATION,
+    OWN,
+)
+from userturn.generation.likelihood_gains import turn_gains
 
 
 def row(item: str, context: str, logprob: float | None, **more: Any) -> dict[str, Any]:

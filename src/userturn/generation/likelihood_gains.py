@@ -7,8 +7,13 @@ sample of other contexts (Ren et al. 2023, arXiv:2306.15245).
 
 import polars as pl
 
-from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
-from userturn.likelihood.scoring_plan import TURN_SCHEMA
+from userturn.generation.likelihood_contexts import (
+    ASSISTANT_HEADER,
+    OTHER_ANSWER,
+    OTHER_CONVERSATION,
+    OWN,
+)
+from userturn.generation.scoring_plan import TURN_SCHEMA
 
 TURN = ["model", "dataset", *TURN_SCHEMA]
 

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from userturn.likelihood.contexts import OTHER_ANSWER, OWN
-from userturn.likelihood.gains import TURN
+from userturn.generation.likelihood_contexts import OTHER_ANSWER, OWN
+from userturn.generation.likelihood_gains import TURN
 
 
 def token_gains(scores: pl.DataFrame) -> pl.DataFrame:

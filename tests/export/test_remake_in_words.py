@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from userturn.remake.remake import NAMED, Outcome, format_outcome
+from userturn.export.remake import NAMED, Outcome, format_outcome
 
 
 def test_files_left_out_for_one_reason_share_a_line() -> None:

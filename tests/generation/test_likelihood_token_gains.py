@@ -5,10 +5,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.likelihood.collect import SCORES_SCHEMA
-from userturn.likelihood.contexts import OTHER_ANSWER, OTHER_CONVERSATION, OWN
-from userturn.likelihood.gains import turn_gains
-from userturn.likelihood.token_gains import token_gains
+from userturn.generation.collect_scores import SCORES_SCHEMA
+from userturn.generation.likelihood_contexts import OTHER_ANSWER, OTHER_CONVERSATION, OWN
+from userturn.generation.likelihood_gains import turn_gains
+from userturn.generation.likelihood_token_gains import token_gains
 
 
 def row(item: str, context: str, logprobs: list[float], **more: Any) -> dict[str, Any]:

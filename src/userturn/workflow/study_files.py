@@ -12,10 +12,10 @@ import yaml
 
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
-from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, read_record
-from userturn.provenance.surroundings import code_sha256
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.listed_paths import paths_below
+from userturn.workflow.job_record import PROVENANCE, STAMP, JobRecord, read_record
+from userturn.workflow.surroundings import code_sha256
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
 NOT_ARTIFACTS = (
