@@ -12,7 +12,7 @@ rule record_study:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.audit.record_identity,
+        identity=study.record_identity,
     script:
         "../scripts/run_job.py"
 

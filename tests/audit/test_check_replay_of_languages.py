@@ -15,7 +15,7 @@ from userturn.generation.turn_languages import detect_languages
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
-from userturn.workflow.languages import LanguageGrid
+from userturn.workflow.data import LanguageGrid
 
 MODEL, DATASET = "smollm2-135m", "problems-by-language"
 TOLD = Path("languages", MODEL, f"{DATASET}.parquet")

@@ -17,9 +17,8 @@ from userturn.humans.rounds import ASKED_FIRST, draw_annotation_round
 from userturn.humans.sample import human_sample
 from userturn.storage.hashing import file_sha256
 from userturn.study.grid import Grid
-from userturn.workflow.humans import HumanGrid
+from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.job_record import write_record
-from userturn.workflow.pairs import PairGrid
 from userturn.workflow.study_files import Files
 
 KEY, ITEMS = (f"results/humans/first/{kind}.parquet" for kind in ("key", "items"))

@@ -16,9 +16,8 @@ from userturn.audit.findings import Finding, not_compared
 from userturn.humans.pairs import PER_CELL, draw_pairs
 from userturn.storage.hashing import file_sha256
 from userturn.study.grid import Grid
-from userturn.workflow.humans import HumanGrid
+from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.job_record import write_record
-from userturn.workflow.pairs import PairGrid
 from userturn.workflow.study_files import Files
 
 KEY, ITEMS = (f"results/pairs/pairs/{kind}.parquet" for kind in ("key", "items"))

@@ -13,8 +13,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rows import check_likelihood
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
-from userturn.generation.collect_scores import scores_of
-from userturn.generation.likelihood_score_records import score_record
+from userturn.generation.collect_scores import score_record, scores_of
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request

@@ -10,7 +10,7 @@ from userturn.config.errors import ConfigError
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import check_formats, entry_in_format, format_of, model_of
 from userturn.config.load import load_config
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 
 FORMATS = {"default": {}, "no_system": {"system": "none"}, "thinking": {"thinking": True}}

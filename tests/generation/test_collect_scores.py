@@ -9,8 +9,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.generation import collect_scores
-from userturn.generation.collect_scores import SCORES_SCHEMA, check_scored, scores_of
-from userturn.generation.likelihood_score_records import score_record
+from userturn.generation.collect_scores import SCORES_SCHEMA, check_scored, score_record, scores_of
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request

@@ -7,7 +7,7 @@ from tests.support.self_play_study import DATASET, MODEL, collect, study, sweep
 from userturn.audit.check_probes import check_probes
 from userturn.audit.pair import Pair
 from userturn.datasets.prepare import Item
-from userturn.generation.loaded_model import load_model
+from userturn.generation.load_engine import load_model
 from userturn.generation.planner import Planner
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked

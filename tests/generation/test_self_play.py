@@ -17,8 +17,8 @@ from tests.support.self_play_study import (
     sweep,
 )
 from userturn.config.errors import ConfigError
-from userturn.generation.loaded_model import load_model
-from userturn.sources.check import check_study
+from userturn.generation.load_engine import load_model
+from userturn.sources.registry import check_study
 from userturn.sources.self_play import depth_identity, depths
 from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.collected import ask_pending
 from tests.support.tiny_grid import tiny_grid
-from userturn.generation.loaded_model import load_model
+from userturn.generation.load_engine import load_model
 from userturn.generation.plan_files import read_plan
 from userturn.generation.shards import next_in_hash_order
 from userturn.generation.sweep import request_runner

@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.support.tiny_grid import tiny_grid
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.loaded_model import load_model
+from userturn.generation.load_engine import load_model
 from userturn.generation.plan_files import Plan
 from userturn.generation.sweep import sweep_plans
 from userturn.generation.sweep_plan import SweepPlans
@@ -56,7 +56,7 @@ def turns_of(plans: SweepPlans) -> list[Plan]:
 def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) -> None:
     plans = planning(tmp_path, 0, 0.5, 1)
     counting = Counting(plans.planner.template)
-    plans.planner = replace(plans.planner, template=cast(Template, counting))
+    plans.planner = replace(plans.planner, template=cast("Template", counting))
     written = turns_of(plans)
     assert counting.n_made == 2 * N_ITEMS  # perturbations
     n_rows = [pl.read_parquet(plan.path).height for plan in written]

@@ -19,7 +19,7 @@ from userturn.audit.pair import Pair
 from userturn.errors import UserError
 from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
-from userturn.generation.loaded_model import load_model
+from userturn.generation.load_engine import load_model
 from userturn.generation.sweep import request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request

@@ -8,7 +8,7 @@ import polars as pl
 from tests.support.made_up_results import made_up_config
 from userturn.humans.draw_once import Drawn, draw_once
 from userturn.study.grid import Grid
-from userturn.workflow.rounds import RoundGrid
+from userturn.workflow.humans import RoundGrid
 
 CONFIG = made_up_config(["a-1b"], ["d"], (0,), ("none",), ("heuristic",))
 

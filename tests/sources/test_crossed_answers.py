@@ -12,9 +12,8 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.errors import ConfigError
 from userturn.config.families import baselines
 from userturn.config.load import load_study
-from userturn.sources.check import check_study
 from userturn.sources.crossed_answers import crossing_identity, crossings
-from userturn.sources.registry import asked, follows_others
+from userturn.sources.registry import asked, check_study, follows_others
 from userturn.study.grid import Grid
 
 

@@ -4,12 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from userturn.workflow.snakemake_lock import release_abandoned_lock
+from userturn.workflow.run_folder import release_abandoned_lock
 
 HOLD = """
 import sys
 from pathlib import Path
-from userturn.workflow.snakemake_lock import release_abandoned_lock
+from userturn.workflow.run_folder import release_abandoned_lock
 release_abandoned_lock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 from userturn.generation.ask_engine import Runner
 from userturn.generation.collect import collect_table
-from userturn.generation.loaded_model import LoadedModel
+from userturn.generation.load_engine import LoadedModel
 from userturn.generation.sweep import complete_plans, sweep_plans
 from userturn.sources.answers import answers_path
 from userturn.sources.registry import asked

@@ -6,7 +6,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import of_cells
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate",

@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.figures.theme import titled
 from userturn.tables.rates import of_cells
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=1, tables=("rates",))
 

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from userturn.workflow import snakemake_lock
-from userturn.workflow.empty_logs import remove_empty_logs
-from userturn.workflow.snakemake_lock import release_abandoned_lock
+from userturn.workflow import run_folder
+from userturn.workflow.run_folder import release_abandoned_lock, remove_empty_logs
 
 EMPTY = ["analyse.log", "judge/n/t0/a.log", "judge/m/b.log", "sweep/m/1of1.log"]
 
 
 @pytest.fixture
 def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(snakemake_lock, "_held", [])
+    monkeypatch.setattr(run_folder, "_held", [])
     for name in EMPTY:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

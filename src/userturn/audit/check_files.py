@@ -14,7 +14,7 @@ from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.plural import number_of
 from userturn.storage.hashing import short_hash
-from userturn.study.shards import whole_splits
+from userturn.study.cells import whole_splits
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES

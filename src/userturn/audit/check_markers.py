@@ -12,7 +12,7 @@ from userturn.generation.shards import next_in_hash_order
 from userturn.storage.atomic_files import artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
-from userturn.study.shards import whole_splits
+from userturn.study.cells import whole_splits
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study_files import FAULTS, Files, is_hidden
 

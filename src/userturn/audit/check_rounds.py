@@ -32,8 +32,7 @@ from userturn.storage.hashing import file_sha256, short_hash
 from userturn.storage.key_columns import CELL_KEYS, STRATUM_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.study.cells import files_of
-from userturn.workflow.humans import HumanGrid
-from userturn.workflow.pairs import PairGrid
+from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.study_files import FAULTS, Files
 
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn

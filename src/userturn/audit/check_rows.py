@@ -17,9 +17,9 @@ from userturn.audit.table_diff import Wrong, difference
 from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import table_of
 from userturn.generation.collect_scores import scores_of
-from userturn.generation.conversations import continued, going_on
 from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
+from userturn.generation.self_play import continued, going_on
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed, role_at

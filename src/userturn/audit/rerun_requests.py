@@ -27,7 +27,7 @@ from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
-from userturn.generation.likelihood_score_records import ScoreRecord
+from userturn.generation.collect_scores import ScoreRecord
 from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_settings import engine_settings

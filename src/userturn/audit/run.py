@@ -41,8 +41,7 @@ from userturn.storage.atomic_files import read_identity
 from userturn.study.powers import check_may_run
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import Identities, asked_for, is_optional
-from userturn.workflow.recorded_study import open_record
-from userturn.workflow.study import Study
+from userturn.workflow.study import Study, open_record
 from userturn.workflow.study_files import (
     FAULTS,
     Files,

@@ -22,7 +22,7 @@ from userturn.models.fetch import COMMIT, is_local, source_folder
 from userturn.plural import number_of
 from userturn.slurm.doctor import examine
 from userturn.slurm.submission import read_profile
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.storage.hashing import check_sha256
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid

@@ -16,7 +16,7 @@ from userturn.config.formats import (
 )
 from userturn.config.load import load_study
 from userturn.models.fetch import local_path
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 from userturn.study.record import RECORD, read_study_record
 

@@ -21,7 +21,7 @@ from userturn.endpoints.usage import money
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED, LABELLED_TURNS
 from userturn.study.judge import judge_of

@@ -8,7 +8,7 @@ from userturn.config.entries import Config, likelihood_settings
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_study
 from userturn.generation.likelihood_gains import turn_gains
-from userturn.generation.quick_scores import human_scores
+from userturn.generation.quick_look import human_scores
 from userturn.tables.likelihood_measures import measures
 
 HELP = "score a dataset's reference follow-ups with one model, without a study"

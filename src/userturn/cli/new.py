@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from userturn.workflow.new_study import write_study_folder
+from userturn.workflow.run_folder import write_study_folder
 
 HELP = "make a folder for a study of your own"
 

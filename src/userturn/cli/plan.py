@@ -25,8 +25,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import needs_reference
-from userturn.sources.check import check_study
-from userturn.sources.registry import asked
+from userturn.sources.registry import asked, check_study
 from userturn.sources.source import (
     ANSWERS,
     CHARACTERS_PER_TOKEN,
@@ -36,7 +35,7 @@ from userturn.sources.source import (
 )
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
-from userturn.study.model_setup import model_setup, with_prompts
+from userturn.study.model_description import model_setup, with_prompts
 from userturn.tables.judge_validity import card_of, shortfalls
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study

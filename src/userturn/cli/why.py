@@ -12,11 +12,10 @@ from userturn.errors import UserError
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
-from userturn.workflow.job_record import JobRecord
+from userturn.workflow.job_record import JobRecord, differences, flat, settings_of, short
 from userturn.workflow.jobs import every_job
-from userturn.workflow.recorded_study import open_record
-from userturn.workflow.settings import differences, flat, settings_of, short
 from userturn.workflow.startup import checked_study
+from userturn.workflow.study import open_record
 from userturn.workflow.study_files import Files
 
 HELP = "explain how a file was made and what would change it"

@@ -14,7 +14,7 @@ from userturn.export.file_texts import texts_of
 from userturn.export.secrets import Secret, key_values, secrets_in
 from userturn.export.withheld import Withholding
 from userturn.plural import number_of
-from userturn.workflow.new_study import check_is_new
+from userturn.workflow.run_folder import check_is_new
 
 
 class Checked(NamedTuple):

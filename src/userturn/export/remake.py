@@ -15,9 +15,9 @@ from userturn.logs import say
 from userturn.no_network import without_network
 from userturn.plural import number_of
 from userturn.storage.hashing import file_sha256
-from userturn.workflow.new_study import check_is_new
-from userturn.workflow.recorded_study import open_record
+from userturn.workflow.run_folder import check_is_new
 from userturn.workflow.run_job import outputs_of
+from userturn.workflow.study import open_record
 from userturn.workflow.study_files import FAULTS, Files
 
 MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")

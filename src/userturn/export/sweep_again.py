@@ -15,7 +15,7 @@ from userturn.export.read_archive import opened
 from userturn.storage.copied_folder import copy_folder
 from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
-from userturn.workflow.new_study import write_study_folder
+from userturn.workflow.run_folder import write_study_folder
 
 SNAKEMAKE = ("snakemake", "--cores", "all")
 INSTEAD = (

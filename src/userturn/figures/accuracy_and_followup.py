@@ -17,7 +17,7 @@ from userturn.figures.rows import (
 from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
 from userturn.tables.rates import of_cells
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -9,7 +9,7 @@ from userturn.figures.hover import hover, with_limits
 from userturn.figures.rows import SPACED
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_signals",

@@ -11,7 +11,7 @@ from userturn.figures.theme import INK, PALE_TO_BLUE, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import PAIRS, SIDE
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_confusion",

@@ -16,7 +16,7 @@ from userturn.figures.theme import (
 )
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -9,7 +9,7 @@ from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.tables.rates import of_cells
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -9,7 +9,7 @@ from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits, over_temperatures
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.study.cells import ALL
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_human_likeness",

@@ -11,7 +11,7 @@ from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
 from userturn.study.inputs import LABELLED
 from userturn.tables.judges import cards
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -19,7 +19,7 @@ from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
 from userturn.tables.rates import of_cells, of_models
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_likelihood",

@@ -16,7 +16,7 @@ from userturn.figures.theme import (
     told_apart,
 )
 from userturn.study.cells import ALL
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -9,7 +9,7 @@ from userturn.figures.hover import hover, in_percent
 from userturn.figures.rows import NOTHING, panel_width, plain_cells, temperature_row
 from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.tables.parts_of_cells import BY_LANGUAGE
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_languages",

@@ -10,7 +10,7 @@ from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temper
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.tables.rates import of_cells
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_figures",

@@ -11,7 +11,7 @@ from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
 from userturn.tables.parts_of_cells import BY_TURN
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_turns",

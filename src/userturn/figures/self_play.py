@@ -16,7 +16,7 @@ from userturn.figures.rows import (
     temperature_row,
 )
 from userturn.figures.theme import models_in, note, titled, told_apart
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_self_play",

@@ -18,7 +18,7 @@ from userturn.figures.rows import (
 from userturn.figures.theme import models_in, note, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
-from userturn.workflow.declarations import Figure
+from userturn.workflow.registry import Figure
 
 FIGURE = Figure(
     rule="draw_turn_properties",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.likelihood_score_records import ScoreRecord, score_record
+from userturn.generation.collect_scores import ScoreRecord, score_record
 from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
 from userturn.generation.plan_files import plan_keys, requests_in_order
 from userturn.generation.reasoning import read_answer

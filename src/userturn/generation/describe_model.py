@@ -39,7 +39,7 @@ from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
 from userturn.study.grid import Grid
-from userturn.study.model_setup import model_setup, with_prompts
+from userturn.study.model_description import model_setup, with_prompts
 
 
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
@@ -132,7 +132,7 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
     others += [(f"the format `{other}`", levers_of(known[other])) for other in before]
 
     def template_in(choices: Mapping[str, Any]) -> Template:
-        entry = cast(ModelEntry, grid.opened(entry_in_format(base, name, choices)))
+        entry = cast("ModelEntry", grid.opened(entry_in_format(base, name, choices)))
         return load_template(folder, entry, grid.config["today"], is_shared=is_shared)
 
     return [Other(said, template_in(choices), differing(own, choices)) for said, choices in others]

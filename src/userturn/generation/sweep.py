@@ -18,8 +18,7 @@ import polars as pl
 from userturn.config.formats import answers_as
 from userturn.datasets.prepare import read_items
 from userturn.generation.ask_engine import RequestRunner, Runner
-from userturn.generation.load_engine import engine_of
-from userturn.generation.loaded_model import LoadedModel, load_model
+from userturn.generation.load_engine import LoadedModel, engine_of, load_model
 from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.plan_files import plan_path
 from userturn.generation.sweep_plan import SweepPlans, planner_of, scorer_of

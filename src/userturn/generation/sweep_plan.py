@@ -10,13 +10,13 @@ import polars as pl
 
 from userturn.datasets.prepare import Item
 from userturn.generation.collect import Shown, answers_of_another, shown_samples
-from userturn.generation.conversations import Conversations, going_on
-from userturn.generation.loaded_model import LoadedModel
+from userturn.generation.load_engine import LoadedModel
 from userturn.generation.other_names import AnyPlan
 from userturn.generation.plan_files import Plan, plan_path, plan_paths, plan_writer, write_plan
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
+from userturn.generation.self_play import Conversations, going_on
 from userturn.generation.shards import Numbered, Part, part_of
 from userturn.models.seeds import role_at
 from userturn.prompts.answer_form import AnswerForm

@@ -8,7 +8,7 @@ import polars as pl
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import write_table
-from userturn.workflow.rounds import RoundGrid
+from userturn.workflow.humans import RoundGrid
 
 
 class Drawn(NamedTuple):

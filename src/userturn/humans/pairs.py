@@ -24,7 +24,7 @@ from userturn.plural import number_of
 from userturn.storage.hashing import fingerprint
 from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
-from userturn.workflow.pairs import PairGrid
+from userturn.workflow.humans import PairGrid
 
 FIRST, SECOND = SIDES = ("first", "second")
 PER_CELL = "per_cell"  # in the metadata of a key: pairs of each cell, in all rounds together

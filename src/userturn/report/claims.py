@@ -17,8 +17,8 @@ from userturn.tables.judges import KNOWN
 from userturn.tables.layout import layouts
 from userturn.tables.likelihood import REFERENCE
 from userturn.workflow.job_record import SWEEPS
-from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import FIGURES
+from userturn.workflow.study import open_record
 from userturn.workflow.study_files import Files
 
 SHEET = "CLAIMS.md"

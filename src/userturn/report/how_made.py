@@ -12,8 +12,8 @@ from userturn.config.formats import in_default
 from userturn.generation.server_record import server_records
 from userturn.judges.kinds import about
 from userturn.prompts.header import header_of
-from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
+from userturn.study.model_description import in_words, recorded_runners
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
 SOURCES = (

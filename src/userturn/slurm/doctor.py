@@ -32,9 +32,9 @@ from userturn.slurm.scheduler import (
     run,
 )
 from userturn.slurm.submission import Options, Profile, as_words, read_profile
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
-from userturn.study.model_setup import look_at_model
+from userturn.study.model_description import look_at_model
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")

@@ -1,6 +1,5 @@
 """Where requests and judged user turns come from: one module for each kind, found by its name.
 
-check.py: refuses a configuration that cannot be run.
 drawn_turns.py: turns drawn from those of the cells, to be judged beside another answer.
 injected_conversations.py: conversations with an injection, for every judge to read.
 job.py: what a rule with a script is.

@@ -7,6 +7,12 @@ from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
+from userturn.config.check import check
+from userturn.config.endpoint_models import check_endpoint_models
+from userturn.config.entries import Config
+from userturn.config.trained_models import check_trained
+from userturn.judges.check_entries import check_judges
+from userturn.prompts.perturbations import check_perturbations
 from userturn.sources.answers import grades_identity
 from userturn.sources.job import Job
 from userturn.sources.source import SCORES, Asked, JudgeRule, Source, Turns
@@ -120,3 +126,18 @@ def artifacts(grid: Grid) -> dict[str, str]:
     for source in sources().values():
         found |= source.beside(grid)
     return found
+
+
+def check_study(config: Config) -> None:
+    """Check that a configuration can be run.
+
+    Raises:
+        ConfigError: the first fault, in one sentence.
+    """
+    check(config)
+    for source in sources().values():
+        source.check(config)
+    check_perturbations(config)
+    check_judges(config)
+    check_trained(config)
+    check_endpoint_models(config)

@@ -4,17 +4,13 @@ aliases.py: files that were reformatted and names that changed, as the study kno
 annotation_files.py: which files hold people's labels.
 asks.py: what a request asks for, told without a tokenizer.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
-engine_records.py: which of vLLM's model runners wrote a study's texts.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
 grid_elsewhere.py: what a grid is asked in a process of its own.
 inputs.py: the contents of files that identities depend on, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
-model_setup.py: the setup of a study's model, with the settings of its entry.
 powers.py: what the settings of a study could do to whoever runs it.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
-rejudged.py: how often unscored verdicts were voided.
 replies.py: where the replies to requests are found, under whatever names they were asked.
-shards.py: which names of shards belong together.
 """

@@ -17,9 +17,9 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.storage.atomic_files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
+from userturn.study.cells import whole_splits
 from userturn.study.grid import Grid
 from userturn.study.model_description import present_description, request_identity
-from userturn.study.shards import whole_splits
 
 AFTER_OTHERS, FINISHED, UNSENT = "after_others", "finished", "unsent.json"  # in folders of sweeps
 

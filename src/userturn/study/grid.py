@@ -1,5 +1,6 @@
 """The grid of a study: its cells, the identity of each, and where their files are."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,12 @@ from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, by_source, temperature_name
 from userturn.study.inputs import Contents, FileContents
-from userturn.study.rejudged import read_rounds
+
+
+def read_rounds(path: Path) -> dict[str, int]:
+    """Return how often the verdicts of each folder were voided; empty if never."""
+    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
+    return rounds
 
 
 @dataclass(frozen=True)

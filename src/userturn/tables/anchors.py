@@ -16,7 +16,7 @@ from userturn.tables.format_columns import in_default_format
 from userturn.tables.judge_validity import not_validated
 from userturn.tables.layout import Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material, Tables
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="compare_with_paper",

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import clusters
-from userturn.generation.likelihood_reactions import (
+from userturn.generation.likelihood_contexts import (
     CANDIDATE,
     LOG_PROBABILITY,
     SIGNALS,
@@ -29,7 +29,7 @@ from userturn.stats.within_items import (
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="measure_signals",

@@ -10,7 +10,7 @@ from userturn.humans.rater_pairs import comparisons, judges_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="compare_with_people",

@@ -44,7 +44,7 @@ from userturn.tables.repeated_trainings import (
 from userturn.tables.turn_clusters import LIMITS
 from userturn.tables.turn_contrasts import FACTOR as TURN
 from userturn.tables.turn_contrasts import turn_contrasts
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="analyse",

@@ -9,7 +9,7 @@ from userturn.datasets.clusters import cluster_of
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import SLICE, Schema, slices
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="find_copies",

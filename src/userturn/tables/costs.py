@@ -13,7 +13,7 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate_costs",

@@ -16,7 +16,7 @@ from userturn.study.grid import Grid
 from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate_crossed",

@@ -41,7 +41,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="compare_with_margins",

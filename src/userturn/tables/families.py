@@ -9,7 +9,7 @@ from userturn.config.families import families
 from userturn.config.model_keys import ModelEntry
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="analyse",

@@ -11,7 +11,7 @@ from userturn.tables.judge_card import CARD, CONTROLS, judge_card, without_turns
 from userturn.tables.known_turns import known_turns
 from userturn.tables.layout import INTERVAL, Layout, column, reported, texts
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="measure_judges",

@@ -10,7 +10,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate_languages",

@@ -25,7 +25,7 @@ from userturn.tables.likelihood_measures import (
     measures,
 )
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 AREA = "area"
 PLACE = ["rater", "model", "temperature"]

@@ -44,7 +44,7 @@ from userturn.tables.pooling import (
     pool_scopes,
     with_lenient,
 )
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 if TYPE_CHECKING:
     from userturn.tables.make_tables import Material

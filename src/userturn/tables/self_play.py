@@ -15,7 +15,7 @@ from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout,
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import change, rate_columns, rate_over
 from userturn.tables.turn_copies import share_repeated
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate_self_play",

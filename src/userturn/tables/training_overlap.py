@@ -18,7 +18,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.contained_texts import contained
 from userturn.tables.exposure import SEEN, mark_seen
 from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="measure_training_overlap",

@@ -32,7 +32,7 @@ from userturn.tables.turn_copies import share_repeated, with_copies, with_near_c
 from userturn.tables.turn_distance import DISTANCE, People, distance, people_of
 from userturn.tables.turn_distance import MEANINGS as OF_DISTANCE
 from userturn.tables.turn_distance import MEASURES as DISTANCES
-from userturn.workflow.declarations import Table
+from userturn.workflow.registry import Table
 
 TABLE = Table(
     rule="tabulate_turn_properties",

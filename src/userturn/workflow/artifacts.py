@@ -28,7 +28,7 @@ def asked_for(study: Study) -> Identities:
 def made_before_tables(study: Study) -> Identities:
     """Return the identity of every artifact but tables and what shows them, by path."""
     return {
-        "results/study.json": study.audit.record_identity,
+        "results/study.json": study.record_identity,
         **_made_before(study),
         **artifacts(study.grid),
         **_languages(study),
@@ -107,4 +107,4 @@ def _of_the_study(study: Study) -> Identities:
         f"results/figures/{name}.vl.json": study.figures.identity_of(FIGURES[name].rule)
         for name in study.figures.names
     }
-    return {**tables, **figures, "results/report/index.html": study.report.identity}
+    return {**tables, **figures, "results/report/index.html": study.report_identity}

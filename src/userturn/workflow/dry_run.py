@@ -1,10 +1,32 @@
-"""What a dry run prints: what the run asks, how many jobs each rule has, and few jobs in full."""
+"""What the demo and a dry run print: what a run asks, the jobs of each rule, few jobs in full."""
 
 import logging
 import sys
 
 from userturn.logs import sentence
 from userturn.workflow.study import Study
+
+UNSAID = ("Select jobs to execute", "Execute ")  # how messages begin that say nothing new
+DETAILS = ("job_finished", "resources_info")
+
+
+class ShortRun(logging.Filter):
+    """Makes one line of a job's description, whose inputs alone may fill a screen."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a message is printed; a job's description is shortened."""
+        event = getattr(record, "event", None)
+        if event == "job_info":
+            job = record.__dict__
+            record.msg = " ".join([job["rule_name"], *dict(job["wildcards"]).values()])
+            record.event = None  # so that Snakemake prints the message
+        return event not in DETAILS and not str(record.msg).startswith(UNSAID)
+
+
+def print_little() -> None:
+    """Let Snakemake, in this process, print a line of each job."""
+    logging.getLogger(SNAKEMAKE).addFilter(ShortRun())
+
 
 SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
 JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands

@@ -1,15 +1,115 @@
-"""Rounds of annotation, and the cells they draw from."""
+"""Rounds of annotation, of turns and of pairs, and the cells they draw from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from userturn.config.entries import pair_rounds
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import families
 from userturn.config.formats import DEFAULT, format_of, model_of
+from userturn.prompts.perturbations import needs_reference
 from userturn.storage.hashing import fingerprint
+from userturn.study.annotation_files import annotation_files
 from userturn.study.cells import Cell, files_of, temperature_name
 from userturn.study.grid import Grid
-from userturn.workflow.rounds import RoundGrid
+
+FILES_OF_DRAW = ("key.parquet", "items.parquet")
+
+
+class RoundGrid:
+    """Rounds whose files are in one folder of the results; each is drawn once."""
+
+    def __init__(self, grid: Grid, folder: str, rounds: Sequence[str]) -> None:
+        """Take a grid, the folder's name, and the names of the rounds, the newest last."""
+        self.grid = grid
+        self.folder = folder
+        self.rounds = list(rounds)
+        self.cells: list[Cell] = []  # that they draw from
+
+    def drawn_folder(self, round_name: str) -> Path:
+        """Return the folder of a drawn round: not a rule's output, so that no rerun deletes it."""
+        return self.grid.results / "drawn" / round_name
+
+    def is_drawn(self, round_name: str) -> bool:
+        """Return whether a round was drawn; it is never redrawn, even if the grid changes."""
+        folder = self.drawn_folder(round_name)
+        return all((folder / name).is_file() for name in FILES_OF_DRAW)
+
+    def unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
+        """Return what a round is drawn from; nothing if it is drawn."""
+        return [] if self.is_drawn(round_name) else paths
+
+    def user_turns_to_draw(self, round_name: str) -> list[str]:
+        """Return the user turns that a round shows; none if it is drawn."""
+        return self.unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
+
+    def datasets_to_draw(self, round_name: str) -> list[str]:
+        """Return the datasets whose conversations a round shows; none if it is drawn."""
+        return self.unless_drawn(round_name, self.datasets)
+
+    def models_to_draw(self, round_name: str) -> list[str]:
+        """Return the descriptions of the models of a round; none if it is drawn."""
+        return self.unless_drawn(round_name, self.descriptions)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets of the cells."""
+        names = sorted({cell.dataset for cell in self.cells})
+        return [f"results/datasets/{name}.parquet" for name in names]
+
+    @property
+    def descriptions(self) -> list[str]:
+        """The descriptions of the models of the cells."""
+        names = sorted({cell.model for cell in self.cells})
+        return [f"results/models/{name}.json" for name in names]
+
+    def before(self, round_name: str) -> list[str]:
+        """Return the rounds before one.
+
+        Raises:
+            KeyError: there is no such round.
+        """
+        if round_name not in self.rounds:
+            raise KeyError(round_name)
+        return self.rounds[: self.rounds.index(round_name)]
+
+    def earlier_keys(self, round_name: str) -> list[str]:
+        """Return the keys of the rounds before one; none if it is drawn."""
+        return self.unless_drawn(round_name, self.of_rounds("key.parquet", self.before(round_name)))
+
+    def of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
+        """Return a file of some rounds, or of all."""
+        names = self.rounds if rounds is None else rounds
+        return [f"results/{self.folder}/{name}/{file}" for name in names]
+
+    def annotation_files(self, round_name: str) -> list[str]:
+        """Return the files with labels of a round: all below its folder."""
+        return annotation_files(round_name)
+
+    @property
+    def pages(self) -> list[str]:
+        """The annotation pages of all rounds."""
+        return self.of_rounds("task.html")
+
+    @property
+    def annotations(self) -> list[str]:
+        """The imported labels of all rounds."""
+        return self.of_rounds("annotations.parquet")
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all rounds."""
+        return self.of_rounds("key.parquet")
+
+    @property
+    def items(self) -> list[str]:
+        """The items that annotators see, of all rounds."""
+        return self.of_rounds("items.parquet")
+
+
+PAIRS_VERSION = 1
+
 
 HUMANS_VERSION = 1
 
@@ -108,3 +208,45 @@ class HumanGrid(RoundGrid):
         contents = self.grid.contents
         files = contents.annotations[round_name]
         return fingerprint([HUMANS_VERSION, files, self.skip_problems, contents.rubric])
+
+
+class PairGrid(RoundGrid):
+    """The rounds of pairs of a grid, and the cells that they draw from; none if they are off."""
+
+    def __init__(self, humans: HumanGrid) -> None:
+        """Take the rounds of labels of a grid.
+
+        Raises:
+            ConfigError: a round has the name of a round of labels, or no cell has pairs.
+        """
+        super().__init__(humans.grid, "pairs", pair_rounds(humans.grid.config))
+        self.per_cell: int = humans.settings["pairs"]["per_cell"] if self.rounds else 0
+        self.skip_problems: bool = humans.settings["skip_problems"]
+        self._check(humans)
+        operators = humans.grid.perturbations
+        compared = [c for c in self.grid.cells if needs_reference(operators[c.perturbation])]
+        if self.rounds and not compared:
+            raise ConfigError(
+                "humans.pairs: no perturbation of this run shows a dataset's own answer, to which "
+                "a person replied; add 'reference_answer' to run.perturbations, or remove "
+                "humans.pairs"
+            )
+        self.cells = [c for c in compared if self.rounds and c.dataset not in humans.hidden]
+
+    def _check(self, humans: HumanGrid) -> None:
+        for name in self.rounds:
+            if name in humans.rounds:
+                raise ConfigError(
+                    f"humans.pairs.rounds: '{name}' is also in humans.rounds, and would take its "
+                    "files; choose another name"
+                )
+
+    def annotations_identity(self, round_name: str) -> str:
+        """Return the identity of a round's labels: of its files' content."""
+        files = self.grid.contents.annotations[round_name]
+        return fingerprint([PAIRS_VERSION, files, self.skip_problems])
+
+    @property
+    def user_turns(self) -> list[str]:
+        """Paths of the user turns of the cells."""
+        return files_of(self.cells, "user_turns.parquet")

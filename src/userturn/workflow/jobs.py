@@ -14,12 +14,12 @@ from userturn.workflow.registry import (
     TABLE_RULES,
     TABLES,
     figures_of,
+    input_of,
     made_of,
     paths_of,
     paths_of_figure,
     tables_of,
 )
-from userturn.workflow.table_inputs import input_of
 
 
 def _jobs(
@@ -78,7 +78,7 @@ REPORT = Job(
         "path_to_rubric": input_of("rubric"),
     },
     {"path_to_report": "results/report/index.html", "folder_of_data": "results/report/data"},
-    {"identity": "study.report.identity", "judge": "study.grid.primary_judge"},
+    {"identity": "study.report_identity", "judge": "study.grid.primary_judge"},
 )
 
 

@@ -4,7 +4,90 @@ A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `user
 This file is read whenever Snakemake starts.
 """
 
-from userturn.workflow.declarations import Figure, Table, declared
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from userturn.config.families import baselines, families
+from userturn.config.repeated_trainings import trainings
+from userturn.prompts.perturbations import controls_of
+
+if TYPE_CHECKING:
+    from userturn.workflow.study import Study
+
+PACKAGE = Path(__file__).parents[1]
+BARE = (".parquet", ".csv")
+
+
+class Table(NamedTuple):
+    """What a table is, in tables/x.py as `TABLE`.
+
+    Attributes:
+        rule: name of the rule that makes it.
+        place: where it stands among the tables: in the report, the smallest number is first.
+        row: what one row is, in words.
+        made_of: names of its inputs in `table_inputs.INPUTS`, and tables that it is made from.
+        settings: names of other settings that change it, in `table_inputs.SETTINGS`.
+        formats: the endings of its files in results/tables.
+        needs: the input that a study must have for the table to apply.
+        version: is raised where the same inputs give other rows than before.
+        says: what it shows, from the first line of its module.
+    """
+
+    rule: str
+    place: int
+    row: str
+    made_of: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    formats: tuple[str, ...] = BARE
+    needs: str | None = None
+    version: int = 1
+    says: str = ""
+
+
+class Figure(NamedTuple):
+    """What a figure is, in figures/x.py as `FIGURE`.
+
+    Attributes:
+        rule: name of the rule that draws it.
+        place: where it stands among the figures: in the report, the smallest number is first.
+        tables: the tables that it is drawn from, in the order of the function's parameters.
+        needs: the input that a study must have for the figure to apply, beside its tables.
+        says: what it shows, from the first line of its module.
+    """
+
+    rule: str
+    place: int
+    tables: tuple[str, ...]
+    needs: str | None = None
+    says: str = ""
+
+
+Kind = TypeVar("Kind", Table, Figure)
+
+
+def declared(folder: str, kind: type[Kind]) -> dict[str, Kind]:
+    """Return the declarations in the modules of a package, by name, in the order of the report."""
+    found = dict(_declarations(PACKAGE / folder, kind))
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def _declarations(folder: Path, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
+    name = kind.__name__
+    call = re.compile(rf"^{name.upper()} = ({name}\(.*?\))$", re.MULTILINE | re.DOTALL)
+    says = re.compile(rf'"""{name} `\w+`: (.*?)\.?(?:"""|\n)')
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_text("utf-8")
+        if declaration := call.search(text):
+            described = says.match(text)
+            assert described, f"{path.name} does not begin with what the {name.lower()} shows"
+            given = ast.parse(declaration[1], str(path), "eval").body
+            assert isinstance(given, ast.Call)
+            literals = {str(k.arg): ast.literal_eval(k.value) for k in given.keywords}
+            yield path.stem, kind(**literals, says=described[1])
+
 
 TABLES = declared("tables", Table)
 FIGURES = declared("figures", Figure)
@@ -44,3 +127,46 @@ def made_of(rule: str) -> list[str]:
     for figure in figures_of(rule):
         names += [*FIGURES[figure].tables, *BESIDE_FIGURES]
     return [name for name in dict.fromkeys(names) if name not in tables]
+
+
+INPUTS = {  # by name, what a study says of the paths, beside those of tables and of sources
+    "verdicts": "study.tables.verdicts",
+    "user_turns": "study.tables.user_turns",
+    "answers": "study.tables.answers",
+    "grades": "study.tables.grades",
+    "prepared_items": "study.data.prepared",
+    "rubric": "study.grid.contents.rubric_path",
+    "made_by_sources": "study.made_by_sources",
+    "annotations": "study.humans.annotations",
+    "round_keys": "study.humans.keys",
+    "pair_labels": "study.pairs.annotations",
+    "pair_keys": "study.pairs.keys",
+    "paired_turns": "study.pairs.user_turns",
+    "paired_items": "study.pairs.datasets",
+    "described_models": "study.pairs.descriptions",
+    "conversation_verdicts": "study.tables.conversation_verdicts",
+    "turn_languages": "study.languages.files",
+    "training_data": "study.training.data",
+    "evaluated_items": "study.training.evaluated",
+}
+SETTINGS: dict[str, Callable[["Study"], Any]] = {
+    "families": lambda study: families(study.grid.models),
+    "bases": lambda study: baselines(study.grid.models, study.grid.entries),
+    "trainings": lambda study: sorted(trainings(study.grid.models, study.grid.entries).items()),
+    "exposure": lambda study: study.training.declared,
+    "controls": lambda study: controls_of(study.grid.perturbations),
+    "primary_judge": lambda study: study.grid.primary_judge,
+    "prices": lambda study: study.grid.prices,
+    "seed": lambda study: study.grid.config["seed"],
+    "resamples": lambda study: study.grid.config["statistics"]["resamples"],
+    # The record of a study may be older than these.
+    "margins": lambda study: study.grid.config["statistics"].get("margins"),
+    "thresholds": lambda study: study.grid.config.get("judge_card"),
+    "predictions": lambda study: study.grid.config.get("predictions"),
+}
+
+
+def input_of(name: str) -> str:
+    """Return what a study says of the paths of something that tables or figures are made of."""
+    place = "tables.paths" if name in TABLES else "of_sources"
+    return INPUTS.get(name, f"study.{place}.{name}")

@@ -212,7 +212,7 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "judge": lambda task: named("study.judge.judge_of")(task.grid, task.wildcards["judge"]),
     "grader": lambda task: named("study.judge.rubric_judge")(task.grid, task.wildcards["dataset"]),
     "humans": lambda task: named("workflow.humans.HumanGrid")(task.grid),
-    "pairs": lambda task: named("workflow.pairs.PairGrid")(KNOWN["humans"](task)),
+    "pairs": lambda task: named("workflow.humans.PairGrid")(KNOWN["humans"](task)),
     "recipe": lambda task: named("config.recipes.load_recipe")(
         task.grid.entries[task.wildcards["model"]]["recipe"]
     ),

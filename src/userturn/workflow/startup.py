@@ -24,15 +24,18 @@ from userturn.config.repeated_trainings import repeat_trainings
 from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
-from userturn.sources.check import check_study
-from userturn.sources.registry import sources
+from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
 from userturn.workflow.dry_run import list_few_jobs, print_run_size
-from userturn.workflow.empty_logs import remove_empty_logs
-from userturn.workflow.kept_outputs import keep_outputs, restore_outputs
-from userturn.workflow.shadowing import shadowing
-from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
+from userturn.workflow.run_folder import (
+    is_alone,
+    keep_outputs,
+    release_abandoned_lock,
+    remove_empty_logs,
+    restore_outputs,
+    shadowing,
+)
 from userturn.workflow.study import Study
 
 SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config

@@ -2,28 +2,27 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from pathlib import Path
 from types import SimpleNamespace
 
 from userturn.errors import UserError
 from userturn.judges.served_setup import check_served_judge
 from userturn.sources.registry import artifacts, judged, source_inputs
+from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
-from userturn.study.model_setup import look_at_model
-from userturn.workflow.artifacts import Identities, made_before_tables
-from userturn.workflow.audit import AuditGrid
-from userturn.workflow.data import DataGrid
-from userturn.workflow.figures import FigureGrid
+from userturn.study.model_description import look_at_model
+from userturn.study.record import StudyRecord, read_study_record, study_record
+from userturn.workflow.artifacts import Identities, asked_for, made_before_tables
+from userturn.workflow.data import DataGrid, LanguageGrid
 from userturn.workflow.generation import GenerationGrid
-from userturn.workflow.humans import HumanGrid
+from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.judges import JudgeGrid
-from userturn.workflow.languages import LanguageGrid
-from userturn.workflow.pairs import PairGrid
 from userturn.workflow.pending import Pending
-from userturn.workflow.report import ReportGrid
-from userturn.workflow.tables import TableGrid
+from userturn.workflow.tables import FigureGrid, TableGrid
 from userturn.workflow.training import TrainingGrid
-from userturn.workflow.turns import TurnGrid
+
+REPORT_VERSION = 3
 
 
 class Study:
@@ -40,11 +39,8 @@ class Study:
         self.humans = HumanGrid(grid)
         self.pairs = PairGrid(self.humans)
         self.languages = LanguageGrid(grid)
-        self.by_turn = TurnGrid(grid)
         self.tables = TableGrid(self)
         self.figures = FigureGrid(self.tables)
-        self.report = ReportGrid(grid, self.tables)
-        self.audit = AuditGrid(grid)
 
     @cached_property
     def of_sources(self) -> SimpleNamespace:
@@ -55,6 +51,19 @@ class Study:
     def identities(self) -> Identities:
         """The identities of all files that tables are made from, by path."""
         return made_before_tables(self)
+
+    @property
+    def record_identity(self) -> str:
+        """The identity of the study's record, from which an audit starts."""
+        return study_record(self.grid.config, self.grid.contents).identity
+
+    @property
+    def report_identity(self) -> str:
+        """The identity of the report: the settings that affect it besides its input files."""
+        private = self.grid.private_datasets
+        tables = [self.tables.identity_of(rule) for rule in self.tables.rules]
+        about = self.grid.config.get("study")
+        return fingerprint([REPORT_VERSION, tables, self.grid.primary_judge, private, about])
 
     @property
     def made_by_sources(self) -> list[str]:
@@ -101,3 +110,22 @@ def _refusal(look: Callable[[], None]) -> str | None:
     except UserError as error:
         return str(error)
     return None
+
+
+def open_record(results: Path) -> tuple[StudyRecord, Study]:
+    """Return the record of a results folder, and its study.
+
+    Raises:
+        UserError: there is no record, or it is not one of a study.
+    """
+    record = read_study_record(results)
+    try:
+        study = Study(record.grid(results))
+        asked_for(study)  # an incomplete record cannot say what it asks for
+        [study.grid.user_turn_settings(t) for t in study.grid.temperatures.values()]
+        return record, study
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"'{results}/study.json' has no configuration that this version understands "
+            f"({type(error).__name__}: {error}); use the version that made it"
+        ) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.generation.likelihood_score_records import read_scores, score_record
+from userturn.generation.collect_scores import read_scores, score_record
 from userturn.models.completion import refusal, scores
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.storage.journal import Writer

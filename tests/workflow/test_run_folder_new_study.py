@@ -14,9 +14,9 @@ from userturn.config.installation import config_files
 from userturn.config.load import load_config, load_study
 from userturn.errors import UserError
 from userturn.export.write_archive import project_files
-from userturn.sources.check import check_study
+from userturn.sources.registry import check_study
 from userturn.workflow.job_record import read_record
-from userturn.workflow.new_study import TEMPLATE, write_study_folder
+from userturn.workflow.run_folder import TEMPLATE, write_study_folder
 
 
 @pytest.fixture

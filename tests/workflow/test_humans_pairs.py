@@ -10,8 +10,7 @@ from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
 from userturn.study.grid import Grid
 from userturn.workflow.artifacts import asked_for
-from userturn.workflow.humans import HumanGrid
-from userturn.workflow.pairs import PairGrid
+from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.study import Study
 
 PAIRS = {"rounds": ["pairs"], "per_cell": 5}

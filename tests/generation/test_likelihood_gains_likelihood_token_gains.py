@@ -7,8 +7,7 @@ import pytest
 
 from userturn.generation.collect_scores import SCORES_SCHEMA
 from userturn.generation.likelihood_contexts import OTHER_ANSWER, OTHER_CONVERSATION, OWN
-from userturn.generation.likelihood_gains import turn_gains
-from userturn.generation.likelihood_token_gains import token_gains
+from userturn.generation.likelihood_gains import token_gains, turn_gains
 
 
 def row(item: str, context: str, logprobs: list[float], **more: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from tests.support.snakemake_runs import ROOT
 from userturn.generation import load_engine
 from userturn.models import engine_account
 from userturn.report.how_made import how_made
-from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
+from userturn.study.model_description import in_words, recorded_runners
 
 
 def grid(results: Path) -> Grid:

@@ -1,0 +1,188 @@
+"""The folder of a run or a new study: its lock, what is kept around its jobs, misleading names.
+
+Snakemake removes a job's outputs before the job, so they are kept in case that it fails. Empty logs
+and the lock of a killed run are removed. A file named as a library would be run in its place.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import sys
+from contextlib import suppress
+from datetime import date
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any, TextIO
+
+from userturn.config.installation import INSTALLATION, installed
+from userturn.errors import UserError
+from userturn.storage.copied_folder import copy_folder
+from userturn.workflow.jobs import every_job
+
+TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study
+COPIED = ("data", "profiles/default", "profiles/slurm")
+
+EXAMPLE = 'study: {name: My study, date: "2026-04-02"}'  # in the template
+
+
+def about(folder: Path) -> str:
+    """Return what a new study's config says of it: the name of its folder, and today's date."""
+    return f'study: {{name: {json.dumps(folder.resolve().name)}, date: "{date.today()}"}}'
+
+
+def check_is_new(folder: Path) -> None:
+    """Check that nothing in a folder would be mixed with what is made there.
+
+    Raises:
+        UserError: it is a file, or not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"'{folder}' is not empty; expected a new folder: name another")
+
+
+def write_study_folder(folder: Path) -> None:
+    """Make a folder in which `snakemake` runs one study, an example.
+
+    Files keep their times, so that texts older than results remake none of them.
+
+    Args:
+        folder: a new or empty folder.
+
+    Raises:
+        UserError: the folder is not empty or cannot be made, or the workflow is not installed.
+    """
+    check_is_new(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"'{folder}' cannot be made ({error.strerror}); name another") from error
+    template = installed(TEMPLATE)
+    for name in COPIED:
+        copy_folder(installed(name), folder / name, template.name)
+    copy_folder(template, folder)
+    config = folder / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace(EXAMPLE, about(folder)), "utf-8")
+    (folder / "results").mkdir()
+    shutil.copyfile(installed("results/README.md"), folder / "results" / "README.md")
+    (folder / "slurm").symlink_to("profiles/slurm")  # `snakemake --profile slurm` finds it there
+
+
+_held: list[TextIO] = []
+
+
+def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
+    """Hold this process's lock on a working directory and remove Snakemake's abandoned one.
+
+    Returns:
+        Whether a lock was removed. It stays while its owner lives, or if it was taken on another
+        host.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        file = (folder / "driver.lock").open("a+")
+    except PermissionError:  # another user's: Snakemake itself will refuse
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    _held.append(file)
+    file.seek(0)
+    owner, locks = file.read(), folder / "locks"
+    locked = locks.is_dir() and any(locks.iterdir())
+    if locked and owner != socket.gethostname():
+        return False
+    shutil.rmtree(locks, ignore_errors=True)
+    file.truncate(0)
+    file.write(socket.gethostname())
+    file.flush()
+    return locked
+
+
+def is_alone() -> bool:
+    """Return whether this process holds the lock, so that no other runs a study here."""
+    return bool(_held)
+
+
+OWN = INSTALLATION / "tests"  # a package of the clone that some library may be named after
+
+
+def shadowing(folder: Path) -> Path | None:
+    """Return a file or package in a folder that has the name of a library, or None."""
+    elsewhere = [path for path in sys.path if Path(path).resolve() != folder.resolve()]
+    packages = [path.parent for path in folder.glob("*/__init__.py")]
+    for path in sorted([*folder.glob("*.py"), *packages]):
+        name, is_own = path.stem, path.resolve() == OWN
+        is_known = name in sys.stdlib_module_names or PathFinder.find_spec(name, elsewhere)
+        if is_known and not is_own:
+            return path
+    return None
+
+
+# Jobs on other nodes outlive a killed Snakemake, and may not have said anything yet.
+ON_OTHER_NODES = {"sweep", "sweep_after_others", "serve_judge", "train", "slurm"}
+
+
+def remove_empty_logs(logs: Path = Path("logs")) -> None:
+    """Remove the empty logs of a run that has ended, and then the folders without any.
+
+    During a run each job needs its log: Snakemake makes it if the job did not.
+    """
+    if not is_alone():
+        return
+    for name, _, _ in os.walk(logs, topdown=False):
+        folder = Path(name)
+        if ON_OTHER_NODES.isdisjoint(folder.relative_to(logs).parts[:1]):
+            for log in folder.glob("*.log"):
+                if not log.stat().st_size:
+                    log.unlink()
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+
+
+KEPT = ".kept"  # folder of a study's results, there during a run alone
+
+
+def keep_outputs(workflow: Any, results: Path) -> None:
+    """Link the present outputs of all jobs that will run, but for those that need an engine.
+
+    What a killed run kept and did not give back is given back before.
+    """
+    restore_outputs(workflow, results)
+    for job in workflow.dag.needrun_jobs():
+        # Of a job without inputs nothing would say later that its output is an old one.
+        if job.rule.name in every_job() and len(job.input):
+            for output in map(Path, job.output):
+                if output.is_file():
+                    _link(output, _kept(output, results))
+
+
+def restore_outputs(workflow: Any, results: Path) -> None:
+    """Give back what jobs of this run removed and did not make, and remove the links.
+
+    A failed job leaves metadata as if it had made its outputs. Without them, and with a file of
+    1970, Snakemake runs it again until it succeeds.
+    """
+    if not (results / KEPT).is_dir():
+        return
+    for output in [output for job in workflow.dag.jobs for output in job.output]:
+        path, kept = Path(output), _kept(output, results)
+        if kept.is_file() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.utime(kept, (1, 1))  # a time of 0 means none to Snakemake
+            kept.rename(path)
+            workflow.persistence.cleanup_metadata(output)
+    shutil.rmtree(results / KEPT, ignore_errors=True)
+
+
+def _kept(output: str | Path, results: Path) -> Path:
+    return results / KEPT / os.path.relpath(output, results)
+
+
+def _link(output: Path, kept: Path) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # a file system without hard links keeps nothing
+        kept.hardlink_to(output)
