@@ -21,5 +21,5 @@ wildcards.py: unpacks the wildcards of a job.
 job_record.py: one record per job: inputs, outputs, settings, times; how settings differ.
 surroundings.py: code, machine, versions and devices of a job.
 study_files.py: the files of a finished study and their records.
-run_folder.py: the folder of a run: its lock, earlier outputs, misleading names; that of a new study.
+run_folder.py: the folder of a run (its lock, earlier outputs, names) and of a new study.
 """
