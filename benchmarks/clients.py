@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.storage.parquet import write_parts
+from userturn.storage.table_files import write_parts
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAIN = """

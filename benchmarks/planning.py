@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.measuring import Cost, cost_of
 from tests.support.snakemake_runs import SNAKEMAKE, copy_project
 from userturn.config.load import load_config
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 
 CELLS_OF_A_MODEL = 5 * 5 * 3  # datasets, temperatures, perturbations of the shipped config

@@ -35,7 +35,7 @@ from userturn.models.fetch import model_folder
 from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.models.vllm_scoring import scoring_parameters
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked

@@ -20,7 +20,7 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.rated_answers import difference
-from userturn.storage.key_columns import ANSWER_KEYS
+from userturn.storage.table_files import ANSWER_KEYS
 
 AT = [*ANSWER_KEYS, "temperature"]
 

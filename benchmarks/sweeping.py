@@ -37,7 +37,7 @@ from userturn.models.completion import Completion, Engine
 from userturn.models.fetch import model_folder
 from userturn.models.requests import Request
 from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description

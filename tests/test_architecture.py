@@ -227,7 +227,7 @@ def test_no_command_loads_a_package_that_runs_models_before_it_needs_one() -> No
 
 def test_columns_that_identify_a_row_are_listed_once() -> None:
     """A list of key columns under another name is a second definition, too."""
-    where = LIBRARY / "storage" / "key_columns.py"
+    where = LIBRARY / "storage" / "table_files.py"
     space: dict[str, list[str]] = {}
     exec(compile(where.read_text(), where, "exec"), space)
     keys = [value for name, value in space.items() if name.endswith("_KEYS")]

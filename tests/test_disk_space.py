@@ -43,9 +43,7 @@ def test_a_full_disk_inside_the_results_is_named(
     )
 
 
-def test_the_folder_of_a_file_that_no_run_writes_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_folder_of_a_file_that_no_run_writes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda path: Usage(10**12))
     said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/other/results.zip"))
     assert said is not None and "in '/other': free some space" in said

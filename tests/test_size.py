@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_129, 34_201),
-    "tests": (53_023, 30_148),
+    "src": (62_877, 33_978),
+    "tests": (52_993, 30_136),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from userturn.disk_space import full_folders, is_full_disk
 from userturn.errors import NoRoomError, UserError
-from userturn.unseen import show_unseen
+from userturn.wording import show_unseen
 
 terminal = 2
 NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"

@@ -6,7 +6,7 @@ import pytest
 
 from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding, remake, with_present_sweeps
-from userturn.storage.atomic_files import SCHEMA_VERSION
+from userturn.storage.files import SCHEMA_VERSION
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.job_record import write_record
 from userturn.workflow.study_files import Files

@@ -7,7 +7,7 @@ import pytest
 from userturn.audit.check_journals import check_journals
 from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Spent
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.job_record import write_record
 from userturn.workflow.study_files import Files

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from userturn.audit.check_records import check_records
-from userturn.storage.atomic_files import SCHEMA_VERSION
+from userturn.storage.files import SCHEMA_VERSION
 from userturn.workflow.job_record import read_record, write_record
 from userturn.workflow.study_files import Files
 

@@ -12,7 +12,7 @@ from tests.support.labelled_study import SIMULATED, tables_of
 from userturn.calibration.calibrate import SEED, calibrate
 from userturn.calibration.columns import Columns
 from userturn.calibration.labelled_rows import labelled_rows
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
 from userturn.tables.corrected_rates import corrected_change, corrected_rate, domains

@@ -10,7 +10,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.cli.rejudge import incomplete, incomplete_grades
 from userturn.config.load import load_config
 from userturn.sources.registry import artifacts, judge_rules
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.study.grid import Grid
 
 MODEL = "smollm2-135m"

@@ -8,9 +8,9 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.check import check
-from userturn.config.errors import ConfigError
 from userturn.config.recipes import recipe_schema
 from userturn.config.schema import config_schema
+from userturn.errors import ConfigError
 
 MINE = {"file": "data/mine.jsonl", "fields": {"prompt": "q"}, "verifier": "none"}
 

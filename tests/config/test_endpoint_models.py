@@ -8,8 +8,8 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.endpoint_models import check_endpoint_models
-from userturn.config.errors import ConfigError
 from userturn.config.trained_models import complete_entries
+from userturn.errors import ConfigError
 
 SERVED = {"source": "org/mine", "endpoint": "http://host:8000/v1"}
 

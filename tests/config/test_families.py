@@ -26,12 +26,7 @@ def test_name_holds_family_and_size(
 
 
 def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
-    entries = {
-        "b-7b": {},
-        "b-0.5b": {},
-        "mine": {"family": "a", "size": "35b-a3b"},
-        "b": {},
-    }
+    entries = {"b-7b": {}, "b-0.5b": {}, "mine": {"family": "a", "size": "35b-a3b"}, "b": {}}
     assert families(entries) == [
         ("mine", "a", 35.0, 3.0),
         ("b-0.5b", "b", 0.5, 0.5),

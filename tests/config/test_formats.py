@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import check_formats, entry_in_format, format_of, model_of
 from userturn.config.load import load_config
+from userturn.errors import ConfigError
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 

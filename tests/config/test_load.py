@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
+from userturn.errors import ConfigError
 
 NAMES = "abcdefghijklmnopqrstu"  # the last stands for 2 ** 21 letters
 BOMB = "a: &a [x, x]\n" + "".join(

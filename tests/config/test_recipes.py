@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
 from userturn.config.recipes import RECIPES, check_recipe, load_recipe
-from userturn.config.training_identity import training_identity
+from userturn.config.trained_models import training_identity
+from userturn.errors import ConfigError
 from userturn.study.grid import Grid
 from userturn.workflow.startup import checked_study
 

@@ -27,11 +27,8 @@ def test_a_row_has_type_default_and_meaning() -> None:
     size = {"type": "integer", "minimum": 1, "description": "How many."}
     schema = {
         "properties": {
-            "models": {
-                "type": "object",
-                "additionalProperties": {"properties": {"n": size}},
-            }
-        },
+            "models": {"type": "object", "additionalProperties": {"properties": {"n": size}}}
+        }
     }
     page = reference(schema, {"model_defaults": {"n": 3}})
     assert "| `models.<name>.n` | integer, at least 1 | `3` | How many. |\n" in page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from userturn.config.slurm_resources import SETTINGS, Resources, sbatch_options
-from userturn.lasting_errors import note_error
+from userturn.errors import note_error
 
 ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
 JOB = SimpleNamespace(model="m")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.published_data import SHARED, needs_shared_data
-from userturn.config.own_detector import FORMER_DETECTOR, keep_own_detector
+from userturn.config.load import FORMER_DETECTOR, keep_own_detector
 from userturn.datasets.language import (
     CODE,
     EMPTY,

@@ -12,13 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from userturn.config.catalogue import catalogue
 from userturn.config.check import check
-from userturn.config.errors import ConfigError
+from userturn.config.load import catalogue
 from userturn.datasets.fetch import complete, fetch, shaping
 from userturn.datasets.messages import answer_to
 from userturn.datasets.prepare import prepare_dataset, read_dataset, read_items
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError
 from userturn.storage.hashing import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from userturn.config.catalogue import catalogue
+from userturn.config.load import catalogue
 from userturn.datasets.fetch import shaping
 from userturn.datasets.prepare import items_table
 from userturn.errors import UserError

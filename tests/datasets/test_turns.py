@@ -10,11 +10,10 @@ import yaml
 
 from tests.support.published_data import SHARED, needs_shared_data
 from userturn.config.check import check
-from userturn.config.errors import ConfigError
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import items_table, read_dataset
 from userturn.datasets.turns import turn_numbers
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 CHATS = {"fields": {"id": "id", "messages": "messages"}, "turns": "all"}

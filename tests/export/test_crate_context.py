@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.config.installation import INSTALLATION
+from userturn.config.load import INSTALLATION
 from userturn.errors import UserError
 from userturn.export.crate_context import CITATION, authors_of, folder_id
 from userturn.export.ro_crate import crate_metadata

@@ -15,7 +15,7 @@ from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.theme import COLOURS, save
-from userturn.html.page import renumbered
+from userturn.html.chart import renumbered
 from userturn.tables.families import families_table
 from userturn.tables.parts_of_cells import BY_TURN
 

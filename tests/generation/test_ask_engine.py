@@ -13,8 +13,8 @@ from userturn.generation.planner import Planned
 from userturn.models.completion import Completion, Engine
 from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
+from userturn.processes import StopFlag
 from userturn.prompts.chat_template import Prompt
-from userturn.signals import StopFlag
 from userturn.storage.journal import read_journal
 
 END = 2

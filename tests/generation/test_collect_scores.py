@@ -17,7 +17,7 @@ from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked
 from userturn.storage.journal import Writer
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.finished_requests import LostPlansError, swept_again_if_lost
 from userturn.study.grid import Grid
 

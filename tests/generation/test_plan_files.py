@@ -18,9 +18,9 @@ from userturn.generation.planner import Planned
 from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.storage.hashing import file_sha256
-from userturn.storage.parquet import PLAN_SLICE
+from userturn.storage.table_files import PLAN_SLICE
 
 SAMPLING = Sampling(1.0, 1.0, 0, 0.0, 8, (2,), None)
 

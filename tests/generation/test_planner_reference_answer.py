@@ -12,7 +12,7 @@ from userturn.generation.planner import Planner
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked
 from userturn.sources.source import USER_TURNS
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.study.asks import Asks
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents

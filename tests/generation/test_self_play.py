@@ -16,7 +16,7 @@ from tests.support.self_play_study import (
     study,
     sweep,
 )
-from userturn.config.errors import ConfigError
+from userturn.errors import ConfigError
 from userturn.generation.load_engine import load_model
 from userturn.sources.registry import check_study
 from userturn.sources.self_play import depth_identity, depths

@@ -16,7 +16,7 @@ from userturn.generation.shards import next_in_hash_order
 from userturn.generation.sweep import request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
-from userturn.signals import STOP_SIGNALS, StopFlag
+from userturn.processes import STOP_SIGNALS, StopFlag
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending

@@ -27,8 +27,8 @@ from userturn.generation.sweep import request_runner
 from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
+from userturn.processes import StopFlag
 from userturn.prompts.perturbations import NO_ANSWER
-from userturn.signals import StopFlag
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import REACTIONS, table_path
 from userturn.sources.registry import artifacts, asked

@@ -23,8 +23,8 @@ from userturn.generation.load_engine import load_model
 from userturn.generation.sweep import request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
+from userturn.processes import StopFlag
 from userturn.prompts.perturbations import NO_REFERENCE
-from userturn.signals import StopFlag
 from userturn.sources.registry import asked, asked_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description

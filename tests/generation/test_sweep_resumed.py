@@ -14,7 +14,7 @@ from tests.support.collected import collect_user_turns
 from userturn.config.load import load_config
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import finished_plans, n_finished, run_sweep
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import LostPlansError, LostRecordsError
 from userturn.study.grid import Grid

@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.datasets.language import EMPTY, TOO_SHORT
 from userturn.generation.turn_languages import FAILED, LANGUAGES_SCHEMA, turn_languages
-from userturn.storage.key_columns import TURN_COLUMNS
+from userturn.storage.table_files import TURN_COLUMNS
 
 GERMAN = "Lina hat jetzt sechs Äpfel und zwei Birnen im Korb."
 ENGLISH = "Lina has six apples and two pears in her basket now."

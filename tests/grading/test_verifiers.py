@@ -19,7 +19,7 @@ from userturn.grading.math import final_answer, mathematical
 from userturn.grading.math import verify as grade_mathematics
 from userturn.grading.numeric import verify as grade_numbers
 from userturn.grading.verifiers import grade, grade_answers
-from userturn.time_limit import at_most_overdue, map_bounded
+from userturn.processes import at_most_overdue, map_bounded
 
 
 @pytest.fixture

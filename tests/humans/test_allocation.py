@@ -8,7 +8,7 @@ from tests.support.annotation_rounds import FAMILIES, LABELS, NO_KEY, annotated,
 from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.rounds import NO_LABELLED, draw, keyed
 from userturn.humans.sample import drawn, sampling_frame, wanted
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.corrected_rates import domains
 
 SMALLEST = {"per_stratum": 1, "genuine": 2}

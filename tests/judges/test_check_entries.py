@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
+from userturn.errors import ConfigError
 from userturn.judges.check_entries import check_judges
 
 ENDPOINT = {"kind": "endpoint", "base_url": "http://127.0.0.1:1/v1", "model": "m"}

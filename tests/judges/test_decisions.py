@@ -10,8 +10,8 @@ from userturn.cli.rejudge import void_unscored
 from userturn.errors import UserError
 from userturn.judges import decisions
 from userturn.judges.decisions import Decisions, only_writer
+from userturn.storage.files import alone
 from userturn.storage.journal import Writer, encode_line
-from userturn.storage.locks import alone
 
 KEY = "a" * 64
 REFUSED = {"key": KEY, "outcome": "unscored", "reason": "the judge refused", "reply": "No."}

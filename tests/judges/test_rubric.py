@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
+from userturn.errors import ConfigError
 from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import label_studio_config, page
 from userturn.judges.endpoint import check, identity

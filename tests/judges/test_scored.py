@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.judged_cell import cell, spent, verdicts_of
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge
 from userturn.judges.scored import check, complete, identity, recorded_verdicts
 from userturn.judges.serve import fill_journal

@@ -8,9 +8,9 @@ import yaml
 
 from tests.support.family_templates import QWEN, small_tokenizer
 from tests.support.snakemake_runs import ROOT
-from userturn.config.check import validate
-from userturn.config.errors import ConfigError
+from userturn.config.validation import validate
 from userturn.datasets.messages import ShownAnswer
+from userturn.errors import ConfigError
 from userturn.generation.shards import next_in_hash_order, shard_of
 from userturn.prompts.chat_template import TemplateError
 from userturn.prompts.perturbations import (

@@ -23,7 +23,7 @@ from userturn.report.headline import (
     n_items,
 )
 from userturn.report.how_made import how_made
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables import costs, judges
 from userturn.tables.corrected_rates import CORRECTED

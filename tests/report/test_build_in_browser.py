@@ -20,12 +20,12 @@ from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.theme import save
 from userturn.report.charts import HEIGHT, LEAST_LETTER, WIDTH
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
 from userturn.tables.rates import of_cells
-from userturn.unseen import show_codes
+from userturn.wording import show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [

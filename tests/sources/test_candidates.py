@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
+from userturn.errors import ConfigError
 from userturn.sources import candidates
 from userturn.sources.registry import asked
 from userturn.study.grid import Grid

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.families import baselines
 from userturn.config.load import load_study
+from userturn.errors import ConfigError
 from userturn.sources.crossed_answers import crossing_identity, crossings
 from userturn.sources.registry import asked, check_study, follows_others
 from userturn.study.grid import Grid

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.load import load_study
-from userturn.config.own_rubric import keep_own_rubric
+from userturn.config.load import keep_own_rubric, load_study
 from userturn.sources.registry import (
     asked,
     asked_of,

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from userturn.storage import journal
 from userturn.storage.journal import Writer, read_journal
-from userturn.storage.journal_table import (
-    OUTCOME_SCHEMA,
-    finished_keys,
-    read_outcomes,
-)
+from userturn.storage.journal_table import OUTCOME_SCHEMA, finished_keys, read_outcomes
 
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 RECORD = st.fixed_dictionaries(

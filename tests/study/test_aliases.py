@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.study.aliases import Aliases, AsDescribed
 
 ASKED = {"a": "A", "b": "B"}  # the identity of each model

@@ -20,9 +20,9 @@ from userturn.generation.sweep import run_sweep
 from userturn.models import engine
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
-from userturn.signals import STOP_SIGNALS
+from userturn.processes import STOP_SIGNALS
 from userturn.sources.registry import asked
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid, Places
 from userturn.study.inputs import FileContents

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.probes import OF_ROLE_PLAY
+from userturn.config.formats import OF_ROLE_PLAY
 from userturn.config.schema import config_schema
 from userturn.config.slurm_resources import SETTINGS
 from userturn.datasets.fetch import OF_HUB, OF_SPLIT, SHAPES_ITEMS, complete, shaping
 from userturn.judges.kinds import judge_identity
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 from userturn.study.inputs import SHAPES_OUTPUT, FileContents
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import of_cells

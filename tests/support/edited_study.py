@@ -21,7 +21,7 @@ from userturn.models.scoring import ScoringRequest
 from userturn.sources.registry import asked, stages
 from userturn.sources.self_play import depths
 from userturn.sources.source import USER_TURNS, Asked
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.workflow.pending import Pending

@@ -27,7 +27,7 @@ from userturn.figures.theme import save as write_chart
 from userturn.figures.turn_properties import MEASURES as PROPERTIES
 from userturn.figures.turn_properties import turn_properties
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM

@@ -14,7 +14,7 @@ from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import save as draw_figure
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.report.build import build_report
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.item_counts import count_items

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_COLUMNS, Schema
 from userturn.tables.rates import OUTCOMES, rates
 
 RUBRIC = str(Path(__file__).resolve().parents[2] / "data" / "rubric.yaml")

@@ -31,7 +31,7 @@ from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
 from userturn.humans.sample import drawn, sampling_frame, wanted
 from userturn.storage.journal import encode_line
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.workflow.registry import Figure, Table
 

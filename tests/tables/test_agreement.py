@@ -17,7 +17,7 @@ from tests.support.labelled_study import (
     simulated,
     tables_of,
 )
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.agreement import agreement
 
 AGREEMENT = agreement(*tables_of(SIMULATED), LABELS, seed=1)

@@ -18,7 +18,7 @@ from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_
 from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
 from userturn.config.load import load_config
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.judges import SCHEMA as CARD
 from userturn.tables.layout import page_form, parts_of

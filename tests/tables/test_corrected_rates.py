@@ -15,7 +15,7 @@ from tests.support.annotation_rounds import (
     together,
 )
 from tests.support.labelled_study import NO_ANNOTATIONS, SIMULATED, simulated
-from userturn.storage.key_columns import JUDGED_CELL_KEYS, TURN_KEYS
+from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.study.cells import ALL
 from userturn.tables.corrected_rates import (
     Domains,

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.storage.key_columns import TURN_COLUMNS
+from userturn.storage.table_files import TURN_COLUMNS
 from userturn.tables.edited_answers import NONE_ACCEPTED, NONE_SCORED, flips
 
 

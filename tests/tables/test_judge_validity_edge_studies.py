@@ -12,7 +12,7 @@ from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.rates import show_rates
 from userturn.report.headline import headline
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
 from userturn.tables.judge_validity import CORRECTED, warning

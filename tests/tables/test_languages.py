@@ -8,7 +8,7 @@ import pytest
 from userturn.datasets.language import TOO_SHORT
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
-from userturn.storage.key_columns import CELL_COLUMNS, TURN_KEYS
+from userturn.storage.table_files import CELL_COLUMNS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
 from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.label_domain import NOT_DRAWN, Domain

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.config.errors import ConfigError
-from userturn.config.prediction_keys import check_predictions
+from userturn.config.check import check_predictions
+from userturn.errors import ConfigError
 from userturn.tables.anchors import of_predictions
 
 AT = {"family": "a", "model": "a-1b", "dataset": "all", "judge": "j", "perturbation": "none"}

@@ -11,7 +11,7 @@ from tests.support.synthetic_study import write_study
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_card import judge_card
 from userturn.tables.known_turns import beside_kinds, control_verdicts, turns_of

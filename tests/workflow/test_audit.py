@@ -20,7 +20,7 @@ from userturn.export.read_archive import opened
 from userturn.export.write_archive import export
 from userturn.judges import heuristic
 from userturn.judges.verdict import Verdict
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.workflow import study_files
 from userturn.workflow.job_record import read_record, write_record
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.families import family
 from userturn.config.load import load_config
+from userturn.errors import ConfigError
 from userturn.study.grid import Grid
 from userturn.workflow.humans import HumanGrid
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.made_up_results import made_up_config
 from tests.support.snakemake_runs import ROOT
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
+from userturn.errors import ConfigError
 from userturn.study.grid import Grid
 from userturn.workflow.artifacts import asked_for
 from userturn.workflow.humans import HumanGrid, PairGrid

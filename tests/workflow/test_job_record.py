@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.storage.atomic_files import files_written, write_text
+from userturn.storage.files import files_written, write_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import Writer
 from userturn.workflow.job_record import read_record

@@ -28,7 +28,7 @@ from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import SCORES
 from userturn.storage.journal import Writer
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
 from userturn.workflow.study_size import dataset_sizes, load_of_model

@@ -10,8 +10,7 @@ import yaml
 from tests.support.slow import starting
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE
 from userturn.cli.main import main
-from userturn.config.installation import config_files
-from userturn.config.load import load_config, load_study
+from userturn.config.load import config_files, load_config, load_study
 from userturn.errors import UserError
 from userturn.export.write_archive import project_files
 from userturn.sources.registry import check_study

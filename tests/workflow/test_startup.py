@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.snakemake_runs import ROOT, copy_project
-from userturn.config.errors import ConfigError
 from userturn.config.load import load_study
-from userturn.storage.atomic_files import write_json
+from userturn.errors import ConfigError
+from userturn.storage.files import write_json
 from userturn.workflow.startup import (
     begin,
     check_given_config_files,

@@ -9,7 +9,7 @@ import pytest
 from tests.workflow.test_rerun import change_study
 from userturn.cli.why import why
 from userturn.errors import UserError
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status, not_compared
-from userturn.plural import number_of
+from userturn.wording import number_of
 from userturn.workflow.job_record import SWEEPS
 from userturn.workflow.study_files import Files
 

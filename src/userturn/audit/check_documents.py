@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from userturn.audit.findings import Finding
-from userturn.config.installation import INSTALLATION
+from userturn.config.load import INSTALLATION
 from userturn.report.claims import SHEET, claims_sheet
 from userturn.workflow.study_files import FAULTS, Files
 

@@ -12,9 +12,9 @@ from shlex import quote
 from userturn.audit.check_journals import check_journals
 from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
-from userturn.plural import number_of
 from userturn.storage.hashing import short_hash
 from userturn.study.cells import whole_splits
+from userturn.wording import number_of
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES

@@ -9,8 +9,7 @@ import polars as pl
 
 from userturn.audit.findings import Finding
 from userturn.generation.shards import next_in_hash_order
-from userturn.storage.atomic_files import artifact
-from userturn.storage.given_files import given_object
+from userturn.storage.files import artifact, given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import whole_splits
 from userturn.workflow.artifacts import Identities

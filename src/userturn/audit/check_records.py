@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from userturn.audit.findings import Finding, remake
 from userturn.sources.registry import judge_rules
-from userturn.storage.atomic_files import SCHEMA_VERSION
+from userturn.storage.files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord

@@ -16,10 +16,10 @@ import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
-from userturn.config.own_rubric import RUBRICS
+from userturn.config.load import RUBRICS
 from userturn.export.make_again import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
-from userturn.storage.csv_cells import csv_of
+from userturn.storage.table_files import csv_of
 from userturn.study.record import StudyRecord
 from userturn.workflow.job_record import JobRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES

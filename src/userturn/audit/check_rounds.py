@@ -29,8 +29,7 @@ from userturn.humans.rounds import (
 )
 from userturn.humans.sample import drawn
 from userturn.storage.hashing import file_sha256, short_hash
-from userturn.storage.key_columns import CELL_KEYS, STRATUM_KEYS
-from userturn.storage.parquet import Schema, read_tables
+from userturn.storage.table_files import CELL_KEYS, STRATUM_KEYS, Schema, read_tables
 from userturn.study.cells import files_of
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.study_files import FAULTS, Files

@@ -31,7 +31,7 @@ from userturn.sources.source import SCORES, USER_TURNS, Asked, Turns
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import has_failed
-from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
+from userturn.storage.table_files import ANSWER_KEYS, TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import (

@@ -9,19 +9,17 @@ import polars as pl
 from userturn.audit.findings import Finding, Note
 from userturn.config.formats import model_of
 from userturn.config.model_keys import ModelEntry
-from userturn.config.named_paths import faults_of_paths
-from userturn.config.trust import is_of_this_folder
+from userturn.config.trust import faults_of_paths, is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.read_archive import reasons_left_out
 from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, is_local
-from userturn.plural import number_of
 from userturn.prompts.load_template import options_of
-from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
-from userturn.storage.given_files import given_object
+from userturn.storage.files import SCHEMA_VERSION, given_object, read_artifact
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
+from userturn.wording import number_of
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 from userturn.workflow.study_files import FAULTS, Files

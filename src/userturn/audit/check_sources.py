@@ -14,14 +14,14 @@ import polars as pl
 
 from userturn.audit.findings import Finding, Item, Note, not_compared
 from userturn.audit.pair import compared, place_of
-from userturn.config.dataset_files import paths_of
+from userturn.config.entries import paths_of
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.models.fetch import PACKAGE, is_local, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord

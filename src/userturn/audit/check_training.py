@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of

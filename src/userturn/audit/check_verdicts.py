@@ -13,13 +13,13 @@ from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_t
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
+from userturn.processes import at_most_overdue
 from userturn.sandbox.run import NoSandboxError
 from userturn.sources.answers import RULES_2
 from userturn.sources.registry import asked_of
 from userturn.sources.source import Asked, Turns
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.judge import judge_of
-from userturn.time_limit import at_most_overdue
 from userturn.workflow.study_files import FAULTS
 
 OTHER_RULES = (

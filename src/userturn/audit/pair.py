@@ -11,7 +11,7 @@ import polars as pl
 from userturn.audit.findings import COMPARED, Finding, Item, Status
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord

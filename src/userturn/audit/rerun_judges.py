@@ -22,7 +22,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn, Verdict
 from userturn.sources.registry import written_verdicts
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.record import StudyRecord, read_study_record

@@ -12,7 +12,7 @@ import pyarrow as pa
 from userturn.audit.pair import place_of
 from userturn.datasets.messages import Message
 from userturn.sources.registry import judged
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.grid import Grid
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)

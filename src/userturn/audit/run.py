@@ -37,7 +37,7 @@ from userturn.export.remake import MADE_AGAIN
 from userturn.logs import say
 from userturn.no_network import forbid_network, without_network
 from userturn.sources.registry import asked, judged
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.powers import check_may_run
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import Identities, asked_for, is_optional

@@ -17,9 +17,8 @@ from userturn.audit.findings import COMPARED, CONFIG, OTHER, ROOT, Finding, Note
 from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.html.page import policy, read_page
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
-from userturn.unseen import show_unseen
+from userturn.storage.files import write_text
+from userturn.wording import number_of, show_unseen
 
 FINDING = tuple(field.name for field in fields(Finding))
 NOTE = tuple(field.name for field in fields(Note))

@@ -9,10 +9,8 @@ from userturn.calibration.labelled_rows import LabelledRows
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import comparisons, labelled_beside_judges
-from userturn.plural import number_of
 from userturn.stats.proportions import Interval
-from userturn.storage.key_columns import STRATUM_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import STRATUM_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import coefficients
 from userturn.tables.corrected_rates import corrected_change, corrected_rate, domains
@@ -20,6 +18,7 @@ from userturn.tables.judge_card import measures
 from userturn.tables.known_turns import peoples_turns
 from userturn.tables.label_domain import Domain
 from userturn.tables.turn_clusters import rate_over
+from userturn.wording import number_of
 
 SEED = 20260402  # that of config.yaml, for the limits of kappa
 CALIBRATION: Schema = {

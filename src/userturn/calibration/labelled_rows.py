@@ -22,7 +22,7 @@ from userturn.calibration.judged_rows import (
 from userturn.controls.control_turn import NOT_GENUINE
 from userturn.errors import UserError
 from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
+from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS
 
 WHOLE = "all rows"
 TEXTS = ("model", "dataset", "perturbation", "item", "key", "outcome", "stratum", "judge", "label")

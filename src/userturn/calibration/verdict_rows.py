@@ -18,7 +18,7 @@ from userturn.calibration.log_rows import (
 )
 from userturn.datasets.rows import GZIP, PACKED, Row, Rows, read_rows
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 ZIP = next(iter(PACKED))  # how a log of Inspect begins
 ZSTD = 93

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import Config
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import (
     DEFAULT,
     check_formats,
@@ -15,6 +14,7 @@ from userturn.config.formats import (
     models_in_formats,
 )
 from userturn.config.load import load_study
+from userturn.errors import ConfigError, near_miss
 from userturn.models.fetch import local_path
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid

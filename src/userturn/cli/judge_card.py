@@ -8,7 +8,6 @@ import polars as pl
 from tabulate import tabulate
 
 from userturn.cli.arguments import take_configuration
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_study
 from userturn.controls.labelled_turns import (
     labelled_items,
@@ -18,6 +17,7 @@ from userturn.controls.labelled_turns import (
 )
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import money
+from userturn.errors import ConfigError, near_miss
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of

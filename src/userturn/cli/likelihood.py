@@ -5,8 +5,8 @@ from typing import Any
 
 from userturn.cli.arguments import with_model
 from userturn.config.entries import Config, likelihood_settings
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_study
+from userturn.errors import ConfigError, near_miss
 from userturn.generation.likelihood_gains import turn_gains
 from userturn.generation.quick_look import human_scores
 from userturn.tables.likelihood_measures import measures

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from userturn.logs import sentence
 from userturn.sandbox.confined import limit_memory, run_confined
-from userturn.unseen import show_unseen
+from userturn.wording import show_unseen
 
 COMMANDS = (
     "new",

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from userturn.config.named_paths import named_files
-from userturn.config.trust import is_of_this_folder
+from userturn.config.trust import is_of_this_folder, named_files
 from userturn.errors import UserError
 from userturn.export.read_archive import LEFT_OUT, results_in
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 from userturn.study.record import read_study_record
 
 BESIDE = ("data", "models", LEFT_OUT)  # parts of a study beside its results

@@ -20,7 +20,6 @@ from userturn.judges.served_setup import check_served_judge
 from userturn.models.engine_setup import Setup
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.models.setup_refusals import check_setup
-from userturn.plural import number_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
@@ -33,10 +32,11 @@ from userturn.sources.source import (
     USER_TURNS,
     Size,
 )
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.model_description import model_setup, with_prompts
 from userturn.tables.judge_validity import card_of, shortfalls
+from userturn.wording import number_of
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total

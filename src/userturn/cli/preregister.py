@@ -14,11 +14,9 @@ import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.check import check
-from userturn.config.load import load_study
-from userturn.config.prediction_keys import REGISTRATION
+from userturn.config.load import REGISTRATION, load_study
 from userturn.errors import UserError
-from userturn.storage.atomic_files import write_text
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object, write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.record import read_study_record
 from userturn.tables.anchors import OWN, outcome_in_words

@@ -11,12 +11,12 @@ from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
-from userturn.plural import number_of
 from userturn.sources.registry import check_study, written_verdicts
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
+from userturn.wording import number_of
 
 HELP = "ask a judge again about unscored turns"
 

@@ -1,7 +1,7 @@
 """The smallest change that a planned study can detect, under its own multiplicity."""
 
+from userturn.config.families import trainings
 from userturn.config.formats import beside_default, in_default
-from userturn.config.repeated_trainings import trainings
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of

@@ -10,8 +10,7 @@ import polars as pl
 from tabulate import tabulate
 
 from userturn.cli.arguments import chosen_grid, take_configuration
-from userturn.config.errors import ConfigError, near_miss
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError, near_miss
 from userturn.humans.blinding import special_tokens
 from userturn.humans.labels import PEOPLE
 from userturn.humans.machine_pairs import (
@@ -29,7 +28,7 @@ from userturn.judges.kinds import kind_of
 from userturn.judges.tell_apart import TOLD_APART, Choice, choices
 from userturn.prompts.perturbations import needs_reference
 from userturn.stats.sample_size import Turns, items_for_half_width
-from userturn.storage.parquet import read_tables
+from userturn.storage.table_files import read_tables
 from userturn.study.cells import ALL, files_of
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from userturn.cli.arguments import with_model
-from userturn.config.addresses import check_address
-from userturn.config.chat_models import CHAT
+from userturn.config.endpoint_models import check_address
+from userturn.config.formats import CHAT, ROLE_PLAY
 from userturn.config.load import load_study
-from userturn.config.probes import ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
 from userturn.judges.verdict import Verdict
 

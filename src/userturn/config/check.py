@@ -1,140 +1,26 @@
-"""The configuration, checked when it is loaded: one sentence for the first thing that is wrong."""
+"""What the schema cannot express, checked when the configuration is loaded."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.chat_models import is_chat
-from userturn.config.dataset_files import by_language, is_streamed, paths_of
-from userturn.config.entries import Config, prepared_datasets, selected
-from userturn.config.errors import ConfigError, near_miss
-from userturn.config.formats import check_formats
-from userturn.config.numbers import take_plain_numbers
-from userturn.config.prediction_keys import check_predictions
-from userturn.config.schema import config_schema
+from userturn.config.entries import (
+    Config,
+    by_language,
+    is_streamed,
+    paths_of,
+    prepared_datasets,
+    selected,
+)
+from userturn.config.formats import check_formats, is_chat
+from userturn.config.validation import validate
+from userturn.errors import ConfigError, near_miss
 from userturn.storage.hashing import check_sha256
-
-MOST_SHOWN = 200  # characters of a value
-TYPES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list such as [a, b]",
-    "object": "keys with values",
-    "null": "nothing",
-}
-LIMITS = {
-    "minimum": "at least {}",
-    "exclusiveMinimum": "above {}",
-    "maximum": "at most {}",
-    "minItems": "a list of at least {}",
-    "minLength": "a text of at least {} character",
-    "uniqueItems": "each value once",
-}
-
-
-def schema_sentence(error: Any) -> str:
-    """Return a schema error as one sentence: where, what was found, what was expected."""
-    where = ".".join(str(part) for part in error.absolute_path) or "config"
-    if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        name = min(str(key) for key in error.instance if key not in known)
-        return f"{where}: unknown key '{name}'{near_miss(name, known)}"
-    if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where}: the key '{missing}' is missing"
-    if error.validator == "maxLength":
-        n, most = len(error.instance), error.validator_value
-        return f"{where}: '{error.instance[:20]}...' has {n} characters, expected at most {most}"
-    if "propertyNames" in error.absolute_schema_path:
-        return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
-    within = [inner for inner in error.context if len(inner.path)]
-    if error.validator == "oneOf" and within:  # the fault within the form that was meant
-        return schema_sentence(within[0])
-    found = repr(error.instance)
-    shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
-    return f"{where}: found {shown}, expected {_expected(error)}"
-
-
-def _expected(error: Any) -> str:
-    """Return what a value should have been, in words."""
-    wanted = error.validator_value
-    if error.validator in LIMITS:
-        return LIMITS[error.validator].format(wanted)
-    if error.validator == "type":
-        kinds = _types(wanted)
-        is_scalar = isinstance(error.instance, bool | int | float)
-        return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
-    if error.validator == "enum":
-        return f"one of: {', '.join(map(str, wanted))}"
-    if error.validator == "pattern":
-        return str(error.schema.get("form", f"text that matches {wanted}"))
-    if error.validator == "oneOf":
-        return f"exactly one of: {', '.join(map(_form, wanted))}"
-    return f"{error.validator} {wanted}"
-
-
-def _types(wanted: str | list[str]) -> str:
-    return " or ".join(TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
-
-
-def _form(schema: Mapping[str, Any]) -> str:
-    """Return one form of `oneOf` in a few words: its keys, its values, or its type."""
-    if "required" in schema:
-        return "+".join(schema["required"])
-    if schema.get("enum") == [False]:
-        return "off (without quotes)"
-    return " or ".join(map(str, schema["enum"])) if "enum" in schema else _types(schema["type"])
-
 
 RESERVED = {  # what is beside them in the results
     "models": {"human", "judges", "costs"},
     "datasets": {"labelled", "injected"},
 }
-
-
-def validate(config: Config) -> None:
-    """Check a configuration by its description; numbers written as text become numbers in place.
-
-    Raises:
-        ConfigError: the error nearest to the top, as one sentence.
-    """
-    schema = config_schema()
-    take_plain_numbers(config, schema)
-    check_values(config, schema)
-
-
-def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
-    """Check values against a JSON Schema; `where` says where in the config they are.
-
-    Raises:
-        ConfigError: the error nearest to the top, as one sentence.
-    """
-    errors = _errors(values, schema, where)
-    if errors:
-        raise ConfigError(schema_sentence(errors[0]))
-
-
-def allowed_fault(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> str | None:
-    """Return what a configuration says beyond a schema, as one sentence; what it lacks is none."""
-    errors = [error for error in _errors(values, schema, where) if error.validator != "required"]
-    return schema_sentence(errors[0]) if errors else None
-
-
-def _errors(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
-    from jsonschema import Draft7Validator  # not in the processes that check no configuration
-    from jsonschema.validators import extend
-
-    def is_finite(_: Any, value: Any) -> bool:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and abs(value) < float("inf")
-
-    kinds = Draft7Validator.TYPE_CHECKER.redefine("number", is_finite)  # YAML has .inf and .nan
-    validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]
-    for key in reversed(list(where)):
-        values, schema = {key: values}, {"properties": {key: schema}}
-    return sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
 
 
 def _check_selection(config: Config) -> None:
@@ -260,6 +146,40 @@ def _check_nodes(config: Config) -> None:
                 f"{where}.gpus: found {entry['gpus']} for {entry['nodes']} nodes; expected as many "
                 "on each node: set `gpus` to a multiple of `nodes`"
             )
+
+
+def check_predictions(config: Mapping[str, Any]) -> None:
+    """Check each prediction for what the schema cannot express.
+
+    Raises:
+        ConfigError: the first that is wrong.
+    """
+    for name, one in config.get("predictions", {}).items():
+        for key in ("model", "dataset", "perturbation"):
+            known = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]
+            given = [one[key], *_ends(one, key)] if key in one else _ends(one, key)
+            for value in given:
+                if value not in known:
+                    near = near_miss(value, known)
+                    raise ConfigError(f"predictions.{name}: '{value}' is no {key}{near}")
+        for is_wrong, expected in (
+            (("model" in one) == ("family" in one), "either `model` or `family`"),
+            (not {"above", "below"} & set(one), "`above`, `below` or both"),
+            (one.get("above", -2) >= one.get("below", 2), "`above` to be less than `below`"),
+            (len(one.get("against", {"": 0})) != 1, "one key in `against`"),
+            (one.get("of") == "accuracy" and "against" in one, "no `against` for accuracy"),
+        ):
+            if is_wrong:
+                found = ", ".join(f"{key}: {value}" for key, value in one.items())
+                raise ConfigError(
+                    f"predictions.{name}: found {found or 'nothing'}, expected {expected}"
+                )
+
+
+def _ends(one: Mapping[str, Any], key: str) -> list[str]:
+    """Return the baseline of a predicted change, if it is of this kind."""
+    against = one.get("against", {})
+    return [against[key]] if key in against else []
 
 
 def check(config: Config) -> None:

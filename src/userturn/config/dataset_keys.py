@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, Required, TypedDict
 
 from userturn.config.keys import harmless, part, path, program
 
@@ -23,8 +23,7 @@ Language = Annotated[
 Sha256 = Annotated[
     str,
     harmless(
-        pattern="^[0-9a-f]{64}$",
-        form="the 64 hexadecimal digits of a SHA-256, in lower case",
+        pattern="^[0-9a-f]{64}$", form="the 64 hexadecimal digits of a SHA-256, in lower case"
     ),
 ]
 Texts = Annotated[str, harmless(minLength=1)]
@@ -52,8 +51,7 @@ class Fields(TypedDict, total=False):
     tree: Annotated[str, harmless("First message of an OpenAssistant tree.")]
     reference: Annotated[str, harmless("Reference answer for the verifier.")]
     language: Annotated[
-        str,
-        harmless("Language of the row, with `language` of the entry; detected where left out."),
+        str, harmless("Language of the row, with `language` of the entry; detected where left out.")
     ]
     problem: Annotated[
         str, harmless("What the row has in common with the same problem in other languages.")
@@ -61,147 +59,119 @@ class Fields(TypedDict, total=False):
     arguments: Annotated[Mapping[str, str], harmless("What else the verifier needs, by its name.")]
 
 
-class DatasetEntry(TypedDict):
+class DatasetEntry(TypedDict, total=False):
     """A dataset's entry: a local `file`, one of the hub, or a split of the hub's dataset."""
 
-    hub: NotRequired[
-        Annotated[
-            str,
-            harmless(
-                "Dataset id on the hub; without it `file` is a local path.",
-                pattern=r"^[\w.-]+(/[\w.-]+)?$",
-                form="an id on the hub such as openai/gsm8k",
-            ),
-        ]
-    ]
-    revision: NotRequired[
-        Annotated[
-            str,
-            harmless(
-                "Commit on the hub.",
-                pattern="^[0-9a-f]{40}$",
-                form="the 40 hexadecimal digits of a commit",
-            ),
-        ]
-    ]
-    file: NotRequired[
-        Annotated[
-            str | Mapping[Language, Texts],
-            path(
-                "File of rows, in the hub's repository or local; or one for each language, by its "
-                "code. With `hub` alone a split is read."
-            ),
-        ]
-    ]
-    config: NotRequired[
-        Annotated[str, harmless("Configuration of the hub's dataset, where it has several.")]
-    ]
-    split: NotRequired[
-        Annotated[str, harmless("Split of the hub's dataset; `train` where left out.", minLength=1)]
-    ]
-    files: NotRequired[
-        Annotated[
-            str | list[Texts],
-            harmless(
-                "Files of the hub's dataset that make up the split, by name or pattern; those that "
-                "it names itself where left out.",
-                minLength=1,
-                minItems=1,
-            ),
-        ]
-    ]
-    roles: NotRequired[
-        Annotated[
-            Mapping[str, Role] | list[Role],
-            harmless(
-                "What the dataset calls user, assistant and system, such as {human: user}; or "
-                "whose turn each text of a list is, in turns, such as [user, assistant].",
-                minItems=1,
-            ),
-        ]
-    ]
-    sha256: NotRequired[
-        Annotated[
-            Sha256 | Mapping[Language, Sha256],
-            harmless("SHA-256 of the file, or of each by language."),
-        ]
-    ]
-    columns: NotRequired[
-        Annotated[
-            list[str],
-            harmless(
-                "Names of the columns of tab-separated files without a head.",
-                minItems=1,
-                uniqueItems=True,
-            ),
-        ]
-    ]
-    rows: NotRequired[Annotated[int, harmless("Rows that the file must have.", minimum=1)]]
-    language: NotRequired[
-        Annotated[
-            str,
-            harmless(
-                "Use only items whose user writes in this language; `all` tells languages apart, "
-                "and `limit` counts items of each.",
-                pattern=f"^(all|{LANGUAGE})$",
-                form="a code of two letters such as de, or all",
-            ),
-        ]
-    ]
-    limit: NotRequired[Annotated[int, harmless("Items of a random subsample.", minimum=1)]]
-    seed: NotRequired[
-        Annotated[
-            int,
-            harmless("Seed of the subsample; that of the study where left out.", minimum=0),
-        ]
-    ]
-    turns: NotRequired[
-        Annotated[
-            Literal["all"] | list[Annotated[int, harmless(minimum=1)]],
-            harmless(
-                "User turns of each conversation after which the model is probed, `all` or their "
-                "numbers; without it only after the last.",
-                minItems=1,
-                uniqueItems=True,
-            ),
-        ]
-    ]
-    condition: NotRequired[
-        Annotated[
-            Literal["own_answer", "gold_context"],
-            harmless(
-                "Which assistant turn the user reacts to: the model's own, or the dataset's first."
-            ),
-        ]
-    ]
-    instruction: NotRequired[
-        Annotated[str, path("Path of a text appended to the last user message.")]
-    ]
-    private: NotRequired[
-        Annotated[
-            bool, harmless("Rows are never shown in a report, to annotators or in an export.")
-        ]
-    ]
-    export: NotRequired[
-        Annotated[
-            bool,
-            harmless(
-                "`false` means the same as `private: true`, for rows whose licence forbids copies."
-            ),
-        ]
-    ]
-    judge: NotRequired[Annotated[str, harmless("The judge that the verifier rubric asks.")]]
-    verifier: Annotated[
+    hub: Annotated[
         str,
-        program(
-            "What grades the answers: none, or the name of a file of grading/.",
-            enum=["none", *verifiers()],
+        harmless(
+            "Dataset id on the hub; without it `file` is a local path.",
+            pattern=r"^[\w.-]+(/[\w.-]+)?$",
+            form="an id on the hub such as openai/gsm8k",
         ),
     ]
-    fields: Annotated[
-        Fields,
-        part(
-            "Columns of the file by what they mean; outer.inner is a nested column.",
-            oneOf=[{"required": [name]} for name in ("prompt", "messages", "tree")],
+    revision: Annotated[
+        str,
+        harmless(
+            "Commit on the hub.",
+            pattern="^[0-9a-f]{40}$",
+            form="the 40 hexadecimal digits of a commit",
         ),
+    ]
+    file: Annotated[
+        str | Mapping[Language, Texts],
+        path(
+            "File of rows, in the hub's repository or local; or one for each language, by its "
+            "code. With `hub` alone a split is read."
+        ),
+    ]
+    config: Annotated[str, harmless("Configuration of the hub's dataset, where it has several.")]
+    split: Annotated[
+        str, harmless("Split of the hub's dataset; `train` where left out.", minLength=1)
+    ]
+    files: Annotated[
+        str | list[Texts],
+        harmless(
+            "Files of the hub's dataset that make up the split, by name or pattern; those that "
+            "it names itself where left out.",
+            minLength=1,
+            minItems=1,
+        ),
+    ]
+    roles: Annotated[
+        Mapping[str, Role] | list[Role],
+        harmless(
+            "What the dataset calls user, assistant and system, such as {human: user}; or "
+            "whose turn each text of a list is, in turns, such as [user, assistant].",
+            minItems=1,
+        ),
+    ]
+    sha256: Annotated[
+        Sha256 | Mapping[Language, Sha256], harmless("SHA-256 of the file, or of each by language.")
+    ]
+    columns: Annotated[
+        list[str],
+        harmless(
+            "Names of the columns of tab-separated files without a head.",
+            minItems=1,
+            uniqueItems=True,
+        ),
+    ]
+    rows: Annotated[int, harmless("Rows that the file must have.", minimum=1)]
+    language: Annotated[
+        str,
+        harmless(
+            "Use only items whose user writes in this language; `all` tells languages apart, "
+            "and `limit` counts items of each.",
+            pattern=f"^(all|{LANGUAGE})$",
+            form="a code of two letters such as de, or all",
+        ),
+    ]
+    limit: Annotated[int, harmless("Items of a random subsample.", minimum=1)]
+    seed: Annotated[
+        int, harmless("Seed of the subsample; that of the study where left out.", minimum=0)
+    ]
+    turns: Annotated[
+        Literal["all"] | list[Annotated[int, harmless(minimum=1)]],
+        harmless(
+            "User turns of each conversation after which the model is probed, `all` or their "
+            "numbers; without it only after the last.",
+            minItems=1,
+            uniqueItems=True,
+        ),
+    ]
+    condition: Annotated[
+        Literal["own_answer", "gold_context"],
+        harmless(
+            "Which assistant turn the user reacts to: the model's own, or the dataset's first."
+        ),
+    ]
+    instruction: Annotated[str, path("Path of a text appended to the last user message.")]
+    private: Annotated[
+        bool, harmless("Rows are never shown in a report, to annotators or in an export.")
+    ]
+    export: Annotated[
+        bool,
+        harmless(
+            "`false` means the same as `private: true`, for rows whose licence forbids copies."
+        ),
+    ]
+    judge: Annotated[str, harmless("The judge that the verifier rubric asks.")]
+    verifier: Required[
+        Annotated[
+            str,
+            program(
+                "What grades the answers: none, or the name of a file of grading/.",
+                enum=["none", *verifiers()],
+            ),
+        ]
+    ]
+    fields: Required[
+        Annotated[
+            Fields,
+            part(
+                "Columns of the file by what they mean; outer.inner is a nested column.",
+                oneOf=[{"required": [name]} for name in ("prompt", "messages", "tree")],
+            ),
+        ]
     ]

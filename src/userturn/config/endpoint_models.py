@@ -1,16 +1,16 @@
 """Models with an `endpoint`: somebody else serves them, and no weights are loaded here."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.addresses import check_address, check_key_variable
-from userturn.config.chat_models import check_chat_model, is_chat
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError
+from userturn.config.formats import check_chat_model, is_chat
+from userturn.config.keys import Prices
 from userturn.config.model_keys import ModelEntry
-from userturn.config.shared_keys import Prices
 from userturn.config.slurm_resources import schemas_for
+from userturn.errors import ConfigError
 
 SERVER = "server"  # in an identity, instead of the engine that loads the model
 ASKING = ("api", "served_as", "key_variable", "price", "concurrency", "timeout", "attempts")
@@ -91,4 +91,45 @@ def _check(where: str, entry: Mapping[str, Any]) -> None:
             f"{where}.source: '{entry['source']}' is an adapter; expected, beside `endpoint`, a "
             "source with tokenizer and chat template: name the base model, and the adapter's name "
             "on the server in `served_as`"
+        )
+
+
+ADDRESS = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[\w./~%+-]*)?", re.ASCII)
+PORTS = range(1, 65536)
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+
+
+def check_address(where: str, url: str) -> None:
+    """Check the address of an API.
+
+    Raises:
+        ConfigError: it is none, or has a user name, a query or the path of a request in it.
+    """
+    if "@" in url:
+        raise ConfigError(f"{where}: contains a user name; expected https://host/v1")
+    if "?" in url:
+        raise ConfigError(
+            f"{where}: contains a query; expected https://host/v1, for Azure "
+            "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
+        )
+    parts = ADDRESS.fullmatch(url)
+    if parts is None or int((parts[2] or ":1")[1:]) not in PORTS:
+        raise ConfigError(
+            f"{where}: found {url!r}; expected a host and at most a port and a path, written out, "
+            "as http://host:8000/v1"
+        )
+    if url.rstrip("/").endswith("/completions"):
+        raise ConfigError(f"{where}: found '{url}'; expected it only up to /v1, as https://host/v1")
+
+
+def check_key_variable(where: str, entry: Mapping[str, Any]) -> None:
+    """Check that an entry names a variable; a value that could be a key is never shown.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if not VARIABLE.fullmatch(entry.get("key_variable", "NAME")):
+        raise ConfigError(
+            f"{where}.key_variable: expected the NAME of an environment variable, such as "
+            "OPENAI_API_KEY; if it is a key, remove it from the config and revoke it"
         )

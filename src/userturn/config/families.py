@@ -1,11 +1,19 @@
-"""Family and size of a model: from its config entry, else from its name."""
+"""Family, size and bases of a model, and trainings that are repeated with other seeds.
+
+`seeds: 3` is three models, and one recipe's row. The first has the entry's own name and the
+recipe's seed, the third `name-seed3` and that seed plus two. A model whose base is repeated, too,
+is trained from the base of its own number.
+"""
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from userturn.config.entries import Config
 from userturn.config.formats import format_of, in_format, model_of
-from userturn.config.model_keys import ModelEntry
+from userturn.config.model_keys import MOST_SEEDS, ModelEntry
+from userturn.config.recipes import Recipe
+from userturn.errors import ConfigError
 
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
@@ -79,4 +87,112 @@ def baselines(
             before = str(entries[before]["base"])
             if before in models:
                 found.append((name, before))
+    return found
+
+
+Pair = tuple[str, str]  # a post-trained model and one of its bases
+Trainings = Mapping[Pair, Sequence[Pair]]
+"""By the first training of a recipe and the base that it is compared with, each training's own."""
+
+
+def numbered(name: str, number: int) -> str:
+    """Return the name of a training of a model by its number, from 1."""
+    return name if number == 1 else f"{name}-seed{number}"
+
+
+def n_seeds(entry: Any) -> int:
+    """Return how often an entry, which may be wrong in any way, is trained."""
+    seeds = entry.get("seeds") if isinstance(entry, Mapping) else None
+    return min(seeds, MOST_SEEDS) if isinstance(seeds, int) else 1
+
+
+def repeat_trainings(config: Mapping[str, Any]) -> None:
+    """Add, in place, the further trainings of models to a configuration, and to its run.
+
+    Args:
+        config: the configuration, which may still be wrong in any way.
+    """
+    models, run = config.get("models"), config.get("run")
+    if not isinstance(models, dict):
+        return
+    chosen = run.get("models") if isinstance(run, Mapping) else None
+    for name, entry in list(models.items()):
+        for number in range(2, n_seeds(entry) + 1):
+            other = numbered(name, number)
+            models.setdefault(other, _repetition(entry, number, models))
+            if isinstance(chosen, list) and name in chosen and other not in chosen:
+                chosen.append(other)
+
+
+def _repetition(entry: Mapping[str, Any], number: int, models: Mapping[str, Any]) -> dict[str, Any]:
+    again = {key: value for key, value in entry.items() if key != "seeds"} | {"repetition": number}
+    base = entry.get("base")
+    if isinstance(base, str) and n_seeds(models.get(base)) >= number:
+        again["base"] = numbered(base, number)
+    return again
+
+
+def check_repeated(config: Config) -> None:
+    """Check the entries that are trained several times.
+
+    Raises:
+        ConfigError: one has no recipe, a base with fewer seeds, or the name of another model.
+    """
+    models = config["models"]
+    for name, entry in sorted(models.items()):
+        if not isinstance(entry, Mapping) or "seeds" not in entry:
+            continue
+        n, of_base = n_seeds(entry), n_seeds(models.get(entry.get("base")))
+        if "recipe" not in entry:
+            raise ConfigError(
+                f"models.{name}: found `seeds` without `recipe`; only a model that a recipe trains "
+                "here is trained with several, remove it"
+            )
+        if 1 < of_base < n:
+            raise ConfigError(
+                f"models.{name}.seeds: found {n}, but its base '{entry['base']}' has {of_base}; "
+                "give both as many"
+            )
+        for number in range(2, n + 1):
+            other = numbered(name, number)
+            if models[other] != _repetition(entry, number, models):
+                raise ConfigError(
+                    f"models.{other}: `seeds: {n}` of '{name}' makes a model of this name; give "
+                    "yours another"
+                )
+
+
+def trained_alike(name: str, entry: ModelEntry) -> str:
+    """Return the first of the trainings that differ from a model's by their seed alone."""
+    first = model_of(name)
+    if "repetition" in entry:
+        first = first.removesuffix(numbered("", entry["repetition"]))
+    return in_format(first, format_of(name))
+
+
+def with_own_seed(recipe: Recipe, entry: ModelEntry) -> Recipe:
+    """Return a recipe as a repetition follows it: the third training has its seed plus two."""
+    if "repetition" not in entry:
+        return recipe
+    how = recipe["optimisation"]
+    seed = how["seed"] + entry["repetition"] - 1
+    return {**recipe, "optimisation": {**how, "seed": seed}}
+
+
+def trainings(
+    models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
+) -> dict[Pair, list[Pair]]:
+    """Return the pairs of `families.baselines`, those of the same recipe together.
+
+    Args:
+        models: entries of the models of the grid, by name.
+        entries: entries of all models of the configuration.
+
+    Returns:
+        By the first training and the base that it is compared with, each training and its base.
+    """
+    found: dict[Pair, list[Pair]] = {}
+    for name, base in baselines(models, entries):
+        first = trained_alike(name, entries[name]), trained_alike(base, entries[base])
+        found.setdefault(first, []).append((name, base))
     return found

@@ -1,18 +1,23 @@
 """Prompt formats: other ways of writing the same conversation for the same model.
 
 `default` is the model's entry as it is. A model in another format is a line of the grid by the name
-`model+format`, so that its cells, answers and journals have places of their own.
+`model+format`, so that its cells, answers and journals have places of their own. User turns are
+asked for raw, under the user header, or in role-play, by an instruction.
+
+Models behind a chat API (`api: chat`) are sent messages, and play the user. Nothing is known of
+their tokenizer and template. A stand-in of ours has a token for each byte and a token before and
+after each message, so that prompts are written, planned, hashed and proven like those of any model,
+and taken apart into messages when they are sent.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from userturn.config.chat_models import check_chat_probe, is_chat
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.model_keys import ModelEntry
-from userturn.config.probes import OF_THE_PROBE, answers_alike, check_probe, of_the_probe
+from userturn.errors import ConfigError, near_miss
+from userturn.storage.hashing import file_sha256
 
 DEFAULT = "default"
 BETWEEN = "+"
@@ -92,7 +97,7 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
         changed["template_options"] = {**entry.get("template_options", {}), **effort}
     if "answer" in choices:
         changed["answer"] = {**entry.get("answer", {}), **choices["answer"]}
-    return cast(ModelEntry, changed)
+    return cast("ModelEntry", changed)
 
 
 def answers_as(models: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
@@ -165,4 +170,133 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
         raise ConfigError(
             f"run.formats: found {chosen} without '{DEFAULT}', with which the others are compared; "
             "add it: what it has finished is not run again"
+        )
+
+
+CHAT = "chat"
+STAND_IN = "./data/chat_api"  # tokenizer and template of messages
+LONGEST_CHAT = 10_000_000  # bytes of a prompt and its reply: the server says what is too long
+# What an entry says of prompts or tokens that the server alone writes.
+OF_THE_SERVER = (
+    "revision",
+    "user_header",
+    "header",
+    "stop",
+    "merge_system_message",
+    "trust_remote_code",
+    "chat_template",
+    "enable_thinking",
+    "template_options",
+    "max_model_len",
+)
+
+
+def is_chat(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a model is asked by a chat API."""
+    return entry.get("api") == CHAT
+
+
+def as_chat(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of a model behind a chat API, with the stand-in as its source.
+
+    Its own `source` is its name on the server, unless `served_as` says another.
+    """
+    named = {"served_as": entry["source"], "probe": ROLE_PLAY, **entry}
+    return {**named, "source": STAND_IN, "revision": "main", "max_model_len": LONGEST_CHAT}
+
+
+def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
+    """Check that the entry of a model behind a chat API asks nothing of it that it cannot do.
+
+    Raises:
+        ConfigError: it does.
+    """
+    if found := [key for key in OF_THE_SERVER if key in entry]:
+        raise ConfigError(
+            f"{where}: found `{found[0]}` beside `api: {CHAT}`; a chat API takes messages, and its "
+            f"server alone knows tokens and template: remove `{found[0]}`, or `api`"
+        )
+    check_chat_probe(where, entry)
+
+
+def check_chat_probe(where: str, entry: Mapping[str, Any]) -> None:
+    """Check that a model behind a chat API is not asked for the raw probe.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if entry.get("probe") == RAW:
+        raise ConfigError(
+            f"{where}: found `probe: {RAW}` for a model with `api: {CHAT}`; a chat API has no user "
+            f"header to write under, so such a model can only play the user: set {ROLE_PLAY}, or "
+            "leave the model out"
+        )
+
+
+RAW, ROLE_PLAY = "raw", "role_play"
+SWAPPED, QUOTED = "swapped", "quoted"
+INSTRUCTION = "data/role_play_prompt.txt"
+PLAYED = "role play"  # in a description, instead of how much of the user header is shown
+OF_ROLE_PLAY = ("roles", "instruction")  # keys that say how the user is played
+OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an answer
+
+
+def plays_the_user(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a model is told to play the user, by its entry."""
+    return entry.get("probe") == ROLE_PLAY
+
+
+def is_played(description: Mapping[str, Any]) -> bool:
+    """Tell whether a described model writes user turns as its own answers, in role-play."""
+    return description.get("header") == PLAYED
+
+
+def roles_of(entry: Mapping[str, Any]) -> str:
+    """Return how an entry's role-play shows the conversation: roles `swapped`, or `quoted`."""
+    return str(entry.get("roles", SWAPPED))
+
+
+def instruction_file(entry: Mapping[str, Any]) -> str:
+    """Return the file with the instruction of an entry's role-play."""
+    return str(entry.get("instruction", INSTRUCTION))
+
+
+def of_the_probe(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of an entry that says how user turns are asked for."""
+    return {key: entry[key] for key in OF_THE_PROBE if key in entry}
+
+
+def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return what identifies an entry's role-play, its instruction by content; nothing for raw."""
+    if not plays_the_user(entry):
+        return {}
+    instruction = file_sha256(instruction_file(entry))
+    return {**of_the_probe(entry), "roles": roles_of(entry), "instruction": instruction}
+
+
+def answers_alike(entry: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two entries ask for answers by the same requests: user turns alone differ."""
+    one, two = ({k: v for k, v in e.items() if k not in OF_THE_PROBE} for e in (entry, other))
+    return one == two
+
+
+def check_probe(where: str, entry: Mapping[str, Any]) -> None:
+    """Check how an entry of a model or a format asks for user turns.
+
+    Raises:
+        ConfigError: a key of role-play without it, or an instruction that is not there or empty.
+    """
+    if not plays_the_user(entry):
+        if found := [key for key in OF_ROLE_PLAY if key in entry]:
+            raise ConfigError(
+                f"{where}: found `{found[0]}` without `probe: {ROLE_PLAY}`, which alone reads it; "
+                f"add that, or remove `{found[0]}`"
+            )
+        return
+    path = Path(instruction_file(entry))
+    if not path.is_file() or not path.read_text(encoding="utf-8").strip():
+        said = "is empty" if path.is_file() else "does not exist"
+        raise ConfigError(
+            f"{where}.instruction: the file '{path}' {said}; expected a file with what the model "
+            f"is told, such as {INSTRUCTION}"
         )

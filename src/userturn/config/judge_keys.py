@@ -1,10 +1,9 @@
-"""The keys of judges."""
+"""The keys of judges, and of the controls that they are measured on."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
-from userturn.config.keys import address, code, harmless, key, part, path, program
-from userturn.config.shared_keys import (
+from userturn.config.keys import (
     Attempts,
     Concurrency,
     Dtype,
@@ -14,6 +13,13 @@ from userturn.config.shared_keys import (
     Share,
     Timeout,
     VllmSettings,
+    address,
+    code,
+    harmless,
+    key,
+    part,
+    path,
+    program,
 )
 from userturn.config.slurm_resources import ResourceEntry
 
@@ -50,45 +56,47 @@ class ServerEntry(TypedDict):
     attempts: Attempts
 
 
-class EndpointEntry(ResourceEntry, ServerEntry):
+class EndpointEntry(ResourceEntry, ServerEntry, total=False):
     """The entry of a judge with an endpoint, completed by `judge_defaults`.
 
     Those keys that are always there, but for `kind` and `model`, are those that it gives.
     """
 
-    kind: Annotated[
-        Literal["heuristic", "endpoint", "scored"],
-        harmless("What answers: the module judges/<kind>.py."),
-    ]
-    base_url: NotRequired[Annotated[str, address("Address of the API, up to /v1.")]]
-    revision: NotRequired[Revision]
-    key_variable: NotRequired[
-        Annotated[str, key("NAME of the environment variable that holds the key.")]
-    ]
-    settings: Annotated[Mapping[str, Any], harmless("Fields of every request of a judge.")]
-    reply: Annotated[
-        Literal["json_schema", "json_object", "text"],
-        harmless("Response format that the judge is asked for."),
-    ]
-    rationale_characters: NotRequired[
-        Annotated[int, harmless("maxLength of the rationale in the schema.", minimum=1)]
-    ]
-    draws: NotRequired[
+    kind: Required[
         Annotated[
-            int,
-            harmless(
-                "How often a turn is asked about, every second time with the labels in reverse.",
-                minimum=1,
-                maximum=9,
-            ),
+            Literal["heuristic", "endpoint", "scored"],
+            harmless("What answers: the module judges/<kind>.py."),
         ]
     ]
-    price: NotRequired[Annotated[Prices, part("Price of a million tokens.")]]
-    rubric: Annotated[str, path("File with the labels.")]
-    prompt: Annotated[str, path("File with the judge's prompt.")]
-    batch: Annotated[bool, harmless("Ask through the Batch API.")]
-    serve: Annotated[bool, program("Start a job that serves the model.")]
-    vllm: Annotated[ServerSettings, part("Settings of vLLM, which loads its model.")]
+    base_url: Annotated[str, address("Address of the API, up to /v1.")]
+    revision: Revision
+    key_variable: Annotated[str, key("NAME of the environment variable that holds the key.")]
+    settings: Required[
+        Annotated[Mapping[str, Any], harmless("Fields of every request of a judge.")]
+    ]
+    reply: Required[
+        Annotated[
+            Literal["json_schema", "json_object", "text"],
+            harmless("Response format that the judge is asked for."),
+        ]
+    ]
+    rationale_characters: Annotated[
+        int, harmless("maxLength of the rationale in the schema.", minimum=1)
+    ]
+    draws: Annotated[
+        int,
+        harmless(
+            "How often a turn is asked about, every second time with the labels in reverse.",
+            minimum=1,
+            maximum=9,
+        ),
+    ]
+    price: Annotated[Prices, part("Price of a million tokens.")]
+    rubric: Required[Annotated[str, path("File with the labels.")]]
+    prompt: Required[Annotated[str, path("File with the judge's prompt.")]]
+    batch: Required[Annotated[bool, harmless("Ask through the Batch API.")]]
+    serve: Required[Annotated[bool, program("Start a job that serves the model.")]]
+    vllm: Required[Annotated[ServerSettings, part("Settings of vLLM, which loads its model.")]]
 
 
 class JudgeEntry(EndpointEntry, total=False):
@@ -107,3 +115,41 @@ class JudgeDefaults(TypedDict, total=False):
     """What `judge_defaults` gives to one kind of judge only."""
 
     scored_prompt: Annotated[str, path("File with the judge's prompt.")]
+
+
+class Controls(TypedDict, total=False):
+    """User turns of a known kind."""
+
+    human: Required[
+        Annotated[
+            list[str], harmless("Datasets whose real user turns are judged.", uniqueItems=True)
+        ]
+    ]
+    planted: Required[
+        Annotated[
+            int,
+            harmless("Items of each model and dataset that get every planted failure.", minimum=0),
+        ]
+    ]
+    labelled: Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
+    injected: Annotated[bool, harmless("Whether judges read conversations with an injection.")]
+    chance_floor: Annotated[
+        int, harmless("User turns of each cell judged after another answer.", minimum=0)
+    ]
+    edited: Annotated[
+        int, harmless("User turns of each cell that are judged after edited answers.", minimum=0)
+    ]
+
+
+class JudgeCard(TypedDict):
+    """What a judge must reach."""
+
+    min_sensitivity: Annotated[
+        Share, part("Least lower limit of the share of genuine turns that it calls genuine.")
+    ]
+    min_specificity: Annotated[
+        Share, part("Least lower limit of the share of other turns not called genuine.")
+    ]
+    min_kappa: NotRequired[
+        Annotated[float, harmless("Of earlier versions; nothing depends on it.")]
+    ]

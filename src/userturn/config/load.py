@@ -1,5 +1,11 @@
-"""Read configuration files and merge them as Snakemake does."""
+"""Read configuration files and merge them as Snakemake does.
 
+A clone, and a study that is run again, have a whole configuration. A study's own folder
+(`userturn new`) has a short `config.yaml`, which is merged over that of the installation. A study
+that was begun with rubric 1, which has no *arguably*, or with langdetect keeps it.
+"""
+
+import json
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
@@ -8,13 +14,9 @@ from typing import Any
 
 import yaml
 
-from userturn.config.catalogue import add_catalogue
-from userturn.config.errors import ConfigError
-from userturn.config.installation import config_files
-from userturn.config.own_detector import keep_own_detector
-from userturn.config.own_rubric import keep_own_rubric
-from userturn.config.repeated_trainings import repeat_trainings
-from userturn.value_kinds import kind_of
+from userturn.config.families import repeat_trainings
+from userturn.errors import ConfigError
+from userturn.wording import kind_of
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
 TEMPLATE = "__use_yte__"  # the key that makes Snakemake take a file for a template
@@ -174,3 +176,133 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
         key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)
     ]
     return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}
+
+
+INSTALLATION = Path(__file__).resolve().parents[3]
+CONFIG = "config.yaml"
+REGISTRATION = "preregistration.json"  # beside config.yaml
+
+
+IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
+
+
+def installed(name: str) -> Path:
+    """Return a file or folder of the workflow's installation.
+
+    Raises:
+        ConfigError: the package was installed without the workflow's files.
+    """
+    path = INSTALLATION / name
+    if not path.exists():
+        raise ConfigError(
+            f"'{path}' does not exist: this userturn was installed without its workflow; clone the "
+            "project and run `make setup` there"
+        )
+    return path
+
+
+def config_files() -> list[Path]:
+    """Return the configuration files of the study in the present folder, in order of merging."""
+    own = Path(CONFIG)
+    return [own] if not own.is_file() or _is_whole(own) else [installed(CONFIG), own]
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a configuration needs no other one below it; one that is broken does not."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return True
+    return {line.partition(":")[0] for line in lines} >= IN_EVERY_WHOLE_ONE
+
+
+CATALOGUE = "data/catalogue.yaml"
+
+
+def catalogue() -> dict[str, dict[str, Any]]:
+    """Return the catalogue's entries by name."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load(installed(CATALOGUE).read_text("utf-8"))
+    return found
+
+
+def add_catalogue(config: Mapping[str, Any]) -> None:
+    """Add, in place, the catalogue's datasets to a configuration whose run selects some.
+
+    An entry without `file` and `hub` changes single keys of the catalogue's. Without a selection
+    all datasets are run, and none is added.
+
+    Args:
+        config: the configuration, which may still be wrong in any way.
+    """
+    run, own = config.get("run"), config.get("datasets")
+    if isinstance(own, dict) and isinstance(run, Mapping) and "datasets" in run:
+        for name, entry in catalogue().items():
+            mine = own.get(name, {})
+            if isinstance(mine, dict) and not {"file", "hub"} & mine.keys():
+                own[name] = entry | mine
+
+
+RUBRIC, RUBRIC_1 = "data/rubric_2.yaml", "data/rubric.yaml"  # that people read, too
+RUBRICS = (RUBRIC, RUBRIC_1)
+FORMER = {  # by a text of rubric 2, that of rubric 1
+    RUBRIC: RUBRIC_1,
+    "data/judge_prompt_2.txt": "data/judge_prompt.txt",
+    "data/scored_prompt_2.txt": "data/scored_prompt.txt",
+}
+SINCE_RUBRIC_2 = ("arguable", "edited", "injected")  # keys of judges, and of controls
+
+
+def has_rubric_1(results: Path) -> bool:
+    """Return whether a study was begun with rubric 1, as its record says.
+
+    Without a record it is as in the present folder, whose texts an older version may have put
+    there.
+    """
+    try:
+        texts = json.loads((results / "study.json").read_bytes())["contents"]["texts"]
+        return RUBRIC not in texts
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return not Path(RUBRIC).is_file() and Path(RUBRIC_1).is_file()
+
+
+def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) -> None:
+    """Give a configuration, in place, the texts of rubric 1 if its study was begun with it.
+
+    Then nothing that judges or people were asked is asked again, and nothing more.
+
+    Args:
+        config: the configuration, which may still be wrong in any way.
+        results: the study's results.
+    """
+    if not has_rubric_1(results):
+        return
+    judges = config.get("judges")
+    entries = [config.get("judge_defaults"), config.get("controls")]
+    for entry in [*entries, *(judges.values() if isinstance(judges, Mapping) else ())]:
+        if isinstance(entry, dict):
+            for key in SINCE_RUBRIC_2:
+                entry.pop(key, None)
+            entry |= {k: FORMER[v] for k, v in entry.items() if isinstance(v, str) and v in FORMER}
+
+
+DETECTOR_KEY, FORMER_DETECTOR = "language_detector", "langdetect"
+
+
+def detector_of(config: Mapping[str, Any]) -> str:
+    """Return what tells languages in a study; configurations of earlier versions do not say it."""
+    return str(config.get(DETECTOR_KEY, FORMER_DETECTOR))
+
+
+def keep_own_detector(config: Mapping[str, Any], results: Path = Path("results")) -> None:
+    """Give a configuration, in place, the detector with which its study was begun.
+
+    Then no item of it is another one, and nothing is asked again. A study without a record is as
+    its configuration says.
+    """
+    try:
+        recorded = json.loads((results / "study.json").read_bytes())["config"]
+        begun_with = detector_of(recorded)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return
+    if begun_with == FORMER_DETECTOR and isinstance(config, dict):
+        config.pop(DETECTOR_KEY, None)

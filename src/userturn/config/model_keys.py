@@ -1,20 +1,35 @@
-"""The keys of models and of the formats in which they are run."""
+"""The keys of models, of the formats in which they are run, and of how turns are sampled.
+
+All of a model's `vllm` but `CHANGE_TOKENS` change how fast it runs and where it fits: the tokens
+only as far as another batch rounds otherwise, which is no part of an identity (docs/engines.md).
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
-from userturn.config.keys import address, code, harmless, key, part, path, program
-from userturn.config.shared_keys import (
+from userturn.config.keys import (
     Attempts,
     Concurrency,
     Dtype,
     MaxModelLen,
+    MaxTokens,
     Name,
     OwnSampling,
+    PresencePenalty,
     Prices,
     Revision,
+    Temperature,
     Timeout,
+    TopK,
+    TopP,
     VllmSettings,
+    address,
+    code,
+    harmless,
+    key,
+    part,
+    path,
+    program,
 )
 from userturn.config.slurm_resources import ResourceEntry
 
@@ -46,111 +61,85 @@ Instruction = Annotated[
 ]
 
 
-class ModelEntry(ResourceEntry):
+class ModelEntry(ResourceEntry, total=False):
     """A model's entry, completed by `model_defaults`, a trained model's also by its base's.
 
     Those keys that are always there, but for `source`, are those that `model_defaults` gives.
     """
 
-    base: NotRequired[Annotated[Name, part("The model that this one was post-trained from.")]]
-    recipe: NotRequired[
-        Annotated[Name, part("File of data/recipes that trains it here, from its base.")]
+    base: Annotated[Name, part("The model that this one was post-trained from.")]
+    recipe: Annotated[Name, part("File of data/recipes that trains it here, from its base.")]
+    seeds: Annotated[
+        int,
+        harmless(
+            "How many trainings, each with another seed and a model of its own.",
+            minimum=1,
+            maximum=MOST_SEEDS,
+        ),
     ]
-    seeds: NotRequired[
+    repetition: Annotated[int, harmless("Which training of `seeds` this is; not written by hand.")]
+    training: Annotated[
+        Mapping[str, Any],
+        part("What its training asks of a cluster, where that differs from its sweep."),
+    ]
+    source: Required[
         Annotated[
-            int,
-            harmless(
-                "How many trainings, each with another seed and a model of its own.",
-                minimum=1,
-                maximum=MOST_SEEDS,
-            ),
+            str, program("Hub id, folder, adapter folder, GGUF file or package:file.", minLength=1)
         ]
     ]
-    repetition: NotRequired[
-        Annotated[int, harmless("Which training of `seeds` this is; not written by hand.")]
+    family: Annotated[Name, part("Models of one family are pooled.")]
+    revision: Required[Revision]
+    dtype: Required[Dtype]
+    max_model_len: Required[MaxModelLen]
+    enable_thinking: Required[Annotated[bool, harmless("Passed to the chat template.")]]
+    user_header: Annotated[str, harmless("Text that ends the probe prompt.", minLength=1)]
+    stop: Annotated[
+        list[Annotated[str, harmless(minLength=1)]],
+        harmless("Further tokens or texts that end the user turn."),
     ]
-    training: NotRequired[
-        Annotated[
-            Mapping[str, Any],
-            part("What its training asks of a cluster, where that differs from its sweep."),
-        ]
+    merge_system_message: Annotated[
+        bool, harmless("Write a system message into the first user message.")
     ]
-    source: Annotated[
+    trust_remote_code: Required[
+        Annotated[bool, code("Run Python code from the model's repository.")]
+    ]
+    template_options: Annotated[
+        Mapping[str, Any], harmless("Further keyword arguments of the chat template.")
+    ]
+    chat_template: Annotated[str, path("File with a chat template that replaces the model's own.")]
+    size: Annotated[
         str,
-        program("Hub id, folder, adapter folder, GGUF file or package:file.", minLength=1),
+        harmless(
+            "Parameters, total and active: 135m, 0.8b, 35b-a3b.",
+            pattern=r"^\d+(\.\d+)?[bm](-a\d+(\.\d+)?b)?$",
+            form="a size such as 135m or 35b-a3b",
+        ),
     ]
-    family: NotRequired[Annotated[Name, part("Models of one family are pooled.")]]
-    revision: Revision
-    dtype: Dtype
-    max_model_len: MaxModelLen
-    enable_thinking: Annotated[bool, harmless("Passed to the chat template.")]
-    user_header: NotRequired[
-        Annotated[str, harmless("Text that ends the probe prompt.", minLength=1)]
+    header: Annotated[Literal["bare"], harmless("The user header only up to the name of the role.")]
+    system: System
+    probe: Probe
+    roles: Roles
+    instruction: Instruction
+    answer: Annotated[
+        OwnSampling, part("How this model's own answer is sampled, where it differs.")
     ]
-    stop: NotRequired[
-        Annotated[
-            list[Annotated[str, harmless(minLength=1)]],
-            harmless("Further tokens or texts that end the user turn."),
-        ]
+    vllm: Annotated[VllmSettings, part("vLLM's settings for this model, over those of the study.")]
+    endpoint: Annotated[str, address("Address of a server that has the model, up to /v1.")]
+    api: Annotated[
+        Literal["completions", "chat"],
+        harmless(
+            "How that server is asked: by prompts to complete, or by messages to a chat API, "
+            "where the model can only play the user."
+        ),
     ]
-    merge_system_message: NotRequired[
-        Annotated[bool, harmless("Write a system message into the first user message.")]
+    served_as: Annotated[
+        str, harmless("The model's name on that server; its source, where left out.", minLength=1)
     ]
-    trust_remote_code: Annotated[bool, code("Run Python code from the model's repository.")]
-    template_options: NotRequired[
-        Annotated[Mapping[str, Any], harmless("Further keyword arguments of the chat template.")]
-    ]
-    chat_template: NotRequired[
-        Annotated[str, path("File with a chat template that replaces the model's own.")]
-    ]
-    size: NotRequired[
-        Annotated[
-            str,
-            harmless(
-                "Parameters, total and active: 135m, 0.8b, 35b-a3b.",
-                pattern=r"^\d+(\.\d+)?[bm](-a\d+(\.\d+)?b)?$",
-                form="a size such as 135m or 35b-a3b",
-            ),
-        ]
-    ]
-    header: NotRequired[
-        Annotated[Literal["bare"], harmless("The user header only up to the name of the role.")]
-    ]
-    system: NotRequired[System]
-    probe: NotRequired[Probe]
-    roles: NotRequired[Roles]
-    instruction: NotRequired[Instruction]
-    answer: NotRequired[
-        Annotated[OwnSampling, part("How this model's own answer is sampled, where it differs.")]
-    ]
-    vllm: NotRequired[
-        Annotated[VllmSettings, part("vLLM's settings for this model, over those of the study.")]
-    ]
-    endpoint: NotRequired[
-        Annotated[str, address("Address of a server that has the model, up to /v1.")]
-    ]
-    api: NotRequired[
-        Annotated[
-            Literal["completions", "chat"],
-            harmless(
-                "How that server is asked: by prompts to complete, or by messages to a chat API, "
-                "where the model can only play the user."
-            ),
-        ]
-    ]
-    served_as: NotRequired[
-        Annotated[
-            str,
-            harmless("The model's name on that server; its source, where left out.", minLength=1),
-        ]
-    ]
-    key_variable: NotRequired[
-        Annotated[str, key("NAME of the environment variable that holds the key.")]
-    ]
-    price: NotRequired[Annotated[Prices, part("Price of a million tokens.")]]
-    concurrency: Concurrency
-    timeout: Timeout
-    attempts: Attempts
+    key_variable: Annotated[str, key("NAME of the environment variable that holds the key.")]
+    price: Annotated[Prices, part("Price of a million tokens.")]
+    concurrency: Required[Concurrency]
+    timeout: Required[Timeout]
+    attempts: Required[Attempts]
 
 
 class FormatEntry(TypedDict, total=False):
@@ -175,3 +164,38 @@ class FormatEntry(TypedDict, total=False):
     answer: Annotated[
         OwnSampling, part("How answers in this format are sampled, where it differs.")
     ]
+
+
+CHANGE_TOKENS = ("kv_cache_dtype", "quantization")
+
+
+def identifying_vllm(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an entry's `vllm` adds to its identity; nothing if it changes no token."""
+    own = entry.get("vllm", {})
+    found = {name: own[name] for name in CHANGE_TOKENS if own.get(name, "auto") != "auto"}
+    return {"vllm": found} if found else {}
+
+
+class UserTurn(TypedDict):
+    """How the user turn is sampled."""
+
+    top_p: TopP
+    top_k: TopK
+    presence_penalty: PresencePenalty
+    max_tokens: MaxTokens
+
+
+class Answer(UserTurn):
+    """How the model's own answer is sampled."""
+
+    samples: NotRequired[
+        Annotated[
+            int,
+            harmless(
+                "Answers of each item of a graded dataset, of which signals choose the best; 1, "
+                "where left out.",
+                minimum=1,
+            ),
+        ]
+    ]
+    temperature: Temperature

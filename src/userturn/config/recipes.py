@@ -2,39 +2,35 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 import yaml
 
-from userturn.config.check import check_values
-from userturn.config.described import object_schema
 from userturn.config.entries import Config
-from userturn.config.errors import ConfigError, near_miss
-from userturn.config.keys import harmless, part, path
-from userturn.config.schema import NEEDS_COMMIT
-from userturn.config.shared_keys import Share
-from userturn.storage.given_files import given_text
+from userturn.config.keys import Share, harmless, part, path
+from userturn.config.schema import NEEDS_COMMIT, object_schema
+from userturn.config.validation import check_values
+from userturn.errors import ConfigError, near_miss
+from userturn.storage.files import given_text
 
 Judge = Annotated[str, harmless("An endpoint among the config's judges.", minLength=1)]
 
 
-class Conversations(TypedDict):
+class Conversations(TypedDict, total=False):
     """A file of conversations."""
 
-    hub: NotRequired[
-        Annotated[
-            str, harmless("Dataset id on the hub; without it `file` is a local path.", minLength=1)
-        ]
+    hub: Annotated[
+        str, harmless("Dataset id on the hub; without it `file` is a local path.", minLength=1)
     ]
-    revision: NotRequired[
-        Annotated[
-            str, harmless("Commit or branch; a branch is resolved to a commit once.", minLength=1)
-        ]
+    revision: Annotated[
+        str, harmless("Commit or branch; a branch is resolved to a commit once.", minLength=1)
     ]
-    file: Annotated[str, path("JSON lines or Parquet.")]
-    format: Annotated[Literal["messages", "collabllm"], harmless("What its columns are called.")]
-    minimum_accuracy: NotRequired[
-        Annotated[Share, part("Conversations whose own reward for accuracy is lower are left out.")]
+    file: Required[Annotated[str, path("JSON lines or Parquet.")]]
+    format: Required[
+        Annotated[Literal["messages", "collabllm"], harmless("What its columns are called.")]
+    ]
+    minimum_accuracy: Annotated[
+        Share, part("Conversations whose own reward for accuracy is lower are left out.")
     ]
 
 
@@ -66,8 +62,7 @@ class Optimisation(TypedDict):
     learning_rate: Annotated[float, harmless("The highest one.", exclusiveMinimum=0)]
     schedule: Annotated[Literal["constant", "linear", "cosine"], harmless("How it falls.")]
     warmup: Annotated[
-        float,
-        harmless("Share of the steps in which it rises.", minimum=0, exclusiveMaximum=1),
+        float, harmless("Share of the steps in which it rises.", minimum=0, exclusiveMaximum=1)
     ]
     checkpoint_every: Annotated[int, harmless("Steps between two checkpoints.", minimum=1)]
     gradient_checkpointing: NotRequired[
@@ -76,30 +71,29 @@ class Optimisation(TypedDict):
     seed: Annotated[int, harmless("Of order, dropout and draws.", minimum=0)]
 
 
-class Sft(TypedDict):
+class Sft(TypedDict, total=False):
     """Supervised fine-tuning."""
 
-    loss_on: Annotated[
-        list[Literal["assistant", "user"]],
-        harmless(
-            "Whose turns are learnt; of the user's, those after an answer.",
-            minItems=1,
-            uniqueItems=True,
-        ),
-    ]
-    shuffled: NotRequired[
+    loss_on: Required[
         Annotated[
-            bool,
-            harmless("User turns are learnt after the answer of another conversation: a control."),
+            list[Literal["assistant", "user"]],
+            harmless(
+                "Whose turns are learnt; of the user's, those after an answer.",
+                minItems=1,
+                uniqueItems=True,
+            ),
         ]
     ]
-    max_tokens: Annotated[
-        int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
+    shuffled: Annotated[
+        bool, harmless("User turns are learnt after the answer of another conversation: a control.")
     ]
-    validation: NotRequired[
+    max_tokens: Required[
         Annotated[
-            Share, part("Of the conversations; these are not learnt, and their loss is recorded.")
+            int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
         ]
+    ]
+    validation: Annotated[
+        Share, part("Of the conversations; these are not learnt, and their loss is recorded.")
     ]
 
 
@@ -163,8 +157,7 @@ class Grpo(TypedDict):
         harmless("Whose turn the model writes; the user's turn is the probe."),
     ]
     draws: Annotated[
-        int,
-        harmless("Turns drawn for each prompt; they are compared with one another.", minimum=2),
+        int, harmless("Turns drawn for each prompt; they are compared with one another.", minimum=2)
     ]
     max_prompt_tokens: Annotated[int, harmless("Prompts that are longer are left out.", minimum=1)]
     max_tokens: Annotated[int, harmless("Of a turn.", minimum=1)]
@@ -179,8 +172,7 @@ class Grpo(TypedDict):
         ),
     ]
     clip: Annotated[
-        float,
-        harmless("Of the probability ratio on both sides.", exclusiveMinimum=0, maximum=1),
+        float, harmless("Of the probability ratio on both sides.", exclusiveMinimum=0, maximum=1)
     ]
     simulator: NotRequired[
         Annotated[Simulator, part("Who plays the user in the turns after the drawn one.")]

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.config.described import properties_of
 from userturn.config.load import load_config
-from userturn.config.schema import config_schema
+from userturn.config.schema import config_schema, properties_of
 
 PAGE = Path("docs", "reference_config.md")
 HEAD = """\

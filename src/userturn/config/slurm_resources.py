@@ -8,7 +8,7 @@ None of these keys affects a model's output, so none is part of an identity.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from userturn.lasting_errors import noted_error
+from userturn.errors import noted_error
 
 THREADS = 8
 

@@ -4,22 +4,70 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from userturn.config.dataset_keys import DatasetEntry
-from userturn.config.keys import harmless, part
-from userturn.config.model_keys import FormatEntry
-from userturn.config.prediction_keys import Prediction
-from userturn.config.shared_keys import (
+from userturn.config.judge_keys import Controls, JudgeCard
+from userturn.config.keys import (
+    Below1,
     EngineSettings,
-    MaxTokens,
     Name,
-    PresencePenalty,
     Selection,
     Share,
     Temperature,
     Temperatures,
-    TopK,
-    TopP,
+    harmless,
+    part,
 )
-from userturn.config.statistics_keys import Statistics
+from userturn.config.model_keys import Answer, FormatEntry, UserTurn
+
+
+class Margins(TypedDict):
+    """What counts as nothing."""
+
+    near_zero: Annotated[Below1, part("A rate below it is near zero.")]
+    change: Annotated[Below1, part("A smaller change of a rate, up or down, is none.")]
+    accuracy: Annotated[Below1, part("A smaller loss of accuracy is none.")]
+    correlation: Annotated[Below1, part("A rank correlation nearer to 0 is none.")]
+    odds_ratio: Annotated[
+        float, harmless("An odds ratio between its inverse and itself is none.", exclusiveMinimum=1)
+    ]
+
+
+class Statistics(TypedDict):
+    """How intervals and tests are computed."""
+
+    resamples: Annotated[
+        int,
+        harmless(
+            "Random permutations of a rank correlation of 12 models or more; a small p takes up to "
+            "100 times as many. Fewer models have an exact p.",
+            minimum=100,
+        ),
+    ]
+    margins: Annotated[
+        Margins, part("What the table equivalence takes as nothing; no other table depends on it.")
+    ]
+
+
+class Against(TypedDict, total=False):
+    """The baseline of a predicted change: one of these."""
+
+    temperature: Annotated[float, harmless("Since this temperature.", minimum=0)]
+    perturbation: Annotated[str, harmless("Since this perturbation, or none.")]
+
+
+class Prediction(TypedDict, total=False):
+    """One predicted rate, or change of a rate, and the edges between which it holds."""
+
+    says: Annotated[str, harmless("The claim in words.", minLength=1)]
+    of: Annotated[Literal["follow-up", "accuracy"], harmless("What is predicted; the first.")]
+    model: Annotated[str, harmless("Of this model.")]
+    family: Annotated[str, harmless("Of this family; instead of a model.")]
+    dataset: Annotated[str, harmless("On this dataset; left out, over all.")]
+    temperature: Annotated[float, harmless("Left out, the lowest of the study.", minimum=0)]
+    perturbation: Annotated[str, harmless("Left out, none.")]
+    against: Annotated[Against, part("Then the change since this is predicted, not the rate.")]
+    above: Annotated[float, harmless("The lower edge.", minimum=-1, maximum=1)]
+    below: Annotated[float, harmless("The upper edge.", minimum=-1, maximum=1)]
+
 
 DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
 
@@ -99,8 +147,7 @@ class Humans(_From):
     include_private: Annotated[
         bool | list[Name],
         harmless(
-            "Private datasets whose rows annotators may see; true for every one.",
-            uniqueItems=True,
+            "Private datasets whose rows annotators may see; true for every one.", uniqueItems=True
         ),
     ]
     skip_problems: Annotated[
@@ -117,46 +164,6 @@ class Run(TypedDict, total=False):
     perturbations: Selection
     formats: Selection
     judges: Selection
-
-
-class Controls(TypedDict):
-    """User turns of a known kind."""
-
-    human: Annotated[
-        list[str], harmless("Datasets whose real user turns are judged.", uniqueItems=True)
-    ]
-    planted: Annotated[
-        int, harmless("Items of each model and dataset that get every planted failure.", minimum=0)
-    ]
-    labelled: NotRequired[
-        Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
-    ]
-    injected: NotRequired[
-        Annotated[bool, harmless("Whether judges read conversations with an injection.")]
-    ]
-    chance_floor: NotRequired[
-        Annotated[int, harmless("User turns of each cell judged after another answer.", minimum=0)]
-    ]
-    edited: NotRequired[
-        Annotated[
-            int,
-            harmless("User turns of each cell that are judged after edited answers.", minimum=0),
-        ]
-    ]
-
-
-class JudgeCard(TypedDict):
-    """What a judge must reach."""
-
-    min_sensitivity: Annotated[
-        Share, part("Least lower limit of the share of genuine turns that it calls genuine.")
-    ]
-    min_specificity: Annotated[
-        Share, part("Least lower limit of the share of other turns not called genuine.")
-    ]
-    min_kappa: NotRequired[
-        Annotated[float, harmless("Of earlier versions; nothing depends on it.")]
-    ]
 
 
 class Likelihood(TypedDict):
@@ -198,31 +205,6 @@ class SelfPlay(TypedDict):
             ),
         ]
     ]
-
-
-class UserTurn(TypedDict):
-    """How the user turn is sampled."""
-
-    top_p: TopP
-    top_k: TopK
-    presence_penalty: PresencePenalty
-    max_tokens: MaxTokens
-
-
-class Answer(UserTurn):
-    """How the model's own answer is sampled."""
-
-    samples: NotRequired[
-        Annotated[
-            int,
-            harmless(
-                "Answers of each item of a graded dataset, of which signals choose the best; 1, "
-                "where left out.",
-                minimum=1,
-            ),
-        ]
-    ]
-    temperature: Temperature
 
 
 class Study(TypedDict):
@@ -276,8 +258,7 @@ class Study(TypedDict):
         ]
     ]
     temperatures: Annotated[
-        list[Temperature],
-        harmless("Temperatures of the user turn.", minItems=1, uniqueItems=True),
+        list[Temperature], harmless("Temperatures of the user turn.", minItems=1, uniqueItems=True)
     ]
     perturbations: Annotated[
         Mapping[Name, Mapping[str, Any]],

@@ -1,19 +1,44 @@
-"""Complete the entries of trained models with the keys that they inherit from their base."""
+"""Trained models: their entries, completed from their bases, what they saw, and their identity."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from userturn.config.chat_models import as_chat, is_chat
 from userturn.config.endpoint_models import NO_JOB, has_endpoint
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError, near_miss
-from userturn.config.families import family
-from userturn.config.formats import entry_in_format, formats, in_format, models_in_formats
-from userturn.config.former_trainings import ROUNDED_VERSION, version_of
+from userturn.config.families import check_repeated, family
+from userturn.config.formats import (
+    as_chat,
+    entry_in_format,
+    formats,
+    in_format,
+    is_chat,
+    models_in_formats,
+)
 from userturn.config.model_keys import ModelEntry
-from userturn.config.recipes import check_recipe
-from userturn.config.repeated_trainings import check_repeated
+from userturn.config.recipes import PROMPTS, TRAINING_VERSION, Recipe, check_recipe, endpoints_of
+from userturn.errors import ConfigError, near_miss
+from userturn.storage.hashing import file_sha256, fingerprint
+
+ROUNDED_VERSION = 1  # merged adapters in the number type of their base
+# By the beginning of the fingerprint of a shipped recipe, that of what an earlier version shipped
+# under its name: a study that was trained by that keeps it.
+FORMER = {
+    "ee0a42f23b8dbc3f": "a394012acd652004",  # demo-sft
+    "99493edcbfe709ce": "7c3d115c34b1b4c9",  # rl-collab
+    "a0c7ba7f1434994b": "cef6a965c610d2dd",  # rl-followup
+    "559d706873784a1b": "fc4a348e9ecc17bc",  # sft-collab
+    "45c35cbc9f37c5f8": "00b0c48365f8268a",  # sft-collab-both
+}
+
+
+def version_of(path_to_record: Path) -> int | None:
+    """Return the version of the code that made a record of a training; None without a record."""
+    try:
+        return int(json.loads(path_to_record.read_bytes())["version"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def trained_folder(results: str | Path, model: str) -> str:
@@ -83,13 +108,13 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
         own = {"source": trained_folder(results, name), "revision": "main"}
         own |= {} if is_rounded(results, name) else {"dtype": "float32"}
         entry = inherited | own | config["models"][name]
-    return cast(ModelEntry, entry)
+    return cast("ModelEntry", entry)
 
 
 def training_entry(entry: ModelEntry) -> ModelEntry:
     """Return the resources of a trained model's training: its `training`, else its entry."""
     one_process = {"gpus": min(1, int(entry["gpus"])), "nodes": 1}
-    return cast(ModelEntry, {**entry, **one_process, **entry.get("training", {})})
+    return cast("ModelEntry", {**entry, **one_process, **entry.get("training", {})})
 
 
 def check_trained(config: Config) -> None:
@@ -108,3 +133,76 @@ def check_trained(config: Config) -> None:
                     "trains has no source of its own, remove one of the two"
                 )
             check_recipe(entry["recipe"], config)
+
+
+Entries = Mapping[str, ModelEntry]
+Recipes = Mapping[str, Recipe]
+
+
+def recipes_of(entries: Entries, recipes: Recipes, model: str) -> Iterator[Recipe]:
+    """Yield the recipes that made a model: its own, and those of its bases."""
+    while "recipe" in entries[model]:
+        yield recipes[model]
+        model = entries[model]["base"]
+
+
+def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
+    """Return the datasets that the recipes of a model declare."""
+    return {name for recipe in recipes_of(entries, recipes, model) for name in recipe["trained_on"]}
+
+
+def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
+    """Return whether a reward of a model was the verdict that the study reports."""
+    return any(
+        recipe.get("trains_on_the_metric", False) for recipe in recipes_of(entries, recipes, model)
+    )
+
+
+def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
+    """Return whether a recipe of a model teaches it user turns, which the study then probes."""
+    return any(
+        "user" in recipe.get("sft", {}).get("loss_on", ())
+        or recipe.get("grpo", {}).get("turn") == "user"
+        for recipe in recipes_of(entries, recipes, model)
+    )
+
+
+# These keys say where a model runs and what it is asked; they do not affect what is learnt.
+NOT_LEARNT = frozenset(("engine", "max_model_len"))
+# Says how results are to be read; files count by their contents.
+DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
+
+
+def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
+    """Return the identity of a recipe's files: their content, or hub path and revision."""
+    return [
+        part if "hub" in part else part | {"file": file_sha256(part["file"])}
+        for part in recipe["data"]
+    ]
+
+
+def training_identity(
+    recipe: Recipe,
+    base: Mapping[str, Any],
+    judges: Mapping[str, Mapping[str, Any]],
+    version: int = TRAINING_VERSION,
+) -> str:
+    """Return the identity of a training: recipe, data, base and version of the code.
+
+    Args:
+        recipe: the parsed recipe, so that its comments do not count.
+        base: identity of the base and its template.
+        judges: identity of each judge that it asks, by name.
+        version: of the code.
+    """
+    asked = endpoints_of(recipe)
+    return fingerprint(
+        {
+            "version": version,
+            "recipe": {key: value for key, value in recipe.items() if key not in DECLARED},
+            "data": data_identity(recipe),
+            "base": {key: value for key, value in base.items() if key not in NOT_LEARNT},
+            "judges": dict(judges),
+            "prompts": {what: file_sha256(PROMPTS[what]) for what in asked if what in PROMPTS},
+        }
+    )

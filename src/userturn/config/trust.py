@@ -1,16 +1,17 @@
 """What a study's record alone cannot authorise: running, reading or sending anything.
 
 A record can come from anybody. The configuration in the working directory is the user's own and
-must agree with it.
+must agree with it. A record names files (an instruction, a chat template, rows), and models,
+datasets and the like, which become parts of paths: what it names is opened only inside its folder.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from userturn.config.formats import model_of
-from userturn.config.installation import CONFIG
-from userturn.config.load import load_study
+from userturn.config.entries import Config
+from userturn.config.formats import model_of, system_file
+from userturn.config.load import CONFIG, load_study
 from userturn.errors import UserError
 
 RESULTS = "results"
@@ -69,3 +70,124 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
             f"the model runs its own code; if you trust '{entry['source']}', put '{model}' with "
             f"that source and `trust_remote_code: true` into {CONFIG} where you run this"
         )
+
+
+Rename = Callable[[str, str], str]  # key of the configuration and path there: the path to use
+SECTIONS = ("models", "formats", "datasets", "judges", "perturbations")  # named definitions
+DEFAULTS = ("model_defaults", "judge_defaults")
+FILES = ("chat_template", "instruction", "rubric", "prompt", "texts")  # keys whose value is a file
+NOWHERE = "./outside/of/the/study"  # where no file is
+
+
+def _look(config: Config, rename: Rename) -> None:
+    """Show `rename` every file of a configuration, with its key, such as `datasets.mine.file`."""
+    for section in SECTIONS:
+        for name, entry in (config.get(section) or {}).items():
+            _entry(entry, f"{section}.{name}", rename)
+    for section in DEFAULTS:
+        _entry(config.get(section), section, rename)
+
+
+def _entry(entry: Any, where: str, rename: Rename) -> Any:
+    """Return an entry with each file that it names renamed."""
+    if isinstance(entry, str) and where.startswith("models."):
+        return _source(entry, where, rename)
+    if not isinstance(entry, Mapping):
+        return entry
+    changed = {**entry}
+    for key in FILES:
+        if isinstance(entry.get(key), str):
+            changed[key] = rename(f"{where}.{key}", entry[key])
+    if "system" in entry and (system := system_file(entry)) is not None:
+        changed["system"] = rename(f"{where}.system", system)
+    if isinstance(entry.get("source"), str):
+        changed["source"] = _source(entry["source"], where, rename)
+    if "hub" not in entry and "file" in entry:
+        changed["file"] = _file(entry["file"], f"{where}.file", rename)
+    return changed
+
+
+def _source(source: str, where: str, rename: Rename) -> str:
+    is_file = source.startswith((".", "/", "~")) or source.endswith(".gguf")
+    return rename(f"{where}.source", source) if is_file else source
+
+
+def _file(file: Any, where: str, rename: Rename) -> Any:
+    if isinstance(file, Mapping):
+        return {language: rename(f"{where}.{language}", path) for language, path in file.items()}
+    return rename(where, str(file))
+
+
+def fault_of_path(path: str, folder: Path) -> str | None:
+    """Return why a stranger's study may not have a file opened, or None.
+
+    Args:
+        path: as its configuration names it.
+        folder: the study's folder, from which it is relative.
+    """
+    if Path(path).is_absolute() or path.startswith("~"):
+        return "not relative"
+    try:
+        place = (folder / path).resolve()
+        if not place.is_relative_to(folder.resolve()):
+            return "outside of the study"
+        is_other = place.exists() and not (place.is_file() or place.is_dir())
+    except (OSError, ValueError):  # too long, or with a byte that no name has
+        return "no path"
+    return "a pipe, a socket or a device" if is_other else None
+
+
+def named_files(config: Config) -> list[str]:
+    """Return the files and folders that a configuration names, as it names them."""
+    found: list[str] = []
+
+    def look(key: str, path: str) -> str:
+        found.append(path)
+        return path
+
+    _look(config, look)
+    return found
+
+
+def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield each file of a stranger's configuration that is not opened: key, path and why.
+
+    A model may lie anywhere: it is compared where it is inside the study, and named if it is not.
+    """
+    found: list[tuple[str, str, str]] = []
+
+    def look(key: str, path: str) -> str:
+        fault = fault_of_path(path, folder)
+        if fault is not None and not key.endswith(".source"):
+            found.append((key, path, fault))
+        return path
+
+    _look(config, look)
+    yield from found
+
+
+def confined(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return an entry that names nothing outside of its study: such a file is nowhere.
+
+    Args:
+        entry: of a dataset or a model, in a stranger's configuration.
+        folder: the study's folder.
+    """
+
+    def rename(key: str, path: str) -> str:
+        return NOWHERE if fault_of_path(path, folder) else path
+
+    return dict(_entry(entry, "", rename))
+
+
+def misleading_name(config: Config) -> str | None:
+    """Return a name in a configuration that would lead out of a folder, or None."""
+    run = config.get("run") or {}
+    named = [name for section in SECTIONS for name in config.get(section) or {}]
+    named += [name for names in run.values() if isinstance(names, list) for name in names]
+    return next((name for name in map(str, named) if not is_part(name)), None)
+
+
+def is_part(name: str) -> bool:
+    """Return whether a name is one part of a path: a file or folder below another."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0")

@@ -14,8 +14,7 @@ from userturn.controls.swapped_answers import SWAPPED_TURNS_SCHEMA, drawn_order
 from userturn.judges.language import is_english
 from userturn.judges.words import EMPTY_WORDS, WORD, content_words, stem, vocabulary, words
 from userturn.stats.rng import generator
-from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import TURN_KEYS, Schema, write_table
 
 EDITED_TURNS_SCHEMA: Schema = {
     name: kind for name, kind in SWAPPED_TURNS_SCHEMA.items() if name != "answer_from"

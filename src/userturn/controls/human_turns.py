@@ -5,7 +5,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN, control_turn
 from userturn.errors import UserError
 from userturn.generation.collect import USER_TURNS_SCHEMA
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 
 
 def human_turns(items: pl.DataFrame, dataset: str) -> pl.DataFrame:

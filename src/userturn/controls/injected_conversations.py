@@ -12,7 +12,7 @@ from userturn.controls.injections import BAIT, INSTRUCTION
 from userturn.controls.labelled_turns import read_labelled
 from userturn.datasets.prepare import MESSAGE
 from userturn.generation.collect import USER_TURNS_SCHEMA
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import Schema, write_table
 from userturn.study.inputs import INJECTED
 
 ITEMS: Schema = {"item": pl.String, "messages": pl.List(MESSAGE)}

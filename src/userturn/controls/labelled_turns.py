@@ -9,7 +9,7 @@ import polars as pl
 from userturn.controls.control_turn import control_turn
 from userturn.datasets.prepare import MESSAGE
 from userturn.generation.collect import USER_TURNS_SCHEMA
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import Schema, write_table
 from userturn.study.inputs import LABELLED
 
 ITEMS_SCHEMA: Schema = {

@@ -18,7 +18,7 @@ from userturn.controls.injections import INJECTIONS
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.stats.rng import generator
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 
 
 def easy_failures(prompt: str, answer: str, other_prompt: str | None) -> dict[str, Planted]:

@@ -12,8 +12,7 @@ import polars as pl
 
 from userturn.datasets.clusters import cluster_of
 from userturn.stats.rng import generator
-from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
 
 SWAPPED_TURNS_SCHEMA: Schema = {
     **TURN_COLUMNS,

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from userturn.config.errors import near_miss
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 
 OF_FILES = ("language", "row")  # what rows are given where each language has a file
 OF_MODELS = ("system", "system_prompt", "tools", "functions")  # what an answer may depend on

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.dataset_files import by_language, saved_files
-from userturn.config.own_detector import DETECTOR_KEY
+from userturn.config.entries import by_language, saved_files
+from userturn.config.load import DETECTOR_KEY
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
 
 OF_HUB = ("hub", "revision", "file")

@@ -24,7 +24,7 @@ from userturn.datasets.rows import Row
 from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, wanted_parts
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
-from userturn.value_kinds import kind_of
+from userturn.wording import kind_of
 
 BY_LANGUAGE = ("language", "problem")  # keys of an item that only some datasets have
 ID_LENGTH = 16  # hexadecimal digits of an id made from content

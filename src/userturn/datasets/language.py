@@ -1,7 +1,7 @@
 """The language of a text, reproducibly; None, with a reason, where it cannot be told.
 
 A language is the two letters of ISO 639-1, without a region: `zh-cn` is `zh`.
-py3langid tells it, and langdetect in studies that were begun before (config/own_detector.py).
+py3langid tells it, and langdetect in studies that were begun before (config/load.py).
 """
 
 import re
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category
 
-from userturn.config.own_detector import FORMER_DETECTOR
+from userturn.config.load import FORMER_DETECTOR
 from userturn.datasets.language_codes import SAME
 
 CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)

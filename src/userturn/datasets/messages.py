@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from userturn.errors import UserError
-from userturn.unseen import UNSEEN
-from userturn.value_kinds import kind_of
+from userturn.wording import UNSEEN, kind_of
 
 Message = Mapping[str, str]  # role and content; of the model's own answers also the reasoning
 REASONING = "reasoning"

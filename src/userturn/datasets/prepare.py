@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language, is_streamed
-from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
+from userturn.config.entries import EVERY_LANGUAGE, Files, by_language, is_streamed
+from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR, detector_of
 from userturn.datasets.columns import OF_MODELS, column, named_columns
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.hub import hub_rows
@@ -31,9 +31,9 @@ from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
 from userturn.datasets.unusable import noted_if_unusable
 from userturn.errors import UserError
 from userturn.logs import say
-from userturn.plural import number_of
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import SLICE, Schema, slices, write_parts
+from userturn.storage.table_files import SLICE, Schema, slices, write_parts
+from userturn.wording import number_of
 
 MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
 SCHEMA: Schema = {

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from userturn.config.dataset_files import saved_files
+from userturn.config.entries import saved_files
 from userturn.datasets.csv_rows import csv_rows
 from userturn.errors import UserError
-from userturn.value_kinds import kind_of
+from userturn.wording import kind_of
 
 PARQUET = b"PAR1"
 BINARY = (PARQUET, b"ARROW1", b"\xff\xff\xff\xff")

@@ -12,7 +12,7 @@ import polars as pl
 from userturn.datasets.clusters import TURN
 from userturn.datasets.messages import Message, check_ending, conversation, unpacked
 from userturn.datasets.rows import Row
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 
 ALL_TURNS = "all"
 ENDING = rf"/{TURN}(\d+)(?:/.*)?$"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from userturn.endpoints.usage import Price, Spent, money
+from userturn.storage.files import is_held
 from userturn.storage.journal import decode_line
-from userturn.storage.locks import is_held
 
 SLOT = 1024  # bytes
 

@@ -19,8 +19,8 @@ from typing import Any, Self
 from userturn.endpoints.account_files import SLOT, read_accounts
 from userturn.endpoints.usage import Price, Spent, metered, money
 from userturn.errors import UserError
+from userturn.storage.files import alone
 from userturn.storage.journal import encode_line
-from userturn.storage.locks import alone
 
 SHARE = 8  # a process takes one part in so many of what is free at a time
 

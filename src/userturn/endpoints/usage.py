@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import add, sub
 from typing import Any
 
-from userturn.config.shared_keys import Prices
+from userturn.config.keys import Prices
 
 MILLION = 1e6
 UNLIMITED = 128_000  # tokens that a reply without a limit may have

@@ -13,7 +13,7 @@ from userturn.errors import UserError
 from userturn.export.file_texts import texts_of
 from userturn.export.secrets import Secret, key_values, secrets_in
 from userturn.export.withheld import Withholding
-from userturn.plural import number_of
+from userturn.wording import number_of
 from userturn.workflow.run_folder import check_is_new
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from rocrate.model.contextentity import ContextEntity
 
-from userturn.config.installation import INSTALLATION
+from userturn.config.load import INSTALLATION
 from userturn.errors import UserError
 from userturn.workflow.job_record import JobRecord
 

@@ -8,11 +8,11 @@ import yaml
 
 from userturn.export.checked import write_checked
 from userturn.export.open_turns import open_cells, read_turns, read_verdicts
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 
 PARTS = {  # of the folder, each a configuration of `load_dataset`
     "user_turns": "one row for each user turn that a model wrote: `messages` is the conversation, "

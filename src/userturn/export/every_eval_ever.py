@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from userturn.config.chat_models import is_chat
 from userturn.config.endpoint_models import served_as
-from userturn.config.formats import format_of, model_of
+from userturn.config.formats import format_of, is_chat, model_of
 from userturn.export.checked import write_checked
 from userturn.export.inspect_logs import times_of
 from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
 from userturn.models.fetch import is_local
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 
 SCHEMA_VERSION = "0.3.0"
 SAMPLES = "_samples.jsonl"

@@ -14,13 +14,13 @@ import polars as pl
 
 from userturn.export.checked import write_checked
 from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 from userturn.workflow.job_record import PROVENANCE, read_record
 
 VERSION = 2  # of Inspect's log format

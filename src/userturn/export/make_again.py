@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from userturn.config.own_rubric import RUBRICS
+from userturn.config.load import RUBRICS
 from userturn.disk_space import is_full_disk
 from userturn.errors import NoRoomError
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.study.record import StudyRecord
 from userturn.workflow.registry import COPIES
 from userturn.workflow.run_job import call, inputs_of, replayed

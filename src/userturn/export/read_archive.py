@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.unpacked_tables import MOST_PACKED, SMALL, check_tables
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 from userturn.workflow.study_files import is_hidden
 
 LEFT_OUT = "left_out.json"

@@ -13,8 +13,8 @@ from userturn.export.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAG
 from userturn.export.read_archive import opened, read_left_out, reasons_left_out
 from userturn.logs import say
 from userturn.no_network import without_network
-from userturn.plural import number_of
 from userturn.storage.hashing import file_sha256
+from userturn.wording import number_of
 from userturn.workflow.run_folder import check_is_new
 from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study import open_record

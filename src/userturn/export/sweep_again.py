@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from userturn.config.installation import CONFIG
+from userturn.config.load import CONFIG
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
 from userturn.workflow.run_folder import write_study_folder

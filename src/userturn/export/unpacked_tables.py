@@ -9,7 +9,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from userturn.errors import UserError
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 from userturn.workflow.study_files import FAULTS
 
 MOST_COLUMNS = 1000

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.dataset_files import paths_of as paths_of_files
+from userturn.config.entries import paths_of as paths_of_files
 from userturn.config.entries import private_mark
 from userturn.export.file_texts import Texts
 

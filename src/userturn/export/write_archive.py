@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from userturn.config.entries import Config
-from userturn.config.installation import INSTALLATION
-from userturn.config.prediction_keys import REGISTRATION
+from userturn.config.load import INSTALLATION, REGISTRATION
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
@@ -24,11 +23,10 @@ from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
 from userturn.export.verify import VERIFY, verify_text
 from userturn.export.withheld import Withholding, text_of
-from userturn.plural import number_of
-from userturn.storage.atomic_files import written_whole
+from userturn.storage.files import paths_below, written_whole
 from userturn.storage.hashing import file_sha256
-from userturn.storage.listed_paths import paths_below
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 from userturn.workflow.job_record import PROVENANCE, JobRecord
 from userturn.workflow.study_files import Files, is_hidden
 

@@ -5,9 +5,7 @@ confusion.py: labels by judges against labels by people.
 draw.py: draws every figure that is made from the study's tables.
 failure_profiles.py: share of each label among the user turns of a model.
 grid_overview.py: rate, interval and troubles of every cell of the grid.
-hover.py: what a reader sees on a mark.
 perturbation_effects.py: change of the follow-up rate under each perturbation.
 rates_by_temperature.py: follow-up rate over temperature.
-rows.py: rows, axis labels and held values that several figures share.
-theme.py: the common look of all figures, and how they are saved.
+theme.py: what figures share: the look, rows, axes, what a mark tells, and how they are saved.
 """

@@ -5,25 +5,26 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import (
+from userturn.figures.theme import (
+    families_in,
     held,
+    hover,
+    in_percent,
     is_ordered,
+    note,
+    out_of,
     over_size,
     panel_width,
     plain_cells,
     temperature_row,
+    titled,
+    told_apart,
 )
-from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=10,
-    tables=("rates", "accuracy"),
-)
+FIGURE = Figure(rule="draw_figures", place=10, tables=("rates", "accuracy"))
 TITLE = "Task accuracy and genuine follow-ups"
 MEASURES = ["task accuracy", "genuine follow-up"]
 SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate", "lower", "upper"]

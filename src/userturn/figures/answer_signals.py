@@ -5,17 +5,11 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, with_limits
-from userturn.figures.rows import SPACED
-from userturn.figures.theme import INK, models_in, note, told_apart
+from userturn.figures.theme import INK, SPACED, hover, models_in, note, told_apart, with_limits
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_signals",
-    place=120,
-    tables=("answer_signals",),
-)
+FIGURE = Figure(rule="draw_signals", place=120, tables=("answer_signals",))
 FEW, STEP, LOW_STEP = 6, 14, 10  # models, and pixels of a mark of few and of more models
 TITLE = "What tells the right answers of an item"
 

@@ -6,18 +6,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover
-from userturn.figures.theme import INK, PALE_TO_BLUE, note, save
+from userturn.figures.theme import INK, PALE_TO_BLUE, hover, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import PAIRS, SIDE
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_confusion",
-    place=130,
-    tables=("confusion",),
-)
+FIGURE = Figure(rule="draw_confusion", place=130, tables=("confusion",))
 TITLE = "Labels of people and of judges"
 SUBTITLE = "number: turns; colour: share of people's label, weighted to the full study"
 
@@ -60,10 +55,7 @@ def _axis(angle: int) -> Any:
 
 
 def draw_confusion(
-    identity: str,
-    path_to_confusion: str,
-    path_to_rubric: str,
-    paths_to_figure: Sequence[str],
+    identity: str, path_to_confusion: str, path_to_rubric: str, paths_to_figure: Sequence[str]
 ) -> None:
     """Draw the confusion of judges and people."""
     labels = list(read_rubric(path_to_rubric).labels)

@@ -5,12 +5,19 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import ALL_DATASETS, NOTHING, SPACED, held, panel_width, plain_cells
 from userturn.figures.theme import (
+    ALL_DATASETS,
+    NOTHING,
+    SPACED,
     families_in,
+    held,
+    hover,
+    in_percent,
     models_in,
     note,
+    out_of,
+    panel_width,
+    plain_cells,
     titled,
     told_apart,
 )
@@ -18,11 +25,7 @@ from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=40,
-    tables=("rates",),
-)
+FIGURE = Figure(rule="draw_figures", place=40, tables=("rates",))
 TITLE = "What the user turns are"
 # Names of labels as words, in two lines where the last word has one of its own.
 IN_LINES = "split(replace(replace(datum.label, /_(?=[^_]*$)/, '|'), /_/g, ' '), '|')"

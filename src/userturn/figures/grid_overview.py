@@ -5,27 +5,25 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.figures.theme import (
+    INK,
+    PALE_TO_BLUE,
+    conditions_in,
+    hover,
+    in_percent,
+    models_in,
+    note,
+    out_of,
+)
+from userturn.storage.table_files import CELL_KEYS
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=50,
-    tables=("rates",),
-)
+FIGURE = Figure(rule="draw_figures", place=50, tables=("rates",))
 TITLE = "Every cell of the grid"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
-MARKS = {
-    "E": "n_empty",
-    "T": "n_truncated",
-    "R": "n_refused",
-    "U": "n_unscored",
-    "X": "n_error",
-}
+MARKS = {"E": "n_empty", "T": "n_truncated", "R": "n_refused", "U": "n_unscored", "X": "n_error"}
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
 MOST = 3  # letters that fit beside each other in a square
 

@@ -5,17 +5,23 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits, over_temperatures
-from userturn.figures.theme import INK, models_in, note, told_apart
+from userturn.figures.theme import (
+    ALL_DATASETS,
+    INK,
+    SMALL,
+    hover,
+    in_percent,
+    lines_with_limits,
+    models_in,
+    note,
+    out_of,
+    over_temperatures,
+    told_apart,
+)
 from userturn.study.cells import ALL
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_human_likeness",
-    place=100,
-    tables=("human_likeness",),
-)
+FIGURE = Figure(rule="draw_human_likeness", place=100, tables=("human_likeness",))
 TITLE = "Model's turns taken for the person's"
 CHANCE = 0.5
 APART = 0.02  # of a temperature, between the marks of datasets

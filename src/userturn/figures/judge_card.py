@@ -6,18 +6,13 @@ import altair as alt
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.figures.hover import hover, out_of, with_limits
-from userturn.figures.theme import INK, note, titled, told_apart
+from userturn.figures.theme import INK, hover, note, out_of, titled, told_apart, with_limits
 from userturn.humans.labels import PEOPLE
 from userturn.study.inputs import LABELLED
 from userturn.tables.judges import cards
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=60,
-    tables=("judges",),
-)
+FIGURE = Figure(rule="draw_figures", place=60, tables=("judges",))
 TITLE = "How far the judge can be believed"
 SHOWN = {
     HUMAN: "human follow-ups",

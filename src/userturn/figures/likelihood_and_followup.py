@@ -6,26 +6,27 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, with_limits
-from userturn.figures.rows import (
+from userturn.figures.theme import (
     ALL_DATASETS,
+    INK,
     PANEL,
+    families_in,
+    hover,
     is_ordered,
+    note,
     over_size,
     plain_cells,
     temperature_row,
+    titled,
+    told_apart,
+    with_limits,
 )
-from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
 from userturn.tables.rates import of_cells, of_models
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_likelihood",
-    place=110,
-    tables=("rates", "likelihood"),
-)
+FIGURE = Figure(rule="draw_likelihood", place=110, tables=("rates", "likelihood"))
 TITLE = "Writing follow-ups, and expecting a dataset's"
 LIMITS = ["estimate", "lower", "upper"]
 TICKS = 5

@@ -5,24 +5,25 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent
-from userturn.figures.rows import ALL_DATASETS, SPACED, held, panel_width, temperature_row
 from userturn.figures.theme import (
+    ALL_DATASETS,
     INK,
+    SPACED,
     conditions_in,
+    held,
+    hover,
+    in_percent,
     models_in,
     note,
+    panel_width,
+    temperature_row,
     titled,
     told_apart,
 )
 from userturn.study.cells import ALL
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=30,
-    tables=("contrasts",),
-)
+FIGURE = Figure(rule="draw_figures", place=30, tables=("contrasts",))
 TITLE = "Change by perturbations"
 SHOWN = ("model", "dataset", "temperature", "perturbation", "change", "items", "adjusted_p")
 CHANGE = ("difference", "lower", "upper")

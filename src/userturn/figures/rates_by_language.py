@@ -5,17 +5,22 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent
-from userturn.figures.rows import NOTHING, panel_width, plain_cells, temperature_row
-from userturn.figures.theme import models_in, note, titled, told_apart
+from userturn.figures.theme import (
+    NOTHING,
+    hover,
+    in_percent,
+    models_in,
+    note,
+    panel_width,
+    plain_cells,
+    temperature_row,
+    titled,
+    told_apart,
+)
 from userturn.tables.parts_of_cells import BY_LANGUAGE
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_languages",
-    place=80,
-    tables=("rates", "languages"),
-)
+FIGURE = Figure(rule="draw_languages", place=80, tables=("rates", "languages"))
 TITLE = "By the language of the prompt"
 MEASURES = {  # by the columns of the table, what the figure calls them
     "estimate": "genuine follow-ups",

@@ -5,18 +5,26 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures, panel_width
-from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.figures.theme import (
+    NOTHING,
+    SMALL,
+    conditions_in,
+    hover,
+    in_percent,
+    lines_with_limits,
+    models_in,
+    note,
+    out_of,
+    over_temperatures,
+    panel_width,
+    titled,
+    told_apart,
+)
+from userturn.storage.table_files import CELL_KEYS
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_figures",
-    place=20,
-    tables=("rates",),
-)
+FIGURE = Figure(rule="draw_figures", place=20, tables=("rates",))
 TITLE = "Genuine follow-ups over temperature, share of turns"
 FLOOR = ("floor", "floor_lower", "floor_upper")
 

@@ -5,20 +5,27 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SHIFT, SMALL, lines_with_limits, over_counts, panel_width
-from userturn.figures.theme import models_in, note, titled, told_apart
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.figures.theme import (
+    NOTHING,
+    SHIFT,
+    SMALL,
+    hover,
+    in_percent,
+    lines_with_limits,
+    models_in,
+    note,
+    out_of,
+    over_counts,
+    panel_width,
+    titled,
+    told_apart,
+)
+from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import PLAIN
 from userturn.tables.parts_of_cells import BY_TURN
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_turns",
-    place=70,
-    tables=("rates",),
-    needs="conversation_verdicts",
-)
+FIGURE = Figure(rule="draw_turns", place=70, tables=("rates",), needs="conversation_verdicts")
 TITLE = "Genuine follow-ups after each turn of conversations, share of turns"
 LIMITS = "; 95% intervals by conversation"
 

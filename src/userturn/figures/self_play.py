@@ -5,24 +5,25 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import (
+from userturn.figures.theme import (
     NOTHING,
     SHIFT,
     SMALL,
     held,
+    hover,
+    in_percent,
     lines_with_limits,
+    models_in,
+    note,
+    out_of,
     over_counts,
     temperature_row,
+    titled,
+    told_apart,
 )
-from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_self_play",
-    place=90,
-    tables=("self_play",),
-)
+FIGURE = Figure(rule="draw_self_play", place=90, tables=("self_play",))
 TITLE = "Self-play over depth, shares of turns and of word triples"
 MEASURES = {  # by the table's column, in the order of the panels
     "estimate": "genuine",

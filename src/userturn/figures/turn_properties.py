@@ -6,25 +6,24 @@ import altair as alt
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.figures.hover import hover, in_percent
-from userturn.figures.rows import (
+from userturn.figures.theme import (
     MARGIN,
     SHIFT,
     SMALL,
     held,
+    hover,
+    in_percent,
     lines_with_limits,
+    models_in,
+    note,
     over_temperatures,
+    told_apart,
 )
-from userturn.figures.theme import models_in, note, told_apart
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import PLAIN
 from userturn.workflow.registry import Figure
 
-FIGURE = Figure(
-    rule="draw_turn_properties",
-    place=25,
-    tables=("turn_properties",),
-)
+FIGURE = Figure(rule="draw_turn_properties", place=25, tables=("turn_properties",))
 TITLE = "What the turns are like, without a judge"
 NOTHING = "no turn has text"
 MEASURES = {  # by the table's column, in the order of the panels

@@ -19,9 +19,9 @@ from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.models.stop_texts import first_stop, up_to_stop
+from userturn.processes import StopFlag
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
-from userturn.signals import StopFlag
 from userturn.storage.journal import Writer, finished_records
 from userturn.storage.journal_table import finished_keys, read_asked
 from userturn.study.replies import scan_plans

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.config.chat_models import is_chat
+from userturn.config.formats import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
 from userturn.generation.collect_scores import scores_of
@@ -15,10 +15,16 @@ from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.source import SCORES, USER_TURNS, Asked
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.storage.journal_table import OUTCOME_SCHEMA, Journal, read_outcomes
-from userturn.storage.key_columns import CELL_COLUMNS
-from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
+from userturn.storage.table_files import (
+    CELL_COLUMNS,
+    PLAN_SLICE,
+    SLICE,
+    Schema,
+    slices,
+    write_parts,
+)
 from userturn.study.asks import UNKNOWN
 from userturn.study.finished_requests import (
     LostRecordsError,

@@ -35,7 +35,7 @@ from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
 from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
 from userturn.sources.registry import sources
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
 from userturn.study.grid import Grid

@@ -43,9 +43,9 @@ from userturn.prompts.perturbations import (
     needs_donor,
     needs_reference,
 )
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
-from userturn.storage.parquet import Schema, write_parts
+from userturn.storage.table_files import Schema, write_parts
 from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import read_grid

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from userturn.config.chat_models import is_chat
 from userturn.config.endpoint_models import account_name, has_endpoint, served_as
+from userturn.config.formats import is_chat
 from userturn.config.judge_keys import ServerEntry
 from userturn.config.model_keys import ModelEntry
 from userturn.endpoints.api_keys import read_key

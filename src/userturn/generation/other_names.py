@@ -19,10 +19,10 @@ from userturn.generation.scoring_plan import ScoringPlan
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed
-from userturn.storage.atomic_files import read_artifact
+from userturn.storage.files import read_artifact
 from userturn.storage.journal import is_without_asks
 from userturn.storage.journal_table import finished_keys, read_asked
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.replies import scan_plans
 
 PLANNER_VERSION = 1  # of the reasons why no request is made

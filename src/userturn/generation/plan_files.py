@@ -23,7 +23,7 @@ from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
+from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.grid import Grid
 from userturn.study.replies import NAMES, scan_plans
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from userturn.config.probes import PLAYED
+from userturn.config.formats import PLAYED
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, make_request

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.chat_models import is_chat
+from userturn.config.formats import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, prepare_dataset
 from userturn.errors import UserError
@@ -24,7 +24,7 @@ from userturn.generation.sweep_plan import planner_of
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import Verdict
 from userturn.models.completion import Engine
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.study.grid import Grid

@@ -22,7 +22,7 @@ from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.header import SHARED
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
+from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.asks import Asks
 from userturn.study.replies import scan_plans
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.models.server_check import ServerCheck
-from userturn.storage.atomic_files import write_json
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 

@@ -22,9 +22,9 @@ from userturn.generation.load_engine import LoadedModel, engine_of, load_model
 from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.plan_files import plan_path
 from userturn.generation.sweep_plan import SweepPlans, planner_of, scorer_of
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked_of
-from userturn.storage.atomic_files import note_written, read_artifact, write_json
+from userturn.storage.files import note_written, read_artifact, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import Journal, finished_keys

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR
+from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR
 from userturn.datasets.language import detected
 from userturn.datasets.prepare import user_text
-from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
 
 FAILED = "the request failed"
 TOLD = ("prompt", "answer", "shown", "turn")

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from userturn.grading.grade import SECONDS, Case, Grade, fitting
-from userturn.time_limit import map_bounded
+from userturn.processes import map_bounded
 
 
 class Check(NamedTuple):

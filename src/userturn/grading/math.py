@@ -7,7 +7,7 @@ from typing import Any
 
 from userturn.grading.grade import SECONDS, Case, Grade
 from userturn.grading.same_value import plain_number, second_look
-from userturn.time_limit import map_bounded
+from userturn.processes import map_bounded
 
 FINAL_LINE = re.compile(
     r"(?:^[^\w\n]*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*)$",

@@ -9,8 +9,7 @@ import polars as pl
 
 from userturn.grading.grade import Case, Grade, Verifier
 from userturn.judges.judge import Judge
-from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import ANSWER_KEYS, Schema, write_table
 
 GRADES_SCHEMA: Schema = {
     "model": pl.String,

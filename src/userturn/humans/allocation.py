@@ -13,7 +13,7 @@ import polars as pl
 
 from userturn.judges.verdict import GENUINE
 from userturn.stats.allocation import allocated
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.table_files import CELL_KEYS
 
 BY_SETTINGS = "per_stratum, genuine and minimum_per_family"
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.storage.atomic_files import written_whole
+from userturn.storage.files import written_whole
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.workflow.humans import RoundGrid
 
 

@@ -11,15 +11,14 @@ from unicodedata import normalize
 
 import polars as pl
 
-from userturn.config.errors import near_miss
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 from userturn.humans.label_files import COLUMNS, MORE, Row, read_file
 from userturn.humans.rounds import KEY_SCHEMA
 from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
-from userturn.plural import number_of
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import Schema, write_table
+from userturn.wording import number_of
 
 MANY = 5  # labels that two people seldom share, with notes and seconds
 ANNOTATIONS_SCHEMA: Schema = {

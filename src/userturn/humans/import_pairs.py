@@ -8,8 +8,7 @@ from userturn.humans.import_labels import Task, checked_rows, how_to_start, with
 from userturn.humans.label_files import Row
 from userturn.humans.pairs import PAIR_KEY_SCHEMA, SIDES
 from userturn.logs import say
-from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import TURN_KEYS, Schema, write_table
 
 PAIRS = Task("pair", SIDES, "a turn of a pair")
 PAIR_LABELS_SCHEMA: Schema = {

@@ -16,7 +16,7 @@ from userturn.datasets.csv_rows import separator
 from userturn.datasets.rows import once
 from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
-from userturn.storage.csv_cells import as_written
+from userturn.storage.table_files import as_written
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
 MORE = ("unsure", "seconds")

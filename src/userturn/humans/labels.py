@@ -6,8 +6,7 @@ import polars as pl
 
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import KEY_SCHEMA
-from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
-from userturn.storage.parquet import read_tables
+from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, read_tables
 
 PEOPLE = "people"  # all annotators together
 NO_LABELS = "no annotations yet"

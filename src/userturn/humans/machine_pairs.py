@@ -14,7 +14,7 @@ from userturn.humans.blinding import neutral
 from userturn.humans.paired_turns import paired_turns
 from userturn.judges.tell_apart import Pair
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import ITEM_KEYS, TURN_KEYS
+from userturn.storage.table_files import ITEM_KEYS, TURN_KEYS
 
 WITH_A_PERSON, TWO_PEOPLE, TWO_OF_A_MODEL = (
     "a model's and a person's",

@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.humans.pairs import SIDES
 from userturn.humans.task_page import MARKS_SHOWN, TaskWords, annotation_page
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 
 GUIDE = (
     "Read the conversation, then the two turns below it. Both stand where the user's next message "

@@ -12,8 +12,7 @@ import polars as pl
 from userturn.datasets.messages import answer_to, opening
 from userturn.humans.blinding import neutral
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import ITEM_KEYS, TURN_COLUMNS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import ITEM_KEYS, TURN_COLUMNS, TURN_KEYS, Schema
 
 FAILED, CUT, SAME = "failed", "cut", "same"  # why a turn is left out
 PAIRED_SCHEMA: Schema = {

@@ -20,10 +20,16 @@ from userturn.humans.paired_turns import TURNS_SCHEMA, paired_turns, people_turn
 from userturn.humans.rounds import OPAQUE_ID_LENGTH, conversation_shown
 from userturn.humans.sample import keyed_hash, keyed_hashes
 from userturn.logs import say
-from userturn.plural import number_of
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_COLUMNS, TURN_KEYS
-from userturn.storage.parquet import Schema, read_tables
+from userturn.storage.table_files import (
+    CELL_KEYS,
+    ITEM_KEYS,
+    TURN_COLUMNS,
+    TURN_KEYS,
+    Schema,
+    read_tables,
+)
+from userturn.wording import number_of
 from userturn.workflow.humans import PairGrid
 
 FIRST, SECOND = SIDES = ("first", "second")

@@ -8,7 +8,7 @@ import polars as pl
 
 from userturn.humans.labels import PEOPLE, drawn_turns, people, weighted
 from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 
 PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
 

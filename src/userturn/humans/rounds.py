@@ -18,11 +18,10 @@ from userturn.humans.draw_once import Drawn, draw_once
 from userturn.humans.sample import drawn, keyed_hashes
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
-from userturn.plural import number_of
 from userturn.stats.proportions import labels_to_reach
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema, read_tables
+from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, Schema, read_tables
+from userturn.wording import number_of
 from userturn.workflow.humans import HumanGrid
 
 ASKED_FIRST = "asked_first"  # metadata of what annotators see: how many turns are needed most

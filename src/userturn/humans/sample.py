@@ -13,8 +13,7 @@ import polars as pl
 
 from userturn.judges.verdict import GENUINE
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, write_table
 
 UNSCORED = "unscored"
 

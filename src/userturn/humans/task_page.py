@@ -17,7 +17,7 @@ from userturn.humans.label_files import UNSURE
 from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
 from userturn.humans.rounds import ASKED_FIRST
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
 
 MARKS_SHOWN = (

@@ -14,7 +14,7 @@ from userturn.judges.decisions import Record, only_writer
 from userturn.judges.question import Question
 from userturn.judges.session import Session
 from userturn.logs import Progress
-from userturn.storage.atomic_files import read_identity, write_json
+from userturn.storage.files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
 

@@ -10,7 +10,7 @@ from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.question import JudgePrompt, Question
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
-from userturn.storage.parquet import PART
+from userturn.storage.table_files import PART
 
 
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:

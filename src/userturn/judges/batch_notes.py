@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from userturn.endpoints.usage import Price, Spent, money
+from userturn.storage.files import is_held
 from userturn.storage.journal import Writer, read_journal
-from userturn.storage.locks import is_held
 
 UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
 

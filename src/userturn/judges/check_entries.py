@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError
 from userturn.config.recipes import RECIPES, endpoints_of, load_recipe
+from userturn.errors import ConfigError
 from userturn.judges.kinds import complete_judges, kind_of
 
 

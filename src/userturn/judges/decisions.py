@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast, get_a
 
 from userturn.errors import UserError
 from userturn.logs import say
+from userturn.storage.files import alone, is_held
 from userturn.storage.journal import BODY, checksum_of, files_of_journal, read_lines, record_of
-from userturn.storage.locks import alone, is_held
 
 Said = dict[str, Any]
 Outcome = Literal["ok", "unscored", "unclear", "error", "void"]
@@ -126,7 +126,7 @@ class Decisions:
                 self._offsets[path] = lines.end
                 for line in lines.whole:
                     if line[KEY_BEGINS:KEY_ENDS].decode(errors="replace") in self._standing:
-                        self._take(cast(Record, record_of(line)), checksum_of(line))
+                        self._take(cast("Record", record_of(line)), checksum_of(line))
 
     def _take(self, record: Record, checksum: str) -> None:
         key, outcome = record["key"], record["outcome"]

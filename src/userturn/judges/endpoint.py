@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from userturn.config.addresses import check_address, check_key_variable
+from userturn.config.endpoint_models import check_address, check_key_variable
 from userturn.config.entries import Config
-from userturn.config.errors import ConfigError
 from userturn.endpoints.usage import MILLION, TOKEN_LIMITS, most_written
+from userturn.errors import ConfigError
 from userturn.judges.asked import judge_turns as judge_turns
 from userturn.judges.asked import verdicts as verdicts
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity

@@ -24,7 +24,7 @@ from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, together, verdict_schema
-from userturn.storage.parquet import PART
+from userturn.storage.table_files import PART
 
 
 def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
@@ -61,7 +61,7 @@ def open_endpoint(
     address = url or address_of(judge)
     key = read_key(judge.name, judge.settings)
     form = response_format(judge.settings, schema)
-    settings = cast(EndpointEntry, judge.settings)
+    settings = cast("EndpointEntry", judge.settings)
     return ChatEndpoint(address.rstrip("/"), settings, key, Pace(n_at_once), form)
 
 

@@ -12,8 +12,8 @@ from typing import cast
 from userturn.judges.decisions import Decisions, Record, decision_of
 from userturn.judges.judge import Judge
 from userturn.logs import say
-from userturn.plural import number_of
 from userturn.storage.journal import Writer, files_of_journal, read_lines, record_of
+from userturn.wording import number_of
 
 
 def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
@@ -46,7 +46,7 @@ def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[R
     for path in files_of_journal(folder) if finished else ():
         for lines in read_lines(path):
             for line in lines.whole:
-                record = cast(Record, record_of(line))
+                record = cast("Record", record_of(line))
                 key = record["key"]
                 is_line = key in waiting and record["outcome"] != "void"
                 if is_line and decision_of(record) == decisions.get(key):

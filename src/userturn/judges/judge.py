@@ -13,7 +13,7 @@ from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Price
 from userturn.judges.batch_notes import cost_of_abandoned
 from userturn.judges.verdict import UserTurn
-from userturn.storage.parquet import PART, SLICE, slices
+from userturn.storage.table_files import PART, SLICE, slices
 
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 

@@ -8,8 +8,7 @@ import polars as pl
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
-from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
-from userturn.storage.parquet import Schema, write_parts
+from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_parts
 
 VERDICTS_SCHEMA: Schema = {
     **TURN_COLUMNS,

@@ -16,7 +16,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.tokenize import TemplateError
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 
 DATE = "2026-04-02"  # for templates that print one: a verdict does not depend on the day
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 
 Fill = Callable[[Judge, Sequence[CellToJudge]], int]

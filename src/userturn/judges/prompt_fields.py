@@ -3,7 +3,7 @@
 from string import Template
 from typing import NamedTuple
 
-from userturn.config.errors import ConfigError
+from userturn.errors import ConfigError
 
 SYSTEM_ENDS = "\n-----\n"
 

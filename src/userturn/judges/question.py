@@ -17,9 +17,9 @@ from userturn.judges.prompt_fields import SYSTEM_ENDS
 from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import ARGUABLE, UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 from userturn.storage.hashing import fingerprint
-from userturn.unseen import UNSEEN
+from userturn.wording import UNSEEN
 
 MARKER_LENGTH = 16
 

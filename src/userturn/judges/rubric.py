@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.errors import ConfigError
-from userturn.config.own_rubric import RUBRIC
+from userturn.config.load import RUBRIC
+from userturn.errors import ConfigError
 from userturn.judges.prompt_fields import check_prompt
 from userturn.judges.verdict import GENUINE
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 
 LABELS_END = "\nrules:"  # in a rubric's file
 RULES = "$rules"  # in a prompt

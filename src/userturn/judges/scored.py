@@ -9,12 +9,12 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from userturn.config.entries import Config
-from userturn.config.errors import ConfigError
 from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_errors import UnscoredError
 from userturn.endpoints.rate_limit import Pace
 from userturn.endpoints.response_body import Received
+from userturn.errors import ConfigError
 from userturn.judges.asked import judge_turns as judge_turns
 from userturn.judges.asked import verdicts as verdicts
 from userturn.judges.chat_endpoint import ChatEndpoint
@@ -139,7 +139,7 @@ def letter_format(judge: Judge) -> ReplyFormat:
     """Return how a judge is asked for letters, and how its replies are read."""
 
     def open_endpoint(url: str, n_at_once: int) -> ChatEndpoint:
-        settings = cast(EndpointEntry, judge.settings)
+        settings = cast("EndpointEntry", judge.settings)
         prompt = letter_prompt(judge.settings)
         pace, ids = Pace(n_at_once), prompt.letter_ids
         return LetterEndpoint(url, settings, None, pace, None, prompt=prompt, letter_ids=ids)

@@ -32,8 +32,8 @@ from userturn.logs import say
 from userturn.models.fetch import model_folder
 from userturn.models.setup_refusals import check_setup
 from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT
-from userturn.signals import end_with_parent
-from userturn.storage.parquet import PART
+from userturn.processes import end_with_parent
+from userturn.storage.table_files import PART
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model

@@ -12,7 +12,7 @@ from userturn.judges.question import judge_prompt
 from userturn.models.engine_setup import Setup
 from userturn.models.fetch import check_access, check_source, folder_at_hand, is_local
 from userturn.models.setup_refusals import check_setup
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 
 ASKED_FOR_ONE = "scored"  # the kind that writes one token, a letter
 

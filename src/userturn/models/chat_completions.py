@@ -1,6 +1,6 @@
 """A model behind a chat API: messages in, one reply out.
 
-A prompt is written with the stand-in's tokens (`config.chat_models`) and taken apart again into the
+A prompt is written with the stand-in's tokens (`config.formats`) and taken apart again into the
 messages that are sent. The reply's text comes back as the stand-in's tokens.
 """
 

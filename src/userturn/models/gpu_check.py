@@ -20,7 +20,7 @@ from userturn.logs import sentence
 from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.models.gpu_runs import Outcome, Size, Texts, Way, run
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 
 GROWN = {"q_proj": 0, "k_proj": 0, "v_proj": 0, "o_proj": 1}  # the dimension that has the heads
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.logs import say
-from userturn.signals import end_with_parent
+from userturn.processes import end_with_parent
 
 WORKER = [sys.executable, "-m", "userturn.models.multi_node"]
 SECONDS_TO_DRAIN = 10  # a signal to the whole job ends workers at once, and a sweep soon after

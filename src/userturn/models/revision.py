@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from userturn.models.fetch import local_path, source_folder
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 
 def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:

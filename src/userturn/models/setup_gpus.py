@@ -12,7 +12,7 @@ from pathlib import Path
 from userturn.models.engine_setup import Setup
 from userturn.models.quantised_blocks import refusals_of_blocks
 from userturn.models.weight_files import INDEX, LENGTH, LONGEST
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number, by its stored type
 OTHERS = {"I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}  # and 1 of any type else

@@ -11,7 +11,7 @@ from userturn.models.multi_node import settings_of_nodes, start_workers
 from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm_scoring import scored, scoring_parameters
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 # Everything in one process: it starts faster, and the schedule is the same in every run.
 VLLM_ENVIRONMENT = {

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 INDEX = "model.safetensors.index.json"
 LENGTH = 8  # bytes at the beginning of a safetensors file: the length of its header

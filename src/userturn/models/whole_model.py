@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models.weight_files import AGAIN, BrokenWeightsError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 # What transformers raises for folders that it does not understand, though vLLM may.
 NOT_UNDERSTOOD = (OSError, ValueError, RuntimeError, LookupError, ImportError, AttributeError)

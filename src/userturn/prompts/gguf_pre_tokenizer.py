@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.storage.atomic_files import written_whole
+from userturn.storage.files import written_whole
 
 NOTE = "ggml_pre.txt"  # beside the converted model
 BPE = "gpt2"  # tokenizers of other kinds have no pre-tokenizer

@@ -9,16 +9,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from userturn.config.formats import NO_SYSTEM, system_file
+from userturn.config.formats import (
+    NO_SYSTEM,
+    instruction_file,
+    plays_the_user,
+    roles_of,
+    system_file,
+)
 from userturn.config.model_keys import ModelEntry
-from userturn.config.probes import instruction_file, plays_the_user, roles_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.gguf_pre_tokenizer import repair
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.own_system import LEAVE_OUT
 from userturn.prompts.role_play import RolePlayTemplate
 from userturn.prompts.tokenize import TemplateError
-from userturn.storage.given_files import given_object, given_text
+from userturn.storage.files import given_object, given_text
 
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 

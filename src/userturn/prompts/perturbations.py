@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
-from userturn.config.check import check_values
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError, near_miss
+from userturn.config.validation import check_values
 from userturn.datasets.messages import Message, ShownAnswer
+from userturn.errors import ConfigError, near_miss
 from userturn.prompts.tokenize import TemplateError
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from userturn.config.probes import PLAYED, QUOTED, SWAPPED
+from userturn.config.formats import PLAYED, QUOTED, SWAPPED
 from userturn.datasets.messages import Message
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE, user

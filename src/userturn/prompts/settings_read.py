@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.storage.given_files import given_object, given_text
+from userturn.storage.files import given_object, given_text
 
 CODE = "trust_remote_code"
 TODAY = "today"

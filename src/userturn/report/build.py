@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.probes import plays_the_user
+from userturn.config.formats import plays_the_user
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.kinds import about
@@ -23,8 +23,8 @@ from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_scrip
 from userturn.report.headline import headline, n_items, played_of_models
 from userturn.report.how_made import how_made
 from userturn.report.likelihood_data import write_likelihood
-from userturn.storage.atomic_files import write_text
-from userturn.storage.parquet import read_tables
+from userturn.storage.files import write_text
+from userturn.storage.table_files import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.beside_accuracy import LIMITS

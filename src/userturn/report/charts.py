@@ -18,7 +18,7 @@ from vl_convert import javascript_bundle
 
 from userturn.html.chart import size_of, smallest_letter, svg_of
 from userturn.report.explorer_prompts import write_script
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 
 WIDTH, HEIGHT = 700, 860  # CSS pixels of a picture on A4 or US Letter, as print.css has them
 LEAST_LETTER = 8.0  # CSS pixels, which are 6 points

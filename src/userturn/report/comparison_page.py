@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.html.page import policy, read_page
-from userturn.plural import number_of
 from userturn.report.flips import Flip, Side
-from userturn.unseen import show_codes
+from userturn.wording import number_of, show_codes
 
 NOT_SHOWN = "not shown: private dataset"
 LONGEST = 1500  # characters of a text; the studies have the rest

@@ -30,7 +30,7 @@ from userturn.report.explorer_prompts import (
     write_script,
 )
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
 

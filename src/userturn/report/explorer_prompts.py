@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from userturn.html.page import embedded
-from userturn.storage.atomic_files import write_text
-from userturn.unseen import show_codes
+from userturn.storage.files import write_text
+from userturn.wording import show_codes
 
 TEMPLATE = "template"
 Part = tuple[str, str]  # who wrote it (a role, or the template), and the text

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS, Schema
 
 MOST_SHOWN = 400
 VERDICT = ["label", "genuine", "rationale"]

@@ -6,9 +6,8 @@ Times, machines and commits are not part of it: a second run of the study gives 
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.config.chat_models import is_chat
 from userturn.config.endpoint_models import has_endpoint, served_as
-from userturn.config.formats import in_default
+from userturn.config.formats import in_default, is_chat
 from userturn.generation.server_record import server_records
 from userturn.judges.kinds import about
 from userturn.prompts.header import header_of

@@ -23,9 +23,9 @@ from userturn.config.entries import private_mark
 from userturn.generation.likelihood_gains import TURN, token_gains, turn_gains
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, Texts, numbered, write_script
 from userturn.sources.scores import HUMAN_TURNS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.grid import Grid
-from userturn.unseen import show_codes
+from userturn.wording import show_codes
 
 LOW, HIGH = 0.25, 0.75  # gains beyond these quantiles are low, or high
 GAIN_SCHEMA: Schema = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.models.fetch import model_folder
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 
 GPU_CHECK = [sys.executable, "-m", "userturn.models.gpu_check"]
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it

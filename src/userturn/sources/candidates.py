@@ -12,8 +12,7 @@ from typing import Any
 import yaml
 
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError
 from userturn.sources.answers import answers_path, grading
 from userturn.sources.job import collecting
 from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scored_models, scores_path

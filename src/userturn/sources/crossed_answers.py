@@ -10,8 +10,8 @@ from functools import partial
 from typing import NamedTuple
 
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import models_in_formats
+from userturn.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
 from userturn.sources.job import collecting
 from userturn.sources.source import (

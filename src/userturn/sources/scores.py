@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from userturn.config.chat_models import is_chat
 from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
+from userturn.config.formats import is_chat
 from userturn.sources.answers import answers_path
 from userturn.sources.job import collecting
 from userturn.sources.source import SCORES, Asked, Load, Sizes, Source, longest_exchange, requests

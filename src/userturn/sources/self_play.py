@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from userturn.config.entries import Config, selected
-from userturn.config.errors import ConfigError, near_miss
+from userturn.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
 from userturn.sources.job import Job, identity
 from userturn.sources.scores import (

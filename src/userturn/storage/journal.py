@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from userturn.storage.atomic_files import note_written
+from userturn.storage.files import note_written
 from userturn.storage.hashing import canonical_json
 
 BYTES = 4 * 1024 * 1024  # bytes of a file in memory at once

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.storage.journal import files_of_journal, read_lines
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 
 OUTCOME_SCHEMA: Schema = {
     "key": pl.String,

@@ -23,7 +23,7 @@ import psutil
 
 from userturn.errors import UserError
 from userturn.logs import say
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 
 Content = dict[str, Any]
 

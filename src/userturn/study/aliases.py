@@ -16,7 +16,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.models.model_files import folder_form, template_form
-from userturn.storage.atomic_files import read_artifact, write_text
+from userturn.storage.files import read_artifact, write_text
 from userturn.storage.hashing import fingerprint
 
 STORED = {"models": "models/[!.]*.json", "datasets": "datasets/[!.]*.parquet"}

@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from userturn.errors import UserError
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 
 ANNOTATIONS = Path("data/annotations")
 ABOUT = ANNOTATIONS / "README.md"  # the project's own

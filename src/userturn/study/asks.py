@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from userturn.config.probes import OF_THE_PROBE
+from userturn.config.formats import OF_THE_PROBE
 from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.models.fetch import local_path
 from userturn.models.sampling import Sampling

@@ -15,7 +15,7 @@ from shutil import rmtree
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.storage.atomic_files import read_identity, write_json
+from userturn.storage.files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import whole_splits
 from userturn.study.grid import Grid

@@ -21,8 +21,8 @@ from userturn.config.entries import (
 )
 from userturn.config.formats import in_default, models_in_formats
 from userturn.config.model_keys import ModelEntry
-from userturn.config.named_paths import confined
 from userturn.config.trained_models import complete_entries, described
+from userturn.config.trust import confined
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint

@@ -13,23 +13,31 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
-from userturn.config.errors import ConfigError
-from userturn.config.formats import TEMPLATES_OWN, model_of, models_in_formats, system_file
-from userturn.config.former_trainings import FORMER, ROUNDED_VERSION
-from userturn.config.model_keys import ModelEntry
-from userturn.config.own_rubric import RUBRIC, RUBRIC_1
-from userturn.config.own_vllm import identifying_vllm
-from userturn.config.probes import identifying_probe
+from userturn.config.families import trained_alike, with_own_seed
+from userturn.config.formats import (
+    TEMPLATES_OWN,
+    identifying_probe,
+    model_of,
+    models_in_formats,
+    system_file,
+)
+from userturn.config.load import RUBRIC, RUBRIC_1
+from userturn.config.model_keys import ModelEntry, identifying_vllm
 from userturn.config.recipes import Recipe, endpoints_of, load_recipe
-from userturn.config.repeated_trainings import trained_alike, with_own_seed
-from userturn.config.trained_models import complete_entries, described
-from userturn.config.training_identity import data_identity, training_identity
+from userturn.config.trained_models import (
+    FORMER,
+    ROUNDED_VERSION,
+    complete_entries,
+    data_identity,
+    described,
+    training_identity,
+)
 from userturn.datasets.fetch import complete, shaping
+from userturn.errors import ConfigError
 from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
-from userturn.storage.atomic_files import read_artifact
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text, read_artifact
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
 from userturn.study.aliases import Aliases, read_object

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
-from userturn.config.formats import model_of
-from userturn.config.own_vllm import identifying_vllm
-from userturn.config.probes import is_played
+from userturn.config.formats import is_played, model_of
+from userturn.config.model_keys import identifying_vllm
 from userturn.config.trained_models import chain
 from userturn.models.engine_settings import engine_settings
 from userturn.models.engine_setup import Setup
@@ -18,7 +17,7 @@ from userturn.models.revision import pinned_revision
 from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import user
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 
 # Of what `engine_settings` returns, what is no setting of vLLM or no choice of the user.

@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.check import allowed_fault
-from userturn.config.described import properties_of
 from userturn.config.entries import Config
 from userturn.config.formats import NO_SYSTEM, TEMPLATES_OWN
-from userturn.config.named_paths import fault_of_path
 from userturn.config.recipes import RECIPES, recipe_schema
-from userturn.config.schema import config_schema
-from userturn.config.trust import why_not_own
+from userturn.config.schema import config_schema, properties_of
+from userturn.config.trust import fault_of_path, why_not_own
+from userturn.config.validation import allowed_fault
 from userturn.errors import UserError
 from userturn.logs import say
 from userturn.prompts.perturbations import perturbation_schema
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 from userturn.storage.hashing import fingerprint
 
 OFF = (False, None, "none")  # values of keys that start nothing

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import Config
-from userturn.config.named_paths import is_part, misleading_name
-from userturn.config.trust import is_of_this_folder
+from userturn.config.trust import is_of_this_folder, is_part, misleading_name
 from userturn.errors import UserError
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import Contents, FileContents, RecordedContents

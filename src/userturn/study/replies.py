@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.config.entries import Config
 from userturn.storage.journal_table import Journal
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.asks import UNKNOWN
 from userturn.study.grid import Grid
 from userturn.study.inputs import Contents

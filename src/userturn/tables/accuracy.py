@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.grading.grade import mean_score
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.layout import (
     INTERVAL,
     Layout,

@@ -17,7 +17,7 @@ from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import COEFFICIENTS, Ratings
 from userturn.stats.cluster_bootstrap import Estimate, estimate_all
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables import anchor_evidence as evidence
 from userturn.tables import own_predictions as own
 from userturn.tables.anchor_evidence import Found

@@ -26,7 +26,7 @@ from userturn.stats.within_items import (
     chosen,
     won_pairs,
 )
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table

@@ -4,8 +4,7 @@ import polars as pl
 
 from userturn.stats.multiple_tests import benjamini_hochberg
 from userturn.stats.proportions import Array
-from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import count_answers
 from userturn.tables.pooling import AVERAGES, pool

@@ -16,8 +16,7 @@ from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side
 from userturn.stats.proportions import Interval
-from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.turn_clusters import LIMITS, limits_of
 

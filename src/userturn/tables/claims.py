@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.config.repeated_trainings import Trainings
+from userturn.config.families import Trainings
 from userturn.stats.arrays import Floats
 from userturn.stats.association import (
     Correlation,

@@ -7,7 +7,7 @@ import polars as pl
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
 from userturn.stats.paired import detectable_difference
 from userturn.stats.proportions import CONFIDENCE
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.format_columns import FORMAT, is_default
 from userturn.tables.item_counts import VERIFIER

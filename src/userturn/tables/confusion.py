@@ -8,7 +8,7 @@ import polars as pl
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import comparisons, judges_of
 from userturn.judges.verdict import GENUINE
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 

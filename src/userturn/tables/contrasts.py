@@ -5,10 +5,10 @@ from types import MappingProxyType
 
 import polars as pl
 
-from userturn.config.repeated_trainings import Pair, Trainings, trainings
-from userturn.config.training_exposure import trained_on
+from userturn.config.families import Pair, Trainings, trainings
+from userturn.config.trained_models import trained_on
 from userturn.prompts.perturbations import controls_of
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare

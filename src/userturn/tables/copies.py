@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.datasets.clusters import cluster_of
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import SLICE, Schema, slices
+from userturn.storage.table_files import SLICE, Schema, slices
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 

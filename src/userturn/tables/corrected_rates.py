@@ -8,8 +8,7 @@ import polars as pl
 from userturn.config.formats import model_of
 from userturn.humans.labels import NO_LABELS, drawn_turns, people
 from userturn.stats.prediction_powered import difference
-from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.format_columns import FORMAT
 from userturn.tables.label_domain import NOT_DRAWN, Domain, correlation

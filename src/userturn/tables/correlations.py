@@ -9,7 +9,7 @@ from userturn.stats.association import attenuation, of_measured, spearman
 from userturn.stats.margins import Counts, combination
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import LIMITS, limits_over_models, with_adjusted
 

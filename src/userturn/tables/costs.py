@@ -9,7 +9,7 @@ import polars as pl
 
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Price, Spent, money
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material

@@ -10,7 +10,7 @@ from userturn.datasets.clusters import clusters
 from userturn.sources.crossed_answers import REFERENCE, answerers, crossings, own_cells
 from userturn.stats.crossed import two_way_effects
 from userturn.stats.margins import Counts, combination
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts

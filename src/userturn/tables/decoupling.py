@@ -3,8 +3,7 @@
 import polars as pl
 
 from userturn.stats.odds_ratios import common_odds_ratio
-from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.beside_accuracy import BESIDE, beside_accuracy, of_graded_items, with_adjusted
 from userturn.tables.correlations import CORRELATED, correlations

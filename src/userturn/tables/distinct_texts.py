@@ -10,8 +10,7 @@ from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.clustered import Patterns, pooled_rate
 from userturn.stats.proportions import Interval
-from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import column
 from userturn.tables.turn_clusters import LIMITS, limits_of

@@ -10,7 +10,7 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import ALL
 from userturn.tables.judge_card import CARD
 from userturn.tables.turn_clusters import rate_over

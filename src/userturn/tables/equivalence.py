@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.repeated_trainings import trainings
+from userturn.config.families import trainings
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.equivalence import LEVEL
 from userturn.stats.multiple_tests import holm
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.claims import (
     accuracy_kept,

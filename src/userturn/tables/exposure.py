@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from userturn.config.training_exposure import (
+from userturn.config.trained_models import (
     Entries,
     Recipes,
     learns_user_turns,
     trained_on,
     trains_on_the_metric,
 )
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 

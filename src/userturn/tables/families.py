@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.config.families import families
 from userturn.config.model_keys import ModelEntry
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 

@@ -22,8 +22,7 @@ from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.multiple_tests import holm
 from userturn.stats.rng import generator
 from userturn.stats.sign_flips import sign_flip_p
-from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import Schema, read_tables
+from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
 from userturn.tables.agreement import ratings
 from userturn.tables.layout import (

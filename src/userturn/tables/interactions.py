@@ -10,7 +10,7 @@ import polars as pl
 from userturn.stats.margins import Counts, change, combination
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
 from userturn.stats.sign_flips import is_exact, sign_flip_p
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.compared_conditions import FOLLOW_UP, in_sets
 from userturn.tables.format_columns import in_default_format

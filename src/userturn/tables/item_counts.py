@@ -6,8 +6,7 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.storage.key_columns import JUDGED_CELL_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
 
 RATE: Schema = {  # over scored turns, with interval, coverage and bounds

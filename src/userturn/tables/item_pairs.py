@@ -14,8 +14,7 @@ from userturn.config.formats import DEFAULT, beside_default, format_of
 from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import Array
 from userturn.stats.sign_flips import is_exact, sign_flip_p
-from userturn.storage.key_columns import JUDGED_ITEM_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.format_columns import FORMAT
 

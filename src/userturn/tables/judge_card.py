@@ -29,7 +29,7 @@ from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, combination, first_part, side_by_side
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.inputs import INJECTED
 from userturn.tables.reliability import reliability

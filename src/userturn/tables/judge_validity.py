@@ -21,11 +21,11 @@ import polars as pl
 from userturn.config.families import families, family
 from userturn.controls.control_turn import HUMAN
 from userturn.humans.labels import PEOPLE
-from userturn.plural import number_of
 from userturn.stats.proportions import CONFIDENCE, labels_to_reach, quantile_of
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 
 CORRECTED = "A rate is a finding where people's labels correct it, however poor the judge."
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.humans.labels import PEOPLE
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
 from userturn.tables.edited_answers import EDITED, flip_rates

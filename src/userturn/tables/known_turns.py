@@ -16,8 +16,7 @@ from userturn.humans.rater_pairs import PEOPLE_GENUINE, judges_of
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.inputs import LABELLED
 from userturn.tables.make_tables import Material
 

@@ -17,7 +17,7 @@ from userturn.stats.prediction_powered import (
     corrected_rate,
     design_effect,
 )
-from userturn.storage.key_columns import ITEM_KEYS, TURN_KEYS
+from userturn.storage.table_files import ITEM_KEYS, TURN_KEYS
 
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import polars as pl
 
 from userturn.prompts.perturbations import controls_of
-from userturn.storage.key_columns import ANSWER_KEYS, JUDGED_CELL_KEYS
+from userturn.storage.table_files import ANSWER_KEYS, JUDGED_CELL_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import pairs

@@ -12,8 +12,7 @@ from userturn.judges.verdict import GENUINE
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
 from userturn.stats.auc import clustered_auc
 from userturn.stats.clustered_means import clustered_mean
-from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
 from userturn.tables.likelihood_contrasts import likelihood_contrasts, pairs_of

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from userturn.config.families import FamilyMember, families
+from userturn.config.families import FamilyMember, Trainings, families, trainings
 from userturn.config.formats import beside_default, in_default
-from userturn.config.repeated_trainings import Trainings, trainings
 from userturn.stats.arrays import Floats
 from userturn.stats.between_trainings import over_trainings, p_of_none
 from userturn.stats.clustered_means import clustered_mean, mean_p

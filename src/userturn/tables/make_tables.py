@@ -16,10 +16,8 @@ from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.sources.registry import scored_inputs
 from userturn.stats.clustered import rows_have_copies
-from userturn.storage.atomic_files import write_text
-from userturn.storage.csv_cells import csv_of
-from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import read_tables, write_table
+from userturn.storage.files import write_text
+from userturn.storage.table_files import TURN_KEYS, csv_of, read_tables, write_table
 from userturn.study.grid import Grid
 from userturn.tables.exposure import marked, unmarked
 from userturn.tables.format_columns import join_formats, read_joined, split_formats

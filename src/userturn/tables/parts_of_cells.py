@@ -11,7 +11,7 @@ from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.judges.verdict import ARGUABLE, GENUINE
-from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS
+from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.tables.corrected_rates import CORRECTED
 from userturn.tables.item_counts import RATE
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only

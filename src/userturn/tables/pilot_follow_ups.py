@@ -16,7 +16,7 @@ from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.sample_size import FollowUps
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.likelihood import COMPARED
 from userturn.tables.likelihood_contrasts import TESTS, UNITS
 from userturn.tables.pilot import Assumption

@@ -10,7 +10,7 @@ import polars as pl
 from userturn.judges.verdict import ARGUABLE
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.item_counts import LABEL, RATE
 

@@ -8,8 +8,7 @@ import polars as pl
 from userturn.endpoints.http_errors import REFUSED
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.accuracy import cut_answers
 from userturn.tables.chance_floor import FLOOR, chance_floors

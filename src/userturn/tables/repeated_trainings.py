@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.repeated_trainings import Pair, Trainings
+from userturn.config.families import Pair, Trainings
 from userturn.stats.arrays import Floats
 from userturn.stats.between_trainings import distance, over_trainings, p_of_none
 from userturn.stats.margins import Counts, change

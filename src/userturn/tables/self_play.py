@@ -9,7 +9,7 @@ from userturn.datasets.clusters import clusters
 from userturn.generation.likelihood_gains import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_means import clustered_mean
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material

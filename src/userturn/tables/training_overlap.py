@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.contained_texts import contained
 from userturn.tables.exposure import SEEN, mark_seen
 from userturn.tables.make_tables import Material

@@ -6,7 +6,7 @@ from userturn.datasets.clusters import clusters
 from userturn.datasets.turns import turn_numbers
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.prompts.perturbations import controls_of
-from userturn.storage.key_columns import JUDGED_CELL_KEYS, JUDGED_ITEM_KEYS
+from userturn.storage.table_files import JUDGED_CELL_KEYS, JUDGED_ITEM_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, adjusted, compare
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material

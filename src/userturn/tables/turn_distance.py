@@ -10,7 +10,7 @@ from userturn.datasets.messages import answer_to
 from userturn.stats.chrf import chrf
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.rng import generator
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.tables.turn_clusters import LIMITS, limits_of
 
 MEASURES = ("chrf", "chrf_unrelated", "chrf_above")

@@ -22,8 +22,7 @@ from userturn.stats.diversity import (
     yules_k,
 )
 from userturn.stats.proportions import Interval
-from userturn.storage.key_columns import CELL_COLUMNS, CELL_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
 from userturn.tables.make_tables import Material

@@ -19,9 +19,9 @@ from userturn.datasets.prepare import MESSAGE
 from userturn.datasets.rows import Row, read_rows
 from userturn.errors import UserError
 from userturn.models.fetch import COMMIT
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import Schema, write_table
 
 SCHEMA: Schema = {
     "conversation": pl.String,

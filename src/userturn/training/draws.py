@@ -11,7 +11,7 @@ import polars as pl
 
 from userturn.datasets.prepare import MESSAGE
 from userturn.storage.journal import files_of_journal, read_lines, record_of
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.table_files import Schema, write_table
 from userturn.training.simulated_user import Rollout
 
 REWARDS = ("accuracy", "interactivity", "length", "followup", "gain")

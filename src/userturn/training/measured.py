@@ -11,7 +11,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 NOT_KNOWN = "not known"
 

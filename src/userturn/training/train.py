@@ -23,11 +23,10 @@ from userturn.logs import say
 from userturn.models.convert import merge_adapter
 from userturn.models.fetch import model_folder
 from userturn.models.whole_model import whole_model
-from userturn.plural import number_of
+from userturn.processes import StopFlag
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.signals import StopFlag
-from userturn.storage.atomic_files import note_written, write_json
+from userturn.storage.files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
@@ -37,6 +36,7 @@ from userturn.training.grpo import reinforced_trainer, tasks_of
 from userturn.training.job import TrainerParts, Training, n_steps_of, trainer_arguments
 from userturn.training.kept_change import kept_change
 from userturn.training.learnt_turns import after_other_answers, held_out, learnt_turns
+from userturn.wording import number_of
 
 
 def learnt_rows(

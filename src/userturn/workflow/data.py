@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from userturn.config.dataset_files import EVERY_LANGUAGE, paths_of
+from userturn.config.entries import EVERY_LANGUAGE, paths_of
 from userturn.config.formats import model_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, by_source, files_of

@@ -10,7 +10,7 @@ from userturn.config.formats import answers_as
 from userturn.config.slurm_resources import Resources
 from userturn.sources.registry import asked, asked_of, follows_others
 from userturn.sources.source import ANSWERS
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.finished_requests import sweeps_folder
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending

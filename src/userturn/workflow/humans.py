@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import pair_rounds
-from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import families
 from userturn.config.formats import DEFAULT, format_of, model_of
+from userturn.errors import ConfigError, near_miss
 from userturn.prompts.perturbations import needs_reference
 from userturn.storage.hashing import fingerprint
 from userturn.study.annotation_files import annotation_files

@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError
-from userturn.lasting_errors import note_error, noted_error
+from userturn.errors import UserError, note_error, noted_error
 from userturn.logs import log_to, sentence, stays
 from userturn.models.engine_account import noted_engines
-from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
+from userturn.storage.files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import (
     beginning_sha256,
     canonical_json,

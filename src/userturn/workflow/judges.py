@@ -8,7 +8,7 @@ from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError
 from userturn.sources.registry import judged, verdicts_identity
 from userturn.sources.source import Turns
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 from userturn.workflow.missing_questions import judges_without_questions
 from userturn.workflow.pending import Pending

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from userturn.sources.source import Turns
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import asked_elsewhere, read_grid, states
 

@@ -19,7 +19,7 @@ from typing import Any
 from userturn.datasets.unusable import is_unusable
 from userturn.sources.registry import asked, follows_others
 from userturn.sources.source import Asked
-from userturn.storage.atomic_files import read_artifact, read_identity
+from userturn.storage.files import read_artifact, read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.study.finished_requests import finished_requests, must_send
 from userturn.study.grid import Grid

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from userturn.config.families import baselines, families
-from userturn.config.repeated_trainings import trainings
+from userturn.config.families import baselines, families, trainings
 from userturn.prompts.perturbations import controls_of
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, TextIO
 
-from userturn.config.installation import INSTALLATION, installed
+from userturn.config.load import INSTALLATION, installed
 from userturn.errors import UserError
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 from userturn.workflow.jobs import every_job
 
 TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study

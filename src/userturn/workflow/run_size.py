@@ -12,14 +12,14 @@ from userturn.judges.endpoint_verdicts import keys_and_decisions
 from userturn.judges.former_names import former_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
-from userturn.plural import number_of
 from userturn.sources.answers import grades_identity
 from userturn.sources.registry import asked, judged, verdicts_identity
 from userturn.sources.source import SCORES, STAGES, Asked, Size, Turns
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.wording import number_of
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, n_criteria
 

@@ -13,17 +13,18 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from userturn.config.catalogue import add_catalogue
 from userturn.config.entries import Config
-from userturn.config.errors import ConfigError
-from userturn.config.installation import config_files
-from userturn.config.load import read_config_file
-from userturn.config.own_detector import keep_own_detector
-from userturn.config.own_rubric import keep_own_rubric
-from userturn.config.repeated_trainings import repeat_trainings
-from userturn.lasting_errors import forget_errors
+from userturn.config.families import repeat_trainings
+from userturn.config.load import (
+    add_catalogue,
+    config_files,
+    keep_own_detector,
+    keep_own_rubric,
+    read_config_file,
+)
+from userturn.errors import ConfigError, forget_errors
 from userturn.logs import sentence
-from userturn.signals import let_early_warning_pass
+from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid

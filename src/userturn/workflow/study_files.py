@@ -12,8 +12,8 @@ import yaml
 
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
+from userturn.storage.files import paths_below
 from userturn.storage.hashing import file_sha256, fingerprint
-from userturn.storage.listed_paths import paths_below
 from userturn.workflow.job_record import PROVENANCE, STAMP, JobRecord, read_record
 from userturn.workflow.surroundings import code_sha256
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from userturn.config.dataset_files import EVERY_LANGUAGE
+from userturn.config.entries import EVERY_LANGUAGE
 from userturn.datasets.messages import answer_to
 from userturn.datasets.prepare import fetched, items_table
 from userturn.generation.likelihood_contexts import human_exchanges
 from userturn.sources.registry import asked_of, judged
 from userturn.sources.source import CHARACTERS_PER_TOKEN, Load, Size, requests
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 
 TOKENS_OF_AN_UNSEEN_ITEM = 250

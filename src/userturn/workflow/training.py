@@ -2,8 +2,7 @@
 
 from userturn.config.formats import model_of
 from userturn.config.slurm_resources import Resources
-from userturn.config.trained_models import training_entry
-from userturn.config.training_exposure import trained_on
+from userturn.config.trained_models import trained_on, training_entry
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 

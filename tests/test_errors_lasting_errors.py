@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from userturn.lasting_errors import forget_errors, note_error, noted_error
+from userturn.errors import forget_errors, note_error, noted_error
 
 ATTEMPT = """
 import errno, os
 from pathlib import Path
 from types import SimpleNamespace
-from userturn.config.errors import ConfigError
+from userturn.errors import ConfigError
 from userturn.errors import UserError
 from userturn.workflow.job_record import recorded
 Path("logs").mkdir(exist_ok=True)

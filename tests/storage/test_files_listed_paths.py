@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 
 
 def test_files_folders_and_links_are_listed_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.chat_models import STAND_IN
 from userturn.config.endpoint_models import check_endpoint_models
-from userturn.config.errors import ConfigError
-from userturn.config.formats import answers_as, check_formats, entry_in_format
+from userturn.config.formats import STAND_IN, answers_as, check_formats, entry_in_format
 from userturn.config.trained_models import complete_entries
+from userturn.errors import ConfigError
 
 CHAT = {"source": "gpt-x", "endpoint": "http://host:8000/v1", "api": "chat"}
 
@@ -55,8 +54,7 @@ def test_instruction_without_text_is_refused(config: dict[str, Any], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["user_header", "header", "stop", "chat_template", "enable_thinking", "max_model_len"],
+    "key", ["user_header", "header", "stop", "chat_template", "enable_thinking", "max_model_len"]
 )
 def test_what_only_a_chat_server_knows_is_refused_by_name(config: dict[str, Any], key: str) -> None:
     config["models"]["closed"] = {**CHAT, key: "x"}
@@ -78,10 +76,7 @@ def test_model_behind_a_chat_api_plays_the_user_under_its_own_name(config: dict[
 
 def test_role_play_has_the_answers_of_the_raw_probe_and_another_header_has_not() -> None:
     raw = {"source": "org/open", "enable_thinking": False}
-    choices = {
-        "played": {"probe": "role_play", "roles": "quoted"},
-        "bare": {"header": "bare"},
-    }
+    choices = {"played": {"probe": "role_play", "roles": "quoted"}, "bare": {"header": "bare"}}
     models: dict[str, Any] = {"open": raw}
     models |= {f"open+{n}": entry_in_format(raw, n, c) for n, c in choices.items()}  # type: ignore[arg-type]
     found = {name: answers_as(models, name) for name in models}

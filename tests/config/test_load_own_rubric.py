@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.load import load_config
-from userturn.config.own_rubric import FORMER, has_rubric_1, keep_own_rubric
+from userturn.config.load import FORMER, has_rubric_1, keep_own_rubric, load_config
 from userturn.judges.kinds import complete_judges
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.unseen import show_unseen
+from userturn.wording import show_unseen
 
 
 @pytest.mark.parametrize(

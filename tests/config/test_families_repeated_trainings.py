@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.config.test_recipes import config, project
-from userturn.config.errors import ConfigError
-from userturn.config.repeated_trainings import repeat_trainings, trainings
+from userturn.config.families import repeat_trainings, trainings
+from userturn.errors import ConfigError
 from userturn.study.grid import Grid
 from userturn.workflow.startup import checked_study
 

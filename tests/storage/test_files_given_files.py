@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object, given_text
+from userturn.storage.files import given_object, given_text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import io
 import polars as pl
 import pytest
 
-from userturn.storage.csv_cells import as_cell, as_written, csv_of
+from userturn.storage.table_files import as_cell, as_written, csv_of
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,12 @@
-"""Parquet files, written whole, with their identity, and byte-equal for equal content."""
+"""Parquet files, byte-equal for equal content, CSV that nothing runs, and the columns of keys.
 
+Spreadsheets calculate a cell that begins with = + - @, some also in full width, a tab or a line
+end: a user turn such as `=1+1` would be shown as 2, and an item's id could call a program. An
+apostrophe before it makes it a text (owasp.org, "CSV Injection"). A cell that begins with
+apostrophes and then such a character gets one more, so that `as_written` gives back every text.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -7,8 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
+from polars import selectors as cs
 
-from userturn.storage.atomic_files import artifact, written_whole
+from userturn.storage.files import artifact, written_whole
+from userturn.wording import show_codes
 
 SLICE = 2_000  # rows in memory at once of a table that may be long
 PLAN_SLICE = 500  # rows in memory at once of a plan, whose prompts are long
@@ -52,10 +61,7 @@ def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) 
             paths.append(Path(scratch) / f"{number}.parquet")
             part.write_parquet(paths[-1])
         pl.scan_parquet(paths).sink_parquet(
-            temporary,
-            metadata=_metadata(identity),
-            row_group_size=PART,
-            maintain_order=True,
+            temporary, metadata=_metadata(identity), row_group_size=PART, maintain_order=True
         )
 
 
@@ -73,3 +79,48 @@ def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
     """Return the columns of a schema from several tables; an empty table if there are none."""
     tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
+
+
+ITEM_KEYS = ["dataset", "item"]
+ANSWER_KEYS = ["model", *ITEM_KEYS]
+CELL_KEYS = ["model", "dataset", "temperature", "perturbation"]
+TURN_KEYS = [*CELL_KEYS, "item", "sample"]
+STRATUM_KEYS = [*CELL_KEYS, "stratum"]
+JUDGED_CELL_KEYS = [*CELL_KEYS, "judge"]
+JUDGED_ITEM_KEYS = [*JUDGED_CELL_KEYS, "item"]
+
+# Their types, for the beginning of schemas.
+CELL_COLUMNS = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+}
+TURN_COLUMNS = CELL_COLUMNS | {"item": pl.String, "sample": pl.Int64}
+JUDGED_CELL_COLUMNS = CELL_COLUMNS | {"judge": pl.String}
+
+
+FORMULA = re.compile(r"'*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
+
+
+def as_cell(text: str) -> str:
+    """Return a text as the cell of a CSV file that no spreadsheet calculates."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def as_written(cell: str) -> str:
+    """Return the text of a cell that `as_cell` or the annotation page wrote."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def csv_of(table: pl.DataFrame) -> str:
+    """Return a table as CSV: no text is a formula, unseen characters are shown as ⟦U+XXXX⟧.
+
+    Numbers stay numbers, negative ones too.
+    """
+    texts = table.select(cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
+    safe = [
+        pl.Series(name, [None if text is None else as_cell(show_codes(text)) for text in values])
+        for name, values in texts.to_dict().items()
+    ]
+    return table.with_columns(column.cast(pl.String) for column in safe).write_csv()

@@ -1,6 +1,6 @@
 """A number with its noun."""
 
-from userturn.plural import number_of
+from userturn.wording import number_of
 
 
 def test_one_is_singular_and_everything_else_plural() -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from userturn.disk_space import is_full_disk
-from userturn.storage.parquet import PART, write_parts
+from userturn.storage.table_files import PART, write_parts
 
 
 def test_bytes_do_not_depend_on_where_the_parts_end(tmp_path: Path) -> None:

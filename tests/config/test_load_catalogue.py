@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.catalogue import add_catalogue, catalogue
 from userturn.config.check import check
-from userturn.config.errors import ConfigError
-from userturn.config.load import load_config, read_config_file
+from userturn.config.load import add_catalogue, catalogue, load_config, read_config_file
+from userturn.errors import ConfigError
 
 IN_PAPER = ["gsm8k", "math500", "ifeval", "ifbench", "healthbench", "coval", "oasst_human"]
 

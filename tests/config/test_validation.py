@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.config.numbers import plain_number, take_plain_numbers
+from userturn.config.validation import plain_number, take_plain_numbers
 
 SCHEMA = {
     "properties": {

@@ -1,13 +1,25 @@
-"""Write files whole or not at all, with their identity."""
+"""Files that are written whole or not at all, with their identity; given files, folders and locks.
+
+A lock ends with its process however that dies, which Snakemake's own lock does not: it is a file
+that only its owner's orderly end removes. So a driver holds one of these beside it. A process
+that gets it while Snakemake's still exists, on the host where it was taken, knows that its owner is
+gone.
+"""
 
 import errno
+import fcntl
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from userturn.errors import UserError
+from userturn.wording import kind_of
 
 SCHEMA_VERSION = "1"
 LEFT_ON_A_FULL_DISK = 65_536  # bytes at most
@@ -100,3 +112,88 @@ def _parquet_metadata(path: str | Path) -> dict[str, str]:
     except pa.ArrowException:  # not all of them are ValueErrors
         return {}
     return {name.decode(): value.decode(errors="replace") for name, value in noted.items()}
+
+
+def copy_folder(folder: Path, to: Path, *left_out: str) -> None:
+    """Copy a folder with the times of its files; another that is there is added to.
+
+    Args:
+        folder: the folder.
+        to: the copy.
+        left_out: patterns of names that are not copied.
+    """
+    ignore = shutil.ignore_patterns(*left_out)
+    shutil.copytree(folder, to, ignore=ignore, dirs_exist_ok=True)
+    for path in (to, *to.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def paths_below(folder: Path) -> list[Path]:
+    """Return all files and folders below a folder, sorted; links to folders are not followed.
+
+    Raises:
+        OSError: a folder may not be read.
+    """
+    below = os.walk(folder, onerror=_tell)
+    return sorted(Path(here, name) for here, *names in below for name in chain(*names))
+
+
+def _tell(error: OSError) -> None:
+    raise error
+
+
+def given_text(path: str | Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        UserError: it does not exist, is no file, may not be read, or is not UTF-8.
+    """
+    if Path(path).exists() and not Path(path).is_file():
+        raise UserError(f"'{path}' is a folder, a pipe or a device, expected a file; correct it")
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"'{path}': byte {error.start} is not UTF-8; save the file in UTF-8, or fetch it again"
+        ) from error
+    except OSError as error:
+        raise UserError(
+            f"'{path}' cannot be read ({error.strerror}); correct the path or its mode"
+        ) from error
+
+
+def given_object(path: str | Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        UserError: as `given_text`, or the file is not JSON, or another kind of value.
+    """
+    try:
+        content = json.loads(given_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"'{path}' is not JSON ({error}); fetch or write it again") from error
+    if not isinstance(content, dict):
+        raise UserError(f"'{path}' holds {kind_of(content)}, expected an object; fetch it again")
+    return content
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let one process of this machine run at a time; the lock ends with it, however it dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether a process of this machine holds the lock of a file; nobody that of none."""
+    if not path.exists():
+        return False
+    with path.open("rb+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False

@@ -1,6 +1,13 @@
-"""Characters that a reader cannot see, and how they are shown."""
+"""In words: numbers with their nouns, kinds of values, and characters that a reader cannot see."""
 
 import re
+from typing import Any
+
+
+def number_of(n: int, noun: str) -> str:
+    """Return a number with its noun: "1 model", "1,200 models"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
 
 # Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
 # and letters and marks that have no shape. U+FE0F stays: emoji are written with it.
@@ -30,3 +37,20 @@ def show_unseen(text: str) -> str:
     So no text of a dataset, model or file name moves the cursor or changes colours.
     """
     return _SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+KINDS = {
+    "NoneType": "nothing",
+    "str": "a text",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "list": "a list",
+    "dict": "keys with values",
+}
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is: "a list", "nothing"; a kind that is not JSON's by Python's name."""
+    name = type(value).__name__
+    return KINDS.get(name, f"a {name}")

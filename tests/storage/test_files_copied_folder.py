@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 
 
 def test_copy_of_a_read_only_folder_can_be_written_and_keeps_the_times_of_files(

@@ -1,0 +1,172 @@
+"""Values checked against a JSON Schema: one sentence for the first thing that is wrong."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from userturn.config.entries import Config
+from userturn.config.schema import config_schema
+from userturn.errors import ConfigError, near_miss
+
+MOST_SHOWN = 200  # characters of a value
+TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list such as [a, b]",
+    "object": "keys with values",
+    "null": "nothing",
+}
+LIMITS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "above {}",
+    "maximum": "at most {}",
+    "minItems": "a list of at least {}",
+    "minLength": "a text of at least {} character",
+    "uniqueItems": "each value once",
+}
+
+
+def schema_sentence(error: Any) -> str:
+    """Return a schema error as one sentence: where, what was found, what was expected."""
+    where = ".".join(str(part) for part in error.absolute_path) or "config"
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        name = min(str(key) for key in error.instance if key not in known)
+        return f"{where}: unknown key '{name}'{near_miss(name, known)}"
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{where}: the key '{missing}' is missing"
+    if error.validator == "maxLength":
+        n, most = len(error.instance), error.validator_value
+        return f"{where}: '{error.instance[:20]}...' has {n} characters, expected at most {most}"
+    if "propertyNames" in error.absolute_schema_path:
+        return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
+    within = [inner for inner in error.context if len(inner.path)]
+    if error.validator == "oneOf" and within:  # the fault within the form that was meant
+        return schema_sentence(within[0])
+    found = repr(error.instance)
+    shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
+    return f"{where}: found {shown}, expected {_expected(error)}"
+
+
+def _expected(error: Any) -> str:
+    """Return what a value should have been, in words."""
+    wanted = error.validator_value
+    if error.validator in LIMITS:
+        return LIMITS[error.validator].format(wanted)
+    if error.validator == "type":
+        kinds = _types(wanted)
+        is_scalar = isinstance(error.instance, bool | int | float)
+        return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
+    if error.validator == "enum":
+        return f"one of: {', '.join(map(str, wanted))}"
+    if error.validator == "pattern":
+        return str(error.schema.get("form", f"text that matches {wanted}"))
+    if error.validator == "oneOf":
+        return f"exactly one of: {', '.join(map(_form, wanted))}"
+    return f"{error.validator} {wanted}"
+
+
+def _types(wanted: str | list[str]) -> str:
+    return " or ".join(TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
+
+
+def _form(schema: Mapping[str, Any]) -> str:
+    """Return one form of `oneOf` in a few words: its keys, its values, or its type."""
+    if "required" in schema:
+        return "+".join(schema["required"])
+    if schema.get("enum") == [False]:
+        return "off (without quotes)"
+    return " or ".join(map(str, schema["enum"])) if "enum" in schema else _types(schema["type"])
+
+
+PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def plain_number(value: Any, kind: str) -> int | float | None:
+    """Return a value as a number of the kind `integer` or `number`; None if it is not plainly one.
+
+    An integer is read from 12, "12", 12.0 and 12e0, never from 12.5.
+    """
+    if isinstance(value, str):
+        if not PLAIN.fullmatch(value):
+            return None
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)
+    elif not isinstance(value, float):
+        return None
+    if kind == "integer" and isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if abs(value) < float("inf") else None
+
+
+def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
+    """Replace, in place, each value of a configuration that should be a number and plainly is."""
+    for error in _strict_errors(config, schema):
+        wanted = error.validator_value if error.validator == "type" else ()
+        kind = next((kind for kind in ("integer", "number") if kind in wanted), None)
+        number = plain_number(error.instance, kind) if kind and error.absolute_path else None
+        if number is not None:
+            _put(config, list(error.absolute_path), number)
+
+
+def _strict_errors(config: Any, schema: Mapping[str, Any]) -> list[Any]:
+    from jsonschema import Draft7Validator  # not in the processes that check no configuration
+    from jsonschema.validators import extend
+
+    whole = Draft7Validator.TYPE_CHECKER.redefine(  # 1.0 counts as an integer in JSON Schema
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    strict = extend(Draft7Validator, type_checker=whole)  # type: ignore[no-untyped-call]
+    return list(strict(schema).iter_errors(config))
+
+
+def _put(config: Any, path: list[Any], number: int | float) -> None:
+    *above, last = path
+    for key in above:
+        config = config[key]
+    config[last] = number
+
+
+def validate(config: Config) -> None:
+    """Check a configuration by its description; numbers written as text become numbers in place.
+
+    Raises:
+        ConfigError: the error nearest to the top, as one sentence.
+    """
+    schema = config_schema()
+    take_plain_numbers(config, schema)
+    check_values(config, schema)
+
+
+def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
+    """Check values against a JSON Schema; `where` says where in the config they are.
+
+    Raises:
+        ConfigError: the error nearest to the top, as one sentence.
+    """
+    errors = _errors(values, schema, where)
+    if errors:
+        raise ConfigError(schema_sentence(errors[0]))
+
+
+def allowed_fault(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> str | None:
+    """Return what a configuration says beyond a schema, as one sentence; what it lacks is none."""
+    errors = [error for error in _errors(values, schema, where) if error.validator != "required"]
+    return schema_sentence(errors[0]) if errors else None
+
+
+def _errors(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
+    from jsonschema import Draft7Validator  # not in the processes that check no configuration
+    from jsonschema.validators import extend
+
+    def is_finite(_: Any, value: Any) -> bool:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and abs(value) < float("inf")
+
+    kinds = Draft7Validator.TYPE_CHECKER.redefine("number", is_finite)  # YAML has .inf and .nan
+    validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]
+    for key in reversed(list(where)):
+        values, schema = {key: values}, {"properties": {key: schema}}
+    return sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
