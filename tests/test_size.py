@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_877, 33_978),
+    "src": (62_875, 33_976),
     "tests": (52_993, 30_136),
     "scripts": (21, 16),
     "rules": (251, 0),

@@ -33,12 +33,10 @@ FORMER = {
 }
 
 
-def version_of(path_to_record: Path) -> int | None:
-    """Return the version of the code that made a record of a training; None without a record."""
-    try:
-        return int(json.loads(path_to_record.read_bytes())["version"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
+    """Return a recipe, or the recorded one if that is what it was shipped as when it was trained."""
+    former = FORMER.get(fingerprint(recipe)[:16])
+    return recorded if recorded and fingerprint(recorded)[:16] == former else recipe
 
 
 def trained_folder(results: str | Path, model: str) -> str:
@@ -52,7 +50,11 @@ def is_rounded(results: str | Path, model: str) -> bool:
 
     A study keeps such a model as it is, and the number type that its requests were made in.
     """
-    return version_of(Path(results, "training", model, "training.json")) == ROUNDED_VERSION
+    path = Path(results, "training", model, "training.json")
+    try:
+        return int(json.loads(path.read_bytes())["version"]) == ROUNDED_VERSION
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 def chain(entries: Mapping[str, Any], model: str) -> list[str]:

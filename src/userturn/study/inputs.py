@@ -25,8 +25,8 @@ from userturn.config.load import RUBRIC, RUBRIC_1
 from userturn.config.model_keys import ModelEntry, identifying_vllm
 from userturn.config.recipes import Recipe, endpoints_of, load_recipe
 from userturn.config.trained_models import (
-    FORMER,
     ROUNDED_VERSION,
+    as_trained,
     complete_entries,
     data_identity,
     described,
@@ -212,12 +212,8 @@ class FileContents:
 
         Of a model that an earlier version trained, it is what it was shipped as.
         """
-        recipe = load_recipe(entry["recipe"])
         recorded = self._trained(trained_alike(model, entry)).get("recipe")
-        former = FORMER.get(fingerprint(recipe)[:16])
-        if recorded and fingerprint(recorded)[:16] == former:
-            recipe = recorded
-        return with_own_seed(recipe, entry)
+        return with_own_seed(as_trained(load_recipe(entry["recipe"]), recorded), entry)
 
     def _trained(self, model: str) -> dict[str, Any]:
         """Return the record of a model's training; an empty one if there is none."""
