@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from benchmarks.simulated import Array, Generator, Result, items, patterns
 from tests.support.paired_counts import mcnemar
-from userturn.cli.smallest_effect import DIFFERING, smallest_change
+from userturn.cli.plan import DIFFERING, smallest_change
 from userturn.stats.allocation import allocated
 from userturn.stats.association import spearman
 from userturn.stats.clustered import clustered_rate

@@ -1,10 +1,10 @@
-"""The page of an audit: every check with what it found, and what was compared."""
+"""The page of an audit: every check of the docs, with what it found, and what was compared."""
 
 import re
 from dataclasses import replace
 
-from userturn.audit.audit import Audit
-from userturn.audit.checks import CHECKS
+from tests.support import snakemake_runs
+from userturn.audit.audit import CHECKS, Audit
 from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status
 from userturn.audit.write_audit import audit_page
 
@@ -67,3 +67,12 @@ def test_what_stands_between_backticks_is_code_and_still_no_markup() -> None:
     note = Note("pins", "results", "`a <b>` has no pin")
     page = audit_page(replace(AUDIT, notes=[note]))
     assert "<td><code>a &lt;b&gt;</code> has no pin</td>" in page
+
+
+def test_docs_name_the_same_checks() -> None:
+    text = (snakemake_runs.ROOT / "docs/audit.md").read_text("utf-8")
+    (part,) = re.findall("## What each check finds(.*?)\n## ", text, re.DOTALL)
+    named = [
+        name for row in re.findall(r"^\| ([a-z, ]+) \|", part, re.M) for name in row.split(", ")
+    ]
+    assert sorted({*named} - {"check"}) == sorted(CHECKS)

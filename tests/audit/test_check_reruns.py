@@ -3,8 +3,14 @@
 import polars as pl
 import pytest
 
-from userturn.audit.check_reruns import Samples, fresh_nonce, notes_of, unequal
-from userturn.audit.rerun_sample import RERUN_SCHEMA, Reruns
+from userturn.audit.check_reruns import (
+    RERUN_SCHEMA,
+    Reruns,
+    Samples,
+    fresh_nonce,
+    notes_of,
+    unequal,
+)
 
 
 def reruns(*rows: tuple[bool, bool]) -> Reruns:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.judge_server import Answer, http, judge_server, says
 from tests.support.snakemake_runs import ROOT
-from userturn.cli.acceptance import from_hub, of_judge, on_cluster
+from userturn.cli.accept import from_hub, of_judge, on_cluster
 from userturn.cli.main import main
 from userturn.config.load import load_config
 from userturn.errors import ConfigError

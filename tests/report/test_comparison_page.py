@@ -6,8 +6,7 @@ from html import escape
 import polars as pl
 
 from userturn.cli.compare import formatted
-from userturn.report.comparison_page import NOT_SHOWN, Comparison, comparison_page
-from userturn.report.flips import Flip, Side
+from userturn.report.comparison_page import NOT_SHOWN, Comparison, Flip, Side, comparison_page
 
 HOSTILE = "</p><script>hit()</script>\u202egnp.exe {{policy}} {{flips}} <img src=x onerror=hit()>"
 RATE = {"rate_baseline": 0.25, "rate_condition": 0.5, "difference": 0.25, "lower": -0.1}

@@ -35,7 +35,7 @@ RUN_ELSEWHERE = {
     "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
     "userturn export results --every-eval-ever records": "tests/export/test_every_eval_ever.py",
-    "userturn export results --hub org/name": "tests/export/test_hub.py, to a hub on this machine",
+    "userturn export results --hub org/name": "tests/export/test_dataset_folder_pushed.py",
     "userturn new my-study": "test_new_study.py",
     "userturn new": "with a name, there",
     "snakemake --cores 2": "test_new_study.py",
@@ -61,7 +61,7 @@ RUN_ELSEWHERE = {
     "userturn accept --slurm": "there, without SLURM",
     "userturn remake": "with names, below",
     "userturn remake results.zip --to remade": "tests/export/test_remake.py",
-    "userturn remake results --to anew --sweep": "tests/export/test_sweep_again.py, to its dry run",
+    "userturn remake results --to anew --sweep": "tests/export/test_remake_sweep.py, its dry run",
     "userturn remake results.zip --to anew --sweep --trust HASH": (
         "tests/study/test_powers.py; tests/audit/test_check_settings_paths.py asks it of a judge"
     ),

@@ -19,9 +19,9 @@ from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.errors import UserError
-from userturn.export.file_texts import texts_of
 from userturn.export.read_archive import opened
 from userturn.export.ro_crate import Member, crate_metadata
+from userturn.export.secrets import texts_of
 from userturn.export.withheld import Withholding, stretches, withheld_datasets
 from userturn.export.write_archive import export, read_records
 from userturn.storage.hashing import file_sha256

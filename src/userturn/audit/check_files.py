@@ -1,20 +1,29 @@
 """Does every file exist, unchanged, and was it made from the present inputs?
 
 Every artifact belongs to the record of one job, with its hash, and the hashes of a job's inputs
-must be those of the artifacts they came from. File times are never read.
+must be those of the artifacts they came from. File times are never read. No file holds a secret,
+and what describes a study is what this version says of it.
 """
 
 import json
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from shlex import quote
+
+import pyarrow as pa
 
 from userturn.audit.check_journals import check_journals
 from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
+from userturn.config.installation import INSTALLATION
+from userturn.export.secrets import find_secrets, key_values
+from userturn.plural import number_of
+from userturn.report.claims import SHEET, claims_sheet
 from userturn.storage.hashing import short_hash
 from userturn.study.cells import whole_splits
 from userturn.wording import number_of
+from userturn.study.record import StudyRecord
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES
@@ -185,3 +194,41 @@ def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, 
         for name, noted in record["inputs"].items():
             if not name.startswith(MARKERS):
                 yield name, noted, made
+
+
+def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Finding]:
+    """Yield every place that looks like a secret; the secret itself is never shown."""
+    values = key_values(record.config)
+    fix = "revoke that key where it was issued, then remove it from the file"
+    for path in sorted(path for path in results.rglob("*") if path.is_file()):
+        with suppress(*FAULTS, pa.ArrowException):  # a damaged file is reported as altered
+            name = f"results/{path.relative_to(results)}"
+            for secret in find_secrets(path, values):
+                found = f"{secret.kind} at {secret.place}"
+                yield Finding("secrets", name, "no secret", found, fix)
+
+
+README = "results/README.md"
+AGAIN = "export the study again: its sheet is written from its tables"
+
+
+def check_documents(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
+    """Yield what describes a study and is another than this version writes of it.
+
+    Another version may say otherwise, and of a copy that lacks tables, less can be said.
+    """
+    if any(map(files.other_code, files.makers)):
+        return
+    ours, there = INSTALLATION / README, files.at(README)
+    if ours.is_file() and there.is_file() and ours.read_bytes() != there.read_bytes():
+        fix = f"cp {quote(str(ours))} {README}"
+        yield Finding("pages", README, "what this version says of its files", "another text", fix)
+    if not files.at(SHEET).is_file() or any(path.startswith("results/tables/") for path in broken):
+        return
+    try:
+        said = files.at(SHEET).read_text(encoding="utf-8").splitlines()
+        lines = claims_sheet(files.results).splitlines()
+    except FAULTS:
+        return  # reported elsewhere, or not our sheet
+    if (line := next((line for line in lines if line not in said), None)) is not None:
+        yield Finding("tables", SHEET, line, "no such line", AGAIN)

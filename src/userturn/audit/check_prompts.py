@@ -17,9 +17,8 @@ from typing import Any, cast
 import polars as pl
 
 from userturn.audit.check_rows import are_known
-from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
+from userturn.audit.findings import COMPARED, Finding, Item, Status, difference, not_compared
 from userturn.audit.pair import place_of
-from userturn.audit.table_diff import difference
 from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError

@@ -1,19 +1,28 @@
-"""Does every record say the rule, wildcards and identity of the job that its path names?"""
+"""Does every record belong to the job that its path names? Do markers say what was planned?"""
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from pathlib import PurePosixPath
+from itertools import combinations
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
 
 from userturn.audit.findings import Finding, remake
+from userturn.generation.shards import next_in_hash_order
 from userturn.sources.registry import judge_rules
 from userturn.storage.files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
+from userturn.storage.atomic_files import SCHEMA_VERSION, artifact
+from userturn.storage.given_files import given_object
+from userturn.storage.hashing import fingerprint, short_hash
+from userturn.study.cells import whole_splits
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.workflow.run_job import identity_of, inputs_of
 from userturn.workflow.study import Study
-from userturn.workflow.study_files import Files
+from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 SET_BACK = timedelta(hours=-1)
 # What stands before a wildcard in the paths of user turns, such as the t of t0.7.
@@ -83,3 +92,124 @@ def _is_in_turn(began: str | None, ended: str | None) -> bool:
         return datetime.fromisoformat(ended) - datetime.fromisoformat(began) >= SET_BACK
     except (ValueError, TypeError):
         return False
+
+
+PLACES = ("results/sweeps/", "results/judging/", "results/served/")
+NOTES = "/finished/"  # a shard's note of what needs no sweep
+
+
+def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
+    """Yield the markers and notes that say something else than plans and records."""
+    for path in files.present:
+        if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
+            continue
+        try:
+            wrong = _wrong(files, wanted, path, given_object(files.at(path)))
+        except FAULTS as error:
+            wrong = f"not a marker ({type(error).__name__})"
+        if wrong is not None:
+            yield Finding("markers", path, "what plans and records say", wrong)
+
+
+def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
+    """Return what a marker or note says that is not so, or None."""
+    identity = content["artifact"]["identity"]
+    if content["artifact"] != artifact(identity):
+        return "another form of artifact"
+    is_served = path.startswith("results/served/")
+    if is_served or NOTES in path:
+        if identity != content["described_as"]:
+            return "a model described otherwise"
+        return None if is_served else _wrong_note(files, path, content)
+    pending = content["pending"]
+    if pending != sorted(pending) or identity != fingerprint(pending):
+        return "pending identities of another job"
+    if path.startswith("results/sweeps/"):
+        return _wrong_count(files, wanted, path, content)
+    inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(path, [])]
+    counts = {sum(name.endswith("/user_turns.parquet") for name in taken) for taken in inputs}
+    said = content["n_cells"]
+    return None if counts <= {said} else f"{said} cells, though its job read others"
+
+
+def _wrong_count(
+    files: Files, wanted: Identities, path: str, content: dict[str, Any]
+) -> str | None:
+    """Compare the number of requests found and asked with the plans, if all of them are here.
+
+    A sweep that was left cells alone also looks for the answers before their turns, and one that
+    shows the answers to other items for those of other shards, unless all was finished. The plans
+    of an earlier configuration may be gone, so its markers are not compared.
+    """
+    shard, model = Path(path).stem, path.split("/")[2]
+    found = [_plans(files, identity, shard) for identity in content["pending"]]
+    if not all(found) or not {*content["pending"]} <= {*wanted.values()}:
+        return None
+    plans = [plan for of_identity in found for plan in of_identity]
+    planned = {request for plan in plans for request in _requests(plan)}
+    before = {
+        kind: [
+            plan
+            for name, identity in wanted.items()
+            if name.startswith(f"results/{kind}/{model}/") and identity is not None
+            for plan in _plans(files, identity, shard)
+            if any(plan.parts[-3] == cell.parts[-3] for cell in plans)
+        ]
+        for kind in ("answers", "candidates")
+    }
+    if not all(map(_shards, before["answers"])):
+        return None
+    more = [
+        {request for plan in before["answers"] for request in _requests(plan)},
+        {request for plan in before["candidates"] for request in _requests(plan)},
+        {request for plan in before["answers"] for request in _lent(plan)},
+    ]
+    may_be = [planned.union(*some) for n in range(4) for some in combinations(more, n)]
+    counted = content["n_found"] + content["n_asked"]
+    if counted in map(len, may_be):
+        return None
+    return f"{counted} requests, though {len(planned)} were planned"
+
+
+def _shards(plan: Path) -> list[Path]:
+    """Return the plans of the same requests for every shard; none if one of them is not here."""
+    plans = {path.stem: path for path in sorted(plan.parent.glob("[1-9]*.parquet"))}
+    of_all = (names for names in whole_splits(plans) if plan.stem in names)
+    return [plans[name] for name in next(of_all, [])]
+
+
+def _lent(plan: Path) -> Iterator[tuple[str, str]]:
+    """Yield dataset and key of the other shards' answers that `shuffled_answer` shows here."""
+    tables = [pl.read_parquet(path, columns=["item", "key"]) for path in _shards(plan)]
+    keys = dict(pl.concat(tables).rows())
+    own, following = {*pl.read_parquet(plan, columns=["item"])["item"]}, next_in_hash_order(keys)
+    lenders = {following[item] for item in own if item in following} - own
+    return ((plan.parts[-3], keys[item]) for item in lenders if keys[item] is not None)
+
+
+def _plans(files: Files, identity: str, shard: str) -> list[Path]:
+    """Return the plans of one shard for some answers, cell or scores, under any name."""
+    return sorted(files.results.glob(f"requests/*/*/{identity}/{shard}.parquet"))
+
+
+def _requests(plan: Path) -> Iterator[tuple[str, str]]:
+    """Yield dataset and key of every planned request."""
+    keys = pl.read_parquet(plan, columns=["key"])["key"].drop_nulls()
+    return ((plan.parts[-3], key) for key in keys)
+
+
+def _wrong_note(files: Files, path: str, content: dict[str, Any]) -> str | None:
+    model, shard = content.get("place") or path.split("/")[2], Path(path).stem
+    for dataset, finished in content["finished"].items():
+        folder = f"results/requests/{model}/{dataset}/"
+        planned = {plan.split("/")[-2] for plan in files.hashes if plan.startswith(folder)}
+        if planned and not set(finished) <= planned:
+            return f"requests of {dataset} that shard {shard} has no plan for"
+    for dataset, sizes in content["journals"].items():
+        for name, size in sizes.items():
+            path = f"results/journal/{model}/{dataset}/{name}"
+            is_here = files.has_journals and path not in files.left_out
+            place = files.at(path)
+            if is_here and not (place.is_file() and place.stat().st_size >= size):
+                return f"{size} bytes of {dataset}'s journal {name}"
+    return None

@@ -17,6 +17,17 @@ import polars as pl
 from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
 from userturn.audit.table_diff import Wrong, difference, first_other_line
 from userturn.config.load import RUBRICS
+from userturn.audit.findings import (
+    COMPARED,
+    Finding,
+    Item,
+    Status,
+    Wrong,
+    difference,
+    first_other_line,
+    not_compared,
+)
+from userturn.config.own_rubric import RUBRICS
 from userturn.export.make_again import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
 from userturn.storage.table_files import csv_of

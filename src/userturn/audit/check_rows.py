@@ -11,9 +11,8 @@ import polars as pl
 
 from userturn.audit.check_probes import check_headers, check_probes
 from userturn.audit.check_sources import is_at_hand
-from userturn.audit.findings import Finding, Item
+from userturn.audit.findings import Finding, Item, Wrong, difference
 from userturn.audit.pair import BrokenError, Pair
-from userturn.audit.table_diff import Wrong, difference
 from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import table_of
 from userturn.generation.collect_scores import scores_of

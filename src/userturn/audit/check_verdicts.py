@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from userturn.audit.findings import COMPARED, Finding, Item, Note, Status, not_compared
+from userturn.audit.findings import COMPARED, Finding, Item, Note, Status, difference, not_compared
 from userturn.audit.pair import BrokenError, Pair
-from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import COMPARED, Finding, Item, Status
-from userturn.audit.table_diff import difference
+from userturn.audit.findings import COMPARED, Finding, Item, Status, difference
 from userturn.errors import UserError
 from userturn.storage.files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.audit.rerun_sample import (
+from userturn.audit.check_reruns import (
     Reruns,
     SampledRow,
     conversation_of,

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from userturn.audit.pair import place_of
-from userturn.audit.rerun_sample import (
+from userturn.audit.check_reruns import (
     MOST_APART,
     Reruns,
     SampledRow,
     draw_rows_by,
     rerun_table,
 )
+from userturn.audit.pair import place_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError

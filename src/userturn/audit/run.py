@@ -13,22 +13,17 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import Audit, checklist
-from userturn.audit.check_documents import check_documents
-from userturn.audit.check_files import check_files
+from userturn.audit.audit import Audit, checklist, needs_of
+from userturn.audit.check_files import check_documents, check_files, check_secrets
 from userturn.audit.check_journals import check_aliases
-from userturn.audit.check_markers import check_markers
-from userturn.audit.check_records import check_inputs_of_tables, check_records
+from userturn.audit.check_records import check_inputs_of_tables, check_markers, check_records
 from userturn.audit.check_replay import check_replay, made_by_other, replayable
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_likelihood, check_rows
-from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import STUDY, check_paths, check_settings
-from userturn.audit.check_sources import check_sources
-from userturn.audit.check_training import check_training
+from userturn.audit.check_sources import check_sources, check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
-from userturn.audit.checks import needs_of
 from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit

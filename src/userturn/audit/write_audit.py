@@ -11,8 +11,7 @@ from shlex import quote
 
 import yaml
 
-from userturn.audit.audit import Audit, counted, reasons, verdict_of
-from userturn.audit.checks import CHECKS
+from userturn.audit.audit import CHECKS, Audit, counted, reasons, verdict_of
 from userturn.audit.findings import COMPARED, CONFIG, OTHER, ROOT, Finding, Note
 from userturn.config.entries import Config
 from userturn.errors import UserError

@@ -1,9 +1,7 @@
 """The commands of `userturn`: `userturn x` is `x.py`.
 
 accept.py: `userturn accept`: claims tried on another GPU, judge, hub or cluster.
-acceptance.py: those claims, each with what was seen.
-arguments.py: arguments that several commands take.
-assumptions.py: what `userturn power` assumes, and where each number comes from.
+arguments.py: arguments that several commands take, and what they open, in their sandbox.
 audit.py: `userturn audit`: checks every artifact of a study.
 calibrate.py: `userturn calibrate`: anybody's judge beside people's labels, without a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
@@ -14,14 +12,12 @@ format_rates.py: the lines that `userturn rates` prints.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
-opened_files.py: what `userturn audit` and `userturn remake` open, in their sandbox.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 preregister.py: `userturn preregister`: predictions before the run, compared after it.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.
-smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
 tell_apart.py: `userturn tell-apart`: can a judge tell turns from those that people wrote?
 why.py: `userturn why`: how a file was made and whether it would be made again.

@@ -2,16 +2,191 @@
 
 import argparse
 import platform
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from userturn.cli import acceptance
-from userturn.cli.acceptance import Tried
 from userturn.cli.arguments import take_configuration
+from userturn.cli.judge_card import LabelledCell
+from userturn.config.dataset_files import by_language
+from userturn.config.entries import selected
+from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_study
+from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
+from userturn.judges.judge import Judge
+from userturn.judges.kinds import kind_of
+from userturn.judges.verdict import Verdict
+from userturn.models.fetch import COMMIT, is_local, source_folder
+from userturn.plural import number_of
+from userturn.slurm.doctor import examine
+from userturn.slurm.submission import read_profile
+from userturn.sources.registry import check_study
+from userturn.storage.hashing import check_sha256
+from userturn.storage.parquet import write_table
+from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED_TURNS
+from userturn.study.judge import judge_of
+
+N_TURNS = 20  # that a judge is asked about
+MOST = 1.0  # of the currency of its prices
+PATIENCE = 300  # seconds for a short job
+
+
+class Tried(NamedTuple):
+    """One claim, whether it held here, and what was seen."""
+
+    claim: str
+    held: bool
+    seen: str
+
+
+def on_gpu() -> Iterator[Tried]:
+    """Yield whether vLLM writes on this machine's GPUs as it does elsewhere (`make check-gpu`)."""
+    command = [sys.executable, "-m", "userturn.models.gpu_check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = " / ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
+    claim = "vLLM writes the same texts in every way that a study loads it"
+    yield Tried(claim, done.returncode == 0, said.replace("|", ";")[-1500:])
+
+
+def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
+    """Yield whether a judge behind an API answers as its table of providers says.
+
+    It is asked about the first labelled turns in a scratch folder, for at most `MOST`.
+
+    Raises:
+        ConfigError: the configuration has no such judge, or it needs no API.
+    """
+    if name not in config["judges"]:
+        near = near_miss(name, config["judges"])
+        raise ConfigError(f"'{name}' is no judge of the configuration{near}")
+    config["run"] = config["run"] | {"judges": [name]}
+    config |= {"primary_judge": name, "max_cost": min(MOST, config.get("max_cost") or MOST)}
+    check_study(config)
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        judge = judge_of(Grid(config, Path(folder, "results")), name)
+        if not kind_of(judge.settings).HAS_ENDPOINT or judge.settings.get("serve"):
+            raise ConfigError(
+                f"the judge '{name}' is behind no API; expected one of `kind: endpoint` without "
+                "`serve` (docs/judges.md)"
+            )
+        cell = _cell(Path(folder))
+        claim = f"key and model are accepted, at most {MOST:g} is spent"
+        try:
+            verdicts = _verdicts(judge, cell)
+        except UserError as error:
+            yield Tried(claim, False, str(error))
+            return
+        yield Tried(claim, True, _cost(judge))
+        why = sorted({v.unscored_reason or "" for v in verdicts if v.label is None})
+        n_read = sum(verdict.label is not None for verdict in verdicts)
+        seen = f"{n_read} of {len(verdicts)}{_because(why)}"
+        yield Tried("every reply is read", n_read == len(verdicts), seen)
+        spent = _spent(judge)
+        seen = f"{spent.n_unmetered} requests without"
+        yield Tried("tokens are reported", not spent.n_unmetered, seen)
+        again = _verdicts(judge, cell)
+        n_more = _spent(judge).n_requests - spent.n_requests
+        is_same = [v.label for v in again] == [v.label for v in verdicts]
+        seen = f"{n_more} requests more, {'the same' if is_same else 'other'} verdicts"
+        yield Tried("nothing is asked twice", not n_more and is_same, seen)
+
+
+def _because(why: list[str]) -> str:
+    return f": {'; '.join(why)[:500]}" if why else ""
+
+
+def _cell(folder: Path) -> LabelledCell:
+    """Write the first labelled turns as a cell."""
+    rows = read_labelled(LABELLED_TURNS)[:N_TURNS]
+    paths = [str(folder / name) for name in ("user_turns.parquet", "items.parquet")]
+    write_table(labelled_turns(rows), paths[0], "")
+    write_table(labelled_items(rows), paths[1], "")
+    return LabelledCell(paths[0], paths[1])
+
+
+def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
+    n_at_once = int(judge.settings.get("concurrency", 0))
+    parts = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
+    return [verdict for _, verdicts in parts for verdict in verdicts]
+
+
+def _spent(judge: Judge) -> Spent:
+    """Return what a judge was asked and sent so far."""
+    return sum((account.total for account in read_accounts(judge.accounts)), Spent())
+
+
+def _cost(judge: Judge) -> str:
+    spent, price = _spent(judge), judge.prices.get(judge.name)
+    cost = "no price given" if price is None else f"{money(spent, price):.4f}"
+    return f"{number_of(spent.n_requests, 'request')}, cost {cost}"
+
+
+def from_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
+    """Yield whether a pinned dataset file and a model's small files come from the hub unchanged."""
+    files = [
+        (name, one)
+        for name, entry in selected(config, "datasets").items()
+        for one in by_language(entry).values()
+        if "hub" in one and "sha256" in one
+    ]
+    claim = "a pinned dataset file has the bytes that the configuration names"
+    if not files:
+        yield Tried(claim, False, "no selected dataset is a file of the hub with its sha256")
+    for name, one in files[:1]:
+        yield Tried(claim, *_fetched(name, one))
+    sources = [
+        (name, entry if isinstance(entry, str) else entry.get("source", ""))
+        for name, entry in selected(config, "models").items()
+    ]
+    claim = "a model's revision is resolved and its template is read"
+    of_hub = [(name, source) for name, source in sources if source and not is_local(source)]
+    if not of_hub:
+        yield Tried(claim, False, "no selected model is of the hub")
+    for name, source in of_hub[:1]:
+        try:
+            folder = source_folder(source, "main", with_weights=False)
+        except UserError as error:
+            yield Tried(claim, False, f"{name}: {error}")
+        else:
+            is_commit = COMMIT.fullmatch(folder.name) is not None
+            yield Tried(claim, is_commit, f"{name}: {source} at {folder.name}")
+
+
+def _fetched(name: str, one: Mapping[str, Any]) -> tuple[bool, str]:
+    """Return whether a dataset's file comes anew from the hub with its hash, and what was seen."""
+    from huggingface_hub import hf_hub_download
+
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        try:
+            path = hf_hub_download(
+                one["hub"],
+                one["file"],
+                repo_type="dataset",
+                revision=one["revision"],
+                cache_dir=folder,
+            )
+            check_sha256(path, one["sha256"])
+        except Exception as error:  # whatever a network can do is what is to be seen
+            return False, f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:500]}"
+        return True, f"{name}: {one['file']}, {Path(path).stat().st_size:,} bytes"
+
+
+def on_cluster(config: dict[str, Any], profile: str, results: str) -> Iterator[Tried]:
+    """Yield each check of `userturn doctor`, a short job on a node included."""
+    check_study(config)
+    for found in examine(Grid(config, results), read_profile(Path(profile)), PATIENCE, False):
+        yield Tried(found.what, found.trouble is None, found.trouble or "as expected")
+
 
 HELP = "try on this machine, judge, hub or cluster what was never tried on one like it"
 
@@ -41,13 +216,13 @@ def run(arguments: argparse.Namespace) -> str:
     config = load_study(a.configfile)
     trials: dict[str, Callable[[], Iterator[Tried]]] = {}
     if a.gpu:
-        trials["GPU"] = acceptance.on_gpu
+        trials["GPU"] = on_gpu
     if a.api:
-        trials["API"] = lambda: acceptance.of_judge(config, a.api)
+        trials["API"] = lambda: of_judge(config, a.api)
     if a.hub:
-        trials["hub"] = lambda: acceptance.from_hub(config)
+        trials["hub"] = lambda: from_hub(config)
     if a.slurm:
-        trials["SLURM"] = lambda: acceptance.on_cluster(config, a.profile, a.results)
+        trials["SLURM"] = lambda: on_cluster(config, a.profile, a.results)
     if not trials:
         raise UserError("nothing to try; give --gpu, --api JUDGE, --hub or --slurm, or several")
     found = [(name, one) for name, trial in trials.items() for one in trial()]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from userturn.audit.check_reruns import Samples, fresh_nonce
 from userturn.audit.run import run_audit
-from userturn.cli.arguments import take_own_configuration, take_results
-from userturn.cli.opened_files import opened_of
+from userturn.cli.arguments import opened_of, take_own_configuration, take_results
 from userturn.sandbox.confined import Reach
 
 HELP = "check every file of a study"

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from userturn.cli.arguments import take_results
-from userturn.export.dataset_folder import write_dataset_folder
+from userturn.export.dataset_folder import push_to_hub, write_dataset_folder
 from userturn.export.every_eval_ever import write_every_eval_ever
-from userturn.export.hub import push_to_hub
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.write_archive import export
 from userturn.report.claims import SHEET, claims_sheet

@@ -1,9 +1,11 @@
-"""`userturn power --measure`: how many reference follow-ups tell two models apart."""
+"""`userturn power --measure`: how many reference follow-ups tell two models apart.
+
+And what any calculation of power assumes.
+"""
 
 import argparse
 from collections.abc import Iterable, Mapping
 
-from userturn.cli.assumptions import chosen, listed
 from userturn.errors import UserError
 from userturn.stats.sample_size import (
     MOST,
@@ -15,6 +17,34 @@ from userturn.stats.sample_size import (
 from userturn.tables.likelihood_contrasts import UNITS
 from userturn.tables.pilot import Assumption
 from userturn.tables.pilot_follow_ups import pilot_follow_ups
+
+
+def chosen(
+    given: Mapping[str, float | None],
+    found: Mapping[str, Assumption],
+    defaults: Mapping[str, tuple[float, str]],
+) -> dict[str, Assumption]:
+    """Return each assumption: the option, else the pilot's, else the default with its reason."""
+    assumed = {}
+    for name, value in given.items():
+        known = found.get(name, Assumption(None, "not given"))
+        if value is not None:
+            known = Assumption(value, "given")
+        elif known.value is None and name in defaults:
+            default, why = defaults[name]
+            known = Assumption(default, f"{known.source}: {why}")
+        assumed[name] = known
+    return assumed
+
+
+def listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
+    """Return assumptions as text, one line each; `meant` says what each name means."""
+    lines = [
+        f"  {meant[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
+        for name, (value, source) in assumed.items()
+    ]
+    return "\n".join(["assumed", *lines])
+
 
 MEANT = {
     "rate": "share of follow-ups that the baseline identifies",

@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
-from userturn.cli.smallest_effect import smallest_effect
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.formats import in_default
+from userturn.config.formats import beside_default, in_default
 from userturn.config.load import load_study
 from userturn.config.model_keys import ModelEntry
+from userturn.config.repeated_trainings import trainings
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
@@ -23,7 +23,7 @@ from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
-from userturn.prompts.perturbations import needs_reference
+from userturn.prompts.perturbations import controls_of, needs_reference
 from userturn.sources.registry import asked, check_study
 from userturn.sources.source import (
     ANSWERS,
@@ -33,6 +33,10 @@ from userturn.sources.source import (
     Size,
 )
 from userturn.storage.files import read_identity
+from userturn.stats.paired import POWER, detectable_difference
+from userturn.stats.sample_size import level_of
+from userturn.storage.atomic_files import read_identity
+from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.study.model_description import model_setup, with_prompts
 from userturn.tables.judge_validity import card_of, shortfalls
@@ -248,3 +252,43 @@ def shown_prompt(template: Template, messages: list[Message]) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}[…]"
+
+
+DIFFERING = 0.1  # assumed share of items that are genuine under only one of two conditions
+
+
+def confirmatory_tests(grid: Grid) -> dict[str, int]:
+    """Return the number of tests in each set that Holm adjusts, by factor.
+
+    The sets are those of `tables/contrasts`: one test per model over all datasets.
+    """
+    n_controls = len(controls_of(grid.perturbations))
+    n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
+    n_models = len(in_default(grid.models))
+    return {
+        "perturbation": n_models * (n_perturbations - n_controls),
+        "temperature": n_models * (len(grid.temperatures) - 1),
+        "model": len(trainings(in_default(grid.models), grid.entries)),
+        "format": len(beside_default(grid.models)),
+    }
+
+
+def smallest_change(n_items: int, n_tests: int) -> float:
+    """Return the smallest change that one of several tests detects with a power of `POWER`."""
+    return float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+
+
+def smallest_effect(grid: Grid, n_items: int) -> str:
+    """Return in one line the smallest change that a study of `n_items` items can detect."""
+    tests = confirmatory_tests(grid)
+    factor = max(tests, key=lambda name: tests[name])
+    n_tests = tests[factor]
+    if not n_tests or not n_items:
+        return "smallest effect: none, since no two conditions are compared on the same items"
+    found = smallest_change(n_items, n_tests)
+    size = f"a change of {100 * found:.1f} points" if found < 1 else "no change of any size"
+    return (
+        f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
+        f"{DIFFERING:.0%} of them differ, at {level_of(n_tests):.2g}: Holm's first step of "
+        f"{n_tests} tests of {factor}"
+    )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from userturn.cli import follow_up_power
-from userturn.cli.assumptions import chosen, listed
+from userturn.cli.follow_up_power import chosen, listed
 from userturn.errors import UserError
 from userturn.stats.paired import POWER
 from userturn.stats.sample_size import (

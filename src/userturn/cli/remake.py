@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-from userturn.cli.arguments import take_own_configuration, take_results
-from userturn.cli.opened_files import opened_of
-from userturn.export.remake import remake
-from userturn.export.sweep_again import sweep_again
+from userturn.cli.arguments import opened_of, take_own_configuration, take_results
+from userturn.export.remake import remake, sweep_again
 from userturn.sandbox.confined import Reach
 
 HELP = "make a study's tables, figures and report again, without its model"

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from userturn.config.entries import Config
 from userturn.errors import UserError
-from userturn.export.file_texts import texts_of
-from userturn.export.secrets import Secret, key_values, secrets_in
+from userturn.export.secrets import Secret, key_values, secrets_in, texts_of
 from userturn.export.withheld import Withholding
 from userturn.wording import number_of
 from userturn.workflow.run_folder import check_is_new

@@ -18,7 +18,7 @@ from userturn.config.endpoint_models import served_as
 from userturn.config.formats import format_of, is_chat, model_of
 from userturn.export.checked import write_checked
 from userturn.export.inspect_logs import times_of
-from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
+from userturn.export.withheld import open_cells, read_rates, read_turns, read_verdicts
 from userturn.models.fetch import is_local
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint

@@ -1,4 +1,4 @@
-"""Find private rows that must not be exported, and every file that quotes them.
+"""Private rows that must not be exported, files that quote them, and the turns that may leave.
 
 Files of such a dataset are recognised by their paths. As a second check, no file is exported that
 contains a passage of one of its conversations, wherever it came from.
@@ -7,7 +7,7 @@ contains a passage of one of its conversations, wherever it came from.
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +15,12 @@ import polars as pl
 
 from userturn.config.entries import paths_of as paths_of_files
 from userturn.config.entries import private_mark
-from userturn.export.file_texts import Texts
+from userturn.config.formats import format_of, model_of
+from userturn.export.secrets import Texts
+from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
@@ -137,3 +142,62 @@ def stretches(results: Path, dataset: str) -> list[str]:
     n_items = Counter(part for parts in of_items for part in parts)
     alone = [sorted((p for p in parts if n_items[p] == 1), key=len) for parts in of_items]
     return sorted({part for parts in alone for part in parts[-STRETCHES:]})
+
+
+TURN = [
+    *TURN_KEYS,
+    "key",
+    "prompt_text",
+    "answer",
+    "outcome",
+    "text",
+    "finish_reason",
+    "n_tokens",
+    "error",
+]
+VERDICT = [*TURN_KEYS, "judge", "label", "genuine", "rationale", "unscored_reason"]
+
+
+def open_cells(grid: Grid) -> Iterator[Cell]:
+    """Yield the finished cells of datasets whose rows may be exported."""
+    withheld = withheld_datasets(grid.config)
+    for cell in grid.cells:
+        if cell.dataset not in withheld and _folder(grid, cell).is_dir():
+            yield cell
+
+
+def read_turns(grid: Grid, cell: Cell) -> pl.DataFrame:
+    """Return a cell's user turns with the `messages` of their items and `reference_answer`."""
+    turns = pl.read_parquet(_folder(grid, cell) / "user_turns.parquet", columns=TURN)
+    items = pl.read_parquet(
+        grid.dataset_path(cell.dataset), columns=["item", "messages", "reference_answer"]
+    )
+    return turns.join(items, on="item", how="left", maintain_order="left")
+
+
+def read_verdicts(grid: Grid, cell: Cell) -> dict[str, pl.DataFrame]:
+    """Return each judge's verdicts on a cell."""
+    folder = _folder(grid, cell) / "verdicts"
+    return {
+        name: pl.read_parquet(folder / f"{name}.parquet", columns=VERDICT) for name in grid.judges
+    }
+
+
+def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
+    """Return counts and rate of a cell by each judge; none if it is not tabulated yet."""
+    path = grid.results / "tables" / "rates.parquet"
+    if not path.is_file():
+        return []
+    temperature = grid.temperatures[cell.temperature]
+    values = (model_of(cell.model), cell.dataset, temperature, cell.perturbation)
+    own = dict(zip(CELL_KEYS, values, strict=True)) | {"scope": "cell", "label": GENUINE}
+    rates = pl.read_parquet(path)
+    if "label" not in rates.columns:  # of an earlier version
+        return []
+    if "format" in rates.columns:
+        own["format"] = format_of(cell.model)
+    return rates.filter(**own).to_dicts()
+
+
+def _folder(grid: Grid, cell: Cell) -> Path:
+    return grid.results / "cells" / cell.folder

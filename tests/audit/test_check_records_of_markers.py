@@ -9,6 +9,8 @@ import pytest
 
 from userturn.audit.check_markers import check_markers
 from userturn.storage.files import write_json
+from userturn.audit.check_records import check_markers
+from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.workflow.study_files import Files
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from userturn.errors import UserError
-from userturn.export.unpacked_tables import LONGEST, SMALL, check_tables
+from userturn.export.read_archive import LONGEST, SMALL, check_tables
 
 TEXT = "x" * 10_000
 ENOUGH = SMALL // len(TEXT) + 1  # texts of this length

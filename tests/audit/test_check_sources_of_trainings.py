@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_training import check_training
+from userturn.audit.check_sources import check_training
 from userturn.config.load import load_config
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid

@@ -12,7 +12,7 @@ import pytest
 from tests.support.loopback_hub import Hub, loopback_hub
 from tests.workflow.test_export import mark
 from userturn.errors import UserError
-from userturn.export.hub import push_to_hub
+from userturn.export.dataset_folder import push_to_hub
 
 pytestmark = pytest.mark.slow
 

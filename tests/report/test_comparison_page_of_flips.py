@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.report.flips import drawn, flipped, with_texts
+from userturn.report.comparison_page import drawn, flipped, with_texts
 
 CELL = "cells/m/d/t0.7/none"
 PLACE = {"model": "m", "dataset": "d", "temperature": 0.7, "perturbation": "none"}

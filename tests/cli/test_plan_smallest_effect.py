@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from userturn.cli.smallest_effect import confirmatory_tests, smallest_effect
+from userturn.cli.plan import confirmatory_tests, smallest_effect
 from userturn.stats.paired import detectable_difference
 
 

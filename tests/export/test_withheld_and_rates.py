@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.export.open_turns import read_rates
+from userturn.export.withheld import read_rates
 from userturn.study.cells import Cell
 
 
