@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_875, 33_976),
-    "tests": (52_993, 30_136),
+    "src": (62_745, 33_865),
+    "tests": (52_992, 30_130),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

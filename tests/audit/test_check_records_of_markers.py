@@ -7,10 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.audit.check_markers import check_markers
-from userturn.storage.files import write_json
 from userturn.audit.check_records import check_markers
-from userturn.storage.atomic_files import write_json
+from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.workflow.study_files import Files
 

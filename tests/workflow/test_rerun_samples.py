@@ -13,11 +13,8 @@ from tests.support.judged_cell import PRICE, settings
 from userturn.audit.check_reruns import MEASURES, draw_rows
 from userturn.audit.rerun_judges import rejudge_sample
 from userturn.audit.rerun_requests import OTHER_KEY, regenerate
-from userturn.audit.rerun_sample import MEASURES, draw_rows
 from userturn.storage.files import read_identity
 from userturn.storage.table_files import write_table
-from userturn.storage.atomic_files import read_identity
-from userturn.storage.parquet import write_table
 
 pytestmark = pytest.mark.slow
 

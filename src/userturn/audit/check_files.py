@@ -16,14 +16,13 @@ import pyarrow as pa
 from userturn.audit.check_journals import check_journals
 from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
-from userturn.config.installation import INSTALLATION
+from userturn.config.load import INSTALLATION
 from userturn.export.secrets import find_secrets, key_values
-from userturn.plural import number_of
 from userturn.report.claims import SHEET, claims_sheet
 from userturn.storage.hashing import short_hash
 from userturn.study.cells import whole_splits
-from userturn.wording import number_of
 from userturn.study.record import StudyRecord
+from userturn.wording import number_of
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES

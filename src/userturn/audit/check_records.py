@@ -12,10 +12,7 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.generation.shards import next_in_hash_order
 from userturn.sources.registry import judge_rules
-from userturn.storage.files import SCHEMA_VERSION
-from userturn.storage.hashing import short_hash
-from userturn.storage.atomic_files import SCHEMA_VERSION, artifact
-from userturn.storage.given_files import given_object
+from userturn.storage.files import SCHEMA_VERSION, artifact, given_object
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.study.cells import whole_splits
 from userturn.workflow.artifacts import Identities

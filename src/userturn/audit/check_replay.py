@@ -14,9 +14,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
-from userturn.audit.table_diff import Wrong, difference, first_other_line
-from userturn.config.load import RUBRICS
 from userturn.audit.findings import (
     COMPARED,
     Finding,
@@ -27,7 +24,7 @@ from userturn.audit.findings import (
     first_other_line,
     not_compared,
 )
-from userturn.config.own_rubric import RUBRICS
+from userturn.config.load import RUBRICS
 from userturn.export.make_again import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
 from userturn.storage.table_files import csv_of

@@ -18,7 +18,7 @@ from userturn.datasets.messages import Message
 from userturn.sources.registry import judged
 from userturn.stats.proportions import wilson
 from userturn.stats.rng import generator
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
 

@@ -14,27 +14,25 @@ from tabulate import tabulate
 
 from userturn.cli.arguments import take_configuration
 from userturn.cli.judge_card import LabelledCell
-from userturn.config.dataset_files import by_language
-from userturn.config.entries import selected
-from userturn.config.errors import ConfigError, near_miss
+from userturn.config.entries import by_language, selected
 from userturn.config.load import load_study
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent, money
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError, near_miss
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
 from userturn.models.fetch import COMMIT, is_local, source_folder
-from userturn.plural import number_of
 from userturn.slurm.doctor import examine
 from userturn.slurm.submission import read_profile
 from userturn.sources.registry import check_study
 from userturn.storage.hashing import check_sha256
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.judge import judge_of
+from userturn.wording import number_of
 
 N_TURNS = 20  # that a judge is asked about
 MOST = 1.0  # of the currency of its prices

@@ -16,14 +16,12 @@ from userturn.config.formats import (
     models_in_formats,
 )
 from userturn.config.load import load_study
-from userturn.errors import ConfigError, near_miss
-from userturn.config.named_paths import named_files
-from userturn.config.trust import is_of_this_folder
-from userturn.errors import UserError
+from userturn.config.trust import is_of_this_folder, named_files
+from userturn.errors import ConfigError, UserError, near_miss
 from userturn.export.read_archive import LEFT_OUT, results_in
 from userturn.models.fetch import local_path
 from userturn.sources.registry import check_study
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 from userturn.study.grid import Grid
 from userturn.study.record import RECORD, read_study_record
 

@@ -8,10 +8,10 @@ import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.endpoint_models import has_endpoint
+from userturn.config.families import trainings
 from userturn.config.formats import beside_default, in_default
 from userturn.config.load import load_study
 from userturn.config.model_keys import ModelEntry
-from userturn.config.repeated_trainings import trainings
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
@@ -32,10 +32,9 @@ from userturn.sources.source import (
     USER_TURNS,
     Size,
 )
-from userturn.storage.files import read_identity
 from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.study.model_description import model_setup, with_prompts

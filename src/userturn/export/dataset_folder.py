@@ -10,11 +10,8 @@ import yaml
 
 from userturn.errors import UserError
 from userturn.export.checked import write_checked
-from userturn.export.open_turns import open_cells, read_turns, read_verdicts
-from userturn.storage.files import write_text
 from userturn.export.withheld import open_cells, read_turns, read_verdicts
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record

@@ -13,11 +13,8 @@ from typing import Any
 import polars as pl
 
 from userturn.export.checked import write_checked
-from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
-from userturn.storage.files import write_text
 from userturn.export.withheld import open_cells, read_rates, read_turns, read_verdicts
-from userturn.plural import number_of
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid

@@ -17,7 +17,7 @@ from polars.datatypes import DataTypeClass
 
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
-from userturn.storage.listed_paths import paths_below
+from userturn.storage.files import paths_below
 from userturn.workflow.study_files import FAULTS, is_hidden
 
 MOST_COLUMNS = 1000

@@ -16,19 +16,17 @@ from typing import Any
 
 import yaml
 
-from userturn.config.installation import CONFIG
+from userturn.config.load import CONFIG
 from userturn.errors import UserError
 from userturn.export.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
 from userturn.export.read_archive import opened, read_left_out, reasons_left_out
 from userturn.logs import say
 from userturn.no_network import without_network
-from userturn.plural import number_of
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 from userturn.storage.hashing import file_sha256
-from userturn.wording import number_of
-from userturn.workflow.run_folder import check_is_new
 from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
+from userturn.wording import number_of
 from userturn.workflow.run_folder import check_is_new, write_study_folder
 from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study import open_record

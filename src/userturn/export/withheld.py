@@ -18,7 +18,7 @@ from userturn.config.entries import private_mark
 from userturn.config.formats import format_of, model_of
 from userturn.export.secrets import Texts
 from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.storage.table_files import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 

@@ -8,13 +8,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.html.page import policy, read_page
-from userturn.report.flips import Flip, Side
-from userturn.wording import number_of, show_codes
-from userturn.plural import number_of
 from userturn.storage.hashing import fingerprint
-from userturn.storage.key_columns import JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema
-from userturn.unseen import show_codes
+from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS, Schema
+from userturn.wording import number_of, show_codes
 
 MOST_SHOWN = 400
 VERDICT = ["label", "genuine", "rationale"]
