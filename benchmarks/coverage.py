@@ -33,11 +33,10 @@ from benchmarks.coverage_of_tests import agreements, associations, corrected, fa
 from benchmarks.power import promises
 from benchmarks.simulated import PAPER, Generator, Result, held, items, patterns
 from tests.support.paired_counts import mcnemar, newcombe
-from userturn.stats.clustered import clustered_rate
 from userturn.stats.margins import change as change_of
 from userturn.stats.margins import side_by_side
-from userturn.stats.proportions import wilson_limits
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.proportions import clustered_rate, wilson_limits
+from userturn.stats.significance import sign_flip_p
 
 Regime = tuple[int, float, float | None]  # items, rate, correlation of an item's turns
 GREEDY: tuple[Regime, ...] = (

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from benchmarks.simulated import Array, Generator, Result, held, items
-from userturn.stats.within_items import auc_within, change_from_random, chosen, won_pairs
+from userturn.stats.discrimination import auc_within, change_from_random, chosen, won_pairs
 
 # Items, answers of each, area, share of right answers, how alike an item's answers are.
 REGIMES = (

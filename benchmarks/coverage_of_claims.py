@@ -6,14 +6,11 @@ import numpy as np
 
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar, newcombe
-from userturn.stats.allocation import allocated
-from userturn.stats.association import spearman
-from userturn.stats.equivalence import Margins, equivalence
+from userturn.stats.association import common_odds_ratio, spearman
 from userturn.stats.margins import change, combination, correlations, side_by_side
-from userturn.stats.odds_ratios import common_odds_ratio
-from userturn.stats.prediction_powered import Labelled, corrected_rate, difference
+from userturn.stats.prediction_powered import Labelled, allocated, corrected_rate, difference
 from userturn.stats.proportions import Interval, wilson
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.significance import Margins, equivalence, sign_flip_p
 
 # Items; the two families' rates and models; samples before and after; correlation of turns.
 FAMILIES = (

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from benchmarks.simulated import Array, Generator, Result, held
-from userturn.stats.crossed import two_way_effects
 from userturn.stats.margins import Counts, combination
+from userturn.tables.crossed_answers import two_way_effects
 
 MODELS = ("a", "b", "c")
 SPEAKERS, ANSWERERS, OWN = np.array([-0.6, 0.0, 0.6]), np.array([-0.3, 0.0, 0.3]), 0.3  # in logits

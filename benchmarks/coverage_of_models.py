@@ -7,13 +7,11 @@ import polars as pl
 
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar
-from userturn.stats.association import attenuation, of_measured, spearman
-from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.stats.multiple_tests import benjamini_hochberg
-from userturn.stats.odds_ratios import Odds, common_odds_ratio
-from userturn.stats.proportions import wilson_limits
-from userturn.tables.correlations import size_slopes
-from userturn.tables.turn_clusters import rate_over
+from userturn.stats.association import Odds, attenuation, common_odds_ratio, of_measured, spearman
+from userturn.stats.proportions import Patterns, clustered_rate, wilson_limits
+from userturn.stats.significance import benjamini_hochberg
+from userturn.tables.beside_accuracy import size_slopes
+from userturn.tables.turn_rates import rate_over
 
 SLOPES = ((30, (0.1, 0.1, 0.1)), (300, (0.01,) * 8), (300, (0.01, 0.03, 0.05, 0.1)))
 

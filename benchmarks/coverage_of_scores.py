@@ -6,14 +6,12 @@ import numpy as np
 from scipy.stats import norm
 
 from benchmarks.simulated import Array, Generator, Result, held, items
-from userturn.stats.agreement import Ratings
-from userturn.stats.auc import clustered_auc
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.stats.clustered_means import clustered_mean, mean_p
-from userturn.stats.margins import change, side_by_side
-from userturn.stats.paired import clustered_change
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.clustered_measures import clustered_mean, mean_p
+from userturn.stats.discrimination import clustered_auc
+from userturn.stats.margins import change, clustered_change, side_by_side
+from userturn.stats.proportions import Patterns, clustered_rate
+from userturn.stats.significance import sign_flip_p
 
 # Turns of each conversation: those of the demo, of `oasst_en100`, of `oasst_human`.
 CONVERSATIONS = {

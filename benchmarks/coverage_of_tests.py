@@ -6,12 +6,11 @@ import numpy as np
 
 from benchmarks.simulated import Generator, Result, held
 from tests.support.paired_counts import mcnemar
-from userturn.stats.agreement import Ratings
+from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.association import spearman
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.multiple_tests import holm
-from userturn.stats.paired import detectable_difference
+from userturn.stats.margins import detectable_difference
 from userturn.stats.prediction_powered import Labelled, corrected_rate
+from userturn.stats.significance import holm
 
 AGREEING = ((30, 0.02, 0.8), (30, 0.1, 0.4), (30, 0.1, 0.8), (30, 0.5, 0.6), (200, 0.1, 0.6))
 FAMILIES = ((1, 300, 0.1), (3, 1319, 0.1), (22, 1319, 0.1), (44, 1319, 0.3))

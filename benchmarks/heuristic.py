@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from userturn.config.load import load_config
 from userturn.judges.heuristic import judge_by_words
 from userturn.stats.rng import generator
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 
 FEWEST = 60  # words of an answer from which failures are made
 LONGEST = 40  # words of a made turn

@@ -16,8 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from userturn.config.load import load_config
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import Ratings
-from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.rng import generator
 
 LABELLED = Path("data/labelled/turns.jsonl")

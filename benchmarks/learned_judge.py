@@ -45,7 +45,7 @@ from benchmarks.real_turns import (
 )
 from userturn.config.load import load_config
 from userturn.judges.verdict import GENUINE
-from userturn.stats.arrays import Floats
+from userturn.stats.proportions import Floats
 from userturn.stats.rng import generator
 
 ENCODER = "040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e"  # hash of WHEEL

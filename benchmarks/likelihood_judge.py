@@ -19,13 +19,11 @@ from scipy.special import expit
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import Ratings
-from userturn.stats.arrays import Floats
-from userturn.stats.auc import clustered_auc
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.proportions import Interval
+from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.discrimination import clustered_auc
+from userturn.stats.proportions import Floats, Interval
 from userturn.stats.rng import generator
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 
 WORDS = ["in_prompt", "in_answer_alone", "in_either", "pairs_in_answer", "repeated", "log_words"]
 WORDS += ["asks", "says_i", "opens_back", "refers_back"]

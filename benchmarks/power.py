@@ -13,11 +13,11 @@ from benchmarks.simulated import Array, Generator, Result, items, patterns
 from tests.support.paired_counts import mcnemar
 from userturn.cli.plan import DIFFERING, smallest_change
 from userturn.stats.allocation import allocated
+from userturn.cli.smallest_effect import DIFFERING, smallest_change
 from userturn.stats.association import spearman
-from userturn.stats.clustered import clustered_rate
-from userturn.stats.clustered_means import mean_p
-from userturn.stats.multiple_tests import holm
-from userturn.stats.prediction_powered import Labelled, corrected_rate
+from userturn.stats.clustered_measures import mean_p
+from userturn.stats.prediction_powered import Labelled, allocated, corrected_rate
+from userturn.stats.proportions import clustered_rate
 from userturn.stats.sample_size import (
     FollowUps,
     Judge,
@@ -29,7 +29,7 @@ from userturn.stats.sample_size import (
     labels_for_half_width,
     models_for_decoupled,
 )
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.significance import holm, sign_flip_p
 
 Change = tuple[float, float, float]  # rate, difference, intraclass correlation
 PRECISE = (

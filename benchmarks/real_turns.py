@@ -22,11 +22,10 @@ from benchmarks.likelihood_judge import shown
 from userturn.config.load import load_config
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import Ratings
-from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 
 REAL_TURNS = Path("data/labelled/real_turns.jsonl")
 ARGUABLE = "arguable_followup"

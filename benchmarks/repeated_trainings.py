@@ -12,10 +12,9 @@ from scipy.special import expit, logit
 from scipy.stats import t
 from tabulate import tabulate
 
-from userturn.stats.arrays import Floats
-from userturn.stats.between_trainings import over_trainings
 from userturn.stats.margins import change, side_by_side
-from userturn.stats.proportions import Interval
+from userturn.stats.proportions import Floats, Interval
+from userturn.tables.repeated_trainings import over_trainings
 
 BETWEEN_ITEMS = 1.0  # standard deviation of the items' log odds
 TESTS = ("one training", "items alone", "Student's over trainings", "Satterthwaite's", "both")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from userturn.stats.clustered import Patterns
+from userturn.stats.proportions import Patterns
 
 PAPER = (1319, 500, 300, 1000, 1078)  # items of its datasets
 Generator = np.random.Generator

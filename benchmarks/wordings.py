@@ -27,7 +27,7 @@ from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.judges.serve import fill_journal
 from userturn.judges.verdict import GENUINE
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED

@@ -8,18 +8,15 @@ import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.stats.agreement import Ratings
-from userturn.stats.association import spearman
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.clustered_means import clustered_mean
-from userturn.stats.equivalence import Margins, equivalence
+from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.association import common_odds_ratio, spearman
+from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.margins import Counts, change, combination, rates
-from userturn.stats.odds_ratios import common_odds_ratio
 from userturn.stats.prediction_powered import Corrected, Labelled, corrected_rate, difference
 from userturn.stats.proportions import Interval, wilson
 from userturn.stats.rng import generator
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.significance import Margins, equivalence, sign_flip_p
 from userturn.tables.chance_floor import measure
 
 # Items by how many turns each has without a perturbation and after a truncated answer, how many of

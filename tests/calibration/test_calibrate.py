@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.annotation_rounds import FAMILIES, LABELS
 from tests.support.labelled_study import SIMULATED, tables_of
-from userturn.calibration.calibrate import SEED, calibrate
-from userturn.calibration.columns import Columns
-from userturn.calibration.labelled_rows import labelled_rows
+from userturn.calibration.calibrate import SEED, calibrate, labelled_rows
+from userturn.calibration.judged_rows import Columns
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement

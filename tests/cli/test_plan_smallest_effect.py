@@ -7,6 +7,8 @@ import pytest
 
 from userturn.cli.plan import confirmatory_tests, smallest_effect
 from userturn.stats.paired import detectable_difference
+from userturn.cli.smallest_effect import confirmatory_tests, smallest_effect
+from userturn.stats.margins import detectable_difference
 
 
 def grid(n_models: int, temperatures: list[float], *perturbations: str) -> Any:

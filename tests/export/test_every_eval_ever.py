@@ -16,9 +16,8 @@ from jsonschema import Draft202012Validator
 
 from tests.workflow.test_export import KEY, mark
 from tests.workflow.test_rerun_samples import CELL, change_row
-from userturn.calibration.calibrate import calibrate
-from userturn.calibration.columns import Columns
-from userturn.calibration.labelled_rows import labelled_rows
+from userturn.calibration.calibrate import calibrate, labelled_rows
+from userturn.calibration.judged_rows import Columns
 from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.every_eval_ever import write_every_eval_ever

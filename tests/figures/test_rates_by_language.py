@@ -6,9 +6,8 @@ import polars as pl
 
 from userturn.figures.rates_by_language import rates_by_language
 from userturn.tables.families import SCHEMA as FAMILIES_SCHEMA
-from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.languages import SCHEMA
-from userturn.tables.parts_of_cells import BY_LANGUAGE
+from userturn.tables.parts_of_cells import BY_LANGUAGE, ENGLISH_ONLY
 from userturn.tables.rates import SCHEMA as RATES
 
 FAMILIES = pl.DataFrame([{"model": "m", "family": "f"}], schema=FAMILIES_SCHEMA)

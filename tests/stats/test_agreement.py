@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from userturn.stats.agreement import COEFFICIENTS, Ratings
-from userturn.stats.cluster_bootstrap import Estimate, estimate_all
+from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
 from userturn.stats.proportions import wilson
 
 NAMES = tuple(COEFFICIENTS)

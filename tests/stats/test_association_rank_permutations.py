@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from userturn.stats import association
 from userturn.stats.association import pairings, permutation_p
-from userturn.stats.multiple_tests import benjamini_hochberg, holm
+from userturn.stats.significance import benjamini_hochberg, holm
 
 
 def rng() -> np.random.Generator:

@@ -5,7 +5,6 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from userturn.stats.multiple_tests import benjamini_hochberg, holm
 from userturn.stats.proportions import (
     Interval,
     exact_limits,
@@ -14,6 +13,7 @@ from userturn.stats.proportions import (
     wilson_limits,
 )
 from userturn.stats.rng import generator
+from userturn.stats.significance import benjamini_hochberg, holm
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from benchmarks.power import (
     attained_on_follow_ups,
     attained_power,
 )
-from userturn.stats.paired import detectable_difference
+from userturn.stats.margins import detectable_difference
 from userturn.stats.sample_size import (
     FollowUps,
     Judge,

@@ -17,8 +17,8 @@ from userturn.report.build import build_report
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.tables.item_counts import count_items
 from userturn.tables.rates import outcomes_of, rates
+from userturn.tables.turn_rates import count_items
 
 HEADER = "<|im_end|>\n<|im_start|>user\n"
 LABELS = [

@@ -1,7 +1,7 @@
 """McNemar's test and Newcombe's method 10 over many tables of counts at once.
 
-With one turn an item they are what the study's own test (`stats/sign_flips`) and interval
-(`stats/paired`) must give; simulations of many studies are quick with them.
+With one turn an item they are what the study's own test (`stats/significance`) and interval
+(`stats/margins`) must give; simulations of many studies are quick with them.
 """
 
 from collections.abc import Callable

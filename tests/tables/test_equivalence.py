@@ -7,14 +7,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.tables.claims import (
+from userturn.tables.equivalence import (
+    LAYOUT,
+    NOT_SHOWN,
     accuracy_kept,
+    adjusted,
     decoupled_over_items,
     decoupled_over_models,
     near_zero,
     no_change,
+    of_shown_judges,
 )
-from userturn.tables.equivalence import LAYOUT, NOT_SHOWN, adjusted, of_shown_judges
 from userturn.tables.layout import printed
 
 WHERE = {"family": "f", "dataset": "d", "judge": "j"}

@@ -10,16 +10,17 @@ from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.table_files import CELL_COLUMNS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
-from userturn.tables.judge_languages import ENGLISH_ONLY
-from userturn.tables.label_domain import NOT_DRAWN, Domain
-from userturn.tables.language_contrasts import (
+from userturn.tables.corrected_rates import NOT_DRAWN, Domain
+from userturn.tables.languages import SCHEMA, languages_table
+from userturn.tables.parts_of_cells import (
+    ENGLISH_ONLY,
+    NOT_OF_EACH,
     between_languages,
     graded_problems,
+    rates_by_language,
     scored_problems,
     without_contrast,
 )
-from userturn.tables.languages import SCHEMA, languages_table
-from userturn.tables.parts_of_cells import NOT_OF_EACH, rates_by_language
 
 CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 MEMBERS = pl.DataFrame({"model": ["m"], "family": ["f"]})

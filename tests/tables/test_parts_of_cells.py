@@ -10,13 +10,11 @@ from tests.support.paired_counts import newcombe
 from userturn.controls.swapped_answers import donors
 from userturn.generation.shards import next_in_hash_order
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
-from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.stats.proportions import wilson
+from userturn.stats.proportions import Patterns, clustered_rate, wilson
 from userturn.tables.compared_conditions import compare
-from userturn.tables.item_counts import count_items, count_verdicts
-from userturn.tables.parts_of_cells import BY_TURN, in_turns, rates_of_parts
+from userturn.tables.parts_of_cells import BY_TURN, in_turns, rates_of_parts, since_the_first
 from userturn.tables.rates import of_cells, outcomes_of, rates
-from userturn.tables.turn_contrasts import since_the_first
+from userturn.tables.turn_rates import count_items, count_verdicts
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "j"}
 MEMBERS = pl.DataFrame({"model": ["m"], "family": ["f"]})

@@ -8,10 +8,10 @@ import pytest
 
 from userturn.datasets.clusters import version_id
 from userturn.judges.verdict import GENUINE
-from userturn.stats.clustered import Patterns, clustered_rate
+from userturn.stats.proportions import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
-from userturn.tables.item_counts import count_verdicts
 from userturn.tables.rates import of_cells, outcomes_of, rates
+from userturn.tables.turn_rates import count_verdicts
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from tests.tables.test_item_pairs import WHERE
-from userturn.tables.claims import accuracy_kept
 from userturn.tables.contrasts import accuracy_contrasts, contrasts
+from userturn.tables.equivalence import accuracy_kept
 from userturn.tables.repeated_trainings import ONE_TRAINING, TEST
 
 PAIRS = [("sft", "base"), ("sft-seed2", "base"), ("sft-seed3", "base")]

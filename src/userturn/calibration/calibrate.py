@@ -1,24 +1,211 @@
-"""Card, rates and corrected rates of anybody's judge, by the estimators of a study's tables."""
+"""Card, rates and corrected rates of anybody's judge, by the estimators of a study's tables.
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+Verdicts and labels of two files become the turns, verdicts and labels of a study: what is called
+genuine there is a yes here, and a study's cells are groups of rows. So the estimators say of them
+what they would say of a study.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.calibration.labelled_rows import LabelledRows
+from userturn.calibration.judged_rows import (
+    POOLED,
+    POSITIVE,
+    Columns,
+    Given,
+    Judged,
+    Names,
+    given_labels,
+    judged_rows,
+)
+from userturn.controls.control_turn import NOT_GENUINE
 from userturn.datasets.clusters import clusters
+from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import comparisons, labelled_beside_judges
+from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import Interval
-from userturn.storage.table_files import STRATUM_KEYS, Schema
+from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import coefficients
-from userturn.tables.corrected_rates import corrected_change, corrected_rate, domains
+from userturn.tables.corrected_rates import Domain, corrected_change, corrected_rate, domains
 from userturn.tables.judge_card import measures
 from userturn.tables.known_turns import peoples_turns
-from userturn.tables.label_domain import Domain
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 from userturn.wording import number_of
+
+WHOLE = "all rows"
+TEXTS = ("model", "dataset", "perturbation", "item", "key", "outcome", "stratum", "judge", "label")
+ROW = dict.fromkeys(TEXTS, pl.String) | {"temperature": pl.Float64, "sample": pl.Int64}
+LABEL = dict.fromkeys(("id", "annotator", "label"), pl.String)
+
+
+class LabelledRows(NamedTuple):
+    """Rows with verdicts of any judges, and people's labels of some of them.
+
+    Attributes:
+        rows: one row per thing that was judged: key columns of a turn, `key`, `outcome`,
+            `stratum` if the file names it, and whether it was `drawn` for people.
+        verdicts: key columns, `judge`, `label` (genuine, not genuine or null), `genuine`.
+        labels: `id` of the row, `annotator`, `label`, `genuine`.
+        left_out: judges whose verdicts are no yes or no, each with the first such verdict.
+    """
+
+    rows: pl.DataFrame
+    verdicts: pl.DataFrame
+    labels: pl.DataFrame
+    left_out: Mapping[str, str]
+
+    def part(self, **values: str) -> "LabelledRows":
+        """Return the rows whose columns have some values."""
+        rows, verdicts = self.rows.filter(**values), self.verdicts.filter(**values)
+        labels = self.labels.filter(pl.col("id").is_in(rows["key"].to_list()))
+        return self._replace(rows=rows, verdicts=verdicts, labels=labels)
+
+    def of_judge(self, judge: str) -> "LabelledRows":
+        """Return the rows that a judge was asked about."""
+        verdicts = self.verdicts.filter(judge=judge)
+        rows = self.rows.join(verdicts, on=TURN_KEYS, how="semi", maintain_order="left")
+        return self._replace(rows=rows, verdicts=verdicts).part()
+
+    def keys(self) -> pl.DataFrame:
+        """Return the drawn rows of one judge, as the key of a round that was drawn by its labels.
+
+        Where the file names no strata, those of a group are the judge's yes, no and no verdict: so
+        labels may have been drawn by these or without them. A stratum from which nothing was drawn
+        counts as drawn whole.
+        """
+        own, label = self.verdicts.select(*TURN_KEYS, "judge", "label"), pl.col("label")
+        said = pl.when(label == GENUINE).then(pl.lit("a yes")).when(label.is_not_null())
+        side = said.then(pl.lit("a no")).otherwise(pl.lit("no verdict"))
+        framed = self.rows.join(own, on=TURN_KEYS, how="left", maintain_order="left").with_columns(
+            stratum=pl.col("stratum").fill_null(side),
+            round=pl.lit(""),
+            id=pl.col("key"),
+            family=pl.col("model"),
+        )
+        n_drawn, size = pl.col("drawn").sum().over(STRATUM_KEYS), pl.len().over(STRATUM_KEYS)
+        return framed.with_columns(
+            drawn=pl.col("drawn") | (n_drawn == 0),
+            n_drawn=pl.when(n_drawn == 0).then(size).otherwise(n_drawn),
+            stratum_size=size,
+        ).filter("drawn")
+
+
+def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> LabelledRows:
+    """Return the rows of files with verdicts, with the labels of another file.
+
+    Raises:
+        UserError: a file, column or row that cannot be read, two verdicts of a judge on a row, or a
+            label of no row or of several.
+    """
+    judged, by = judged_rows(verdicts, columns)
+    given = list(given_labels(labels, columns, by))
+    left_out = _no_yes_or_no(judged)
+    drawn = dict(_labelled(judged, given))
+    table = pl.DataFrame(list(_rows(judged)), schema=ROW)
+    table = table.with_columns(
+        drawn=pl.col("key").is_in([key for key, _ in drawn]), genuine=pl.col("label") == GENUINE
+    )
+    rows = [(key, name, _label(label)) for (key, name), label in drawn.items() if label is not None]
+    return LabelledRows(
+        table.unique("key", keep="first", maintain_order=True).drop("judge", "label", "genuine"),
+        table.filter(~pl.col("judge").is_in(list(left_out))),
+        pl.DataFrame(rows, LABEL, orient="row").with_columns(genuine=pl.col("label") == GENUINE),
+        left_out,
+    )
+
+
+def _label(verdict: bool | None) -> str | None:
+    return None if verdict is None else GENUINE if verdict else NOT_GENUINE
+
+
+def _no_yes_or_no(judged: Iterable[Judged]) -> dict[str, str]:
+    """Return the judges with a verdict that is no yes or no, each with the first.
+
+    Raises:
+        UserError: all of them have one.
+    """
+    found: dict[str, str] = {}
+    judges = set()
+    for one in judged:
+        judges.add(one.judge)
+        if one.problem:
+            found.setdefault(one.judge, f"{one.where}: the verdict {one.problem}")
+    if found and found.keys() == judges:
+        raise UserError(f"{next(iter(found.values()))}; {POSITIVE}")
+    return found
+
+
+def _key(names: Names) -> str:
+    return "\n".join(names.values())
+
+
+def _rows(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
+    """Yield each verdict with the columns of its row in a study."""
+    seen = set()
+    numbers: dict[str, int] = {}
+    for one in judged:
+        key = _key(one.names)
+        if (key, one.judge) in seen:
+            raise UserError(
+                f"{one.where}: a second verdict of '{one.judge}' on '{one.names['id']}'; name the "
+                "columns that tell these rows apart with --by, or that of a row's name with --id"
+            )
+        seen.add((key, one.judge))
+        yield {
+            **_place(one.names),
+            **{"temperature": 0.0, "perturbation": "", "outcome": "ok", "item": one.item},
+            **{"key": key, "sample": numbers.setdefault(key, len(numbers))},
+            **{"judge": one.judge, "stratum": one.stratum, "label": _label(one.verdict)},
+        }
+
+
+def _place(names: Names) -> dict[str, str]:
+    """Return the cell of a group: the columns of POOLED are its dataset, the others its model."""
+    groups = {name: value for name, value in names.items() if name not in ("id", "sample")}
+    datasets = [value for name, value in groups.items() if name in POOLED]
+    others = [value for name, value in groups.items() if name not in POOLED]
+    return {"model": ", ".join(others) or WHOLE, "dataset": ", ".join(datasets)}
+
+
+def _labelled(
+    judged: Sequence[Judged], given: Sequence[Given]
+) -> Iterator[tuple[tuple[str, str], bool | None]]:
+    """Yield the label of each row and annotator.
+
+    Raises:
+        UserError: a label of no row or of several, or a second one by the same annotator.
+    """
+    known = [name for name in given[0].names if name in judged[0].names]
+    rows: dict[tuple[str, ...], set[str]] = {}
+    more = set()
+    for one in judged:
+        more |= one.names.keys() - {*known}
+        rows.setdefault(_told(one.names, known), set()).add(_key(one.names))
+    seen = set()
+    for label in given:
+        keys = rows.get(_told(label.names, known), set())
+        if len(keys) != 1 or (*keys, label.annotator) in seen:
+            name = ", ".join(label.names.values())
+            why = "is of no row of the verdicts; correct it, or remove it"
+            if keys:
+                what = f"also the column {' or '.join(sorted(more))}" if more else "one row each"
+                why = f"is of {len(keys)} rows of the verdicts; give the labels {what}"
+            if len(keys) == 1:
+                why = f"is the second of '{label.annotator}'; remove the wrong one"
+            raise UserError(f"{label.where}: the label of '{name}' {why}")
+        (key,) = keys
+        seen.add((key, label.annotator))
+        yield (key, label.annotator), label.label
+
+
+def _told(names: Names, known: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names.get(name, "") for name in known)
+
 
 SEED = 20260402  # that of config.yaml, for the limits of kappa
 CALIBRATION: Schema = {

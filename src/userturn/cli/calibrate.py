@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.calibration.calibrate import calibrate
-from userturn.calibration.columns import Columns
-from userturn.calibration.labelled_rows import labelled_rows
+from userturn.calibration.calibrate import calibrate, labelled_rows
+from userturn.calibration.judged_rows import Columns
 
 HELP = "correct the rates of anybody's judge by people's labels, from tables or logs"
 

@@ -11,12 +11,15 @@ from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.report.comparison_page import Comparison, comparison_page, drawn, flipped, with_texts
 from userturn.stats.multiple_tests import holm
+from userturn.report.comparison_page import Comparison, comparison_page
+from userturn.report.flips import drawn, flipped, with_texts
+from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
 from userturn.storage.table_files import JUDGED_CELL_KEYS
 from userturn.study.record import read_study_record
-from userturn.tables.item_counts import count_items
 from userturn.tables.item_pairs import beside, compared, counted
 from userturn.tables.judge_validity import warned
+from userturn.tables.turn_rates import count_items
 from userturn.wording import number_of
 
 HELP = "compare two studies item by item"

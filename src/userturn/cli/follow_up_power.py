@@ -14,9 +14,8 @@ from userturn.stats.sample_size import (
     follow_ups_for_share,
     level_of,
 )
-from userturn.tables.likelihood_contrasts import UNITS
-from userturn.tables.pilot import Assumption
-from userturn.tables.pilot_follow_ups import pilot_follow_ups
+from userturn.tables.likelihood_measures import UNITS
+from userturn.tables.pilot import Assumption, pilot_follow_ups
 
 
 def chosen(

@@ -7,7 +7,7 @@ from pathlib import Path
 from userturn.cli import follow_up_power
 from userturn.cli.follow_up_power import chosen, listed
 from userturn.errors import UserError
-from userturn.stats.paired import POWER
+from userturn.stats.margins import POWER
 from userturn.stats.sample_size import (
     MOST,
     Judge,

@@ -19,8 +19,8 @@ from userturn.errors import UserError
 from userturn.storage.files import given_object, write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.record import read_study_record
+from userturn.tables.anchor_evidence import predicted, quantity
 from userturn.tables.anchors import OWN, outcome_in_words
-from userturn.tables.own_predictions import predicted, quantity
 
 HELP = "register a study's predictions before its run, and compare them after it"
 FILE = Path(REGISTRATION)

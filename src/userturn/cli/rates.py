@@ -24,10 +24,10 @@ from userturn.cli.format_rates import (
 from userturn.errors import UserError
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.format_columns import read_joined
+from userturn.tables.added_columns import read_joined
 from userturn.tables.judge_validity import warned
-from userturn.tables.pooling import AVERAGES
 from userturn.tables.rates import of_cells, of_models
+from userturn.tables.turn_rates import AVERAGES
 
 HELP = "print the rates of a finished study"
 SHOWN = (

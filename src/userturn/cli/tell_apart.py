@@ -32,7 +32,7 @@ from userturn.storage.table_files import read_tables
 from userturn.study.cells import ALL, files_of
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 
 HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
 HALF_WIDTH = 0.05  # that a control at one half should have

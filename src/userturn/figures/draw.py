@@ -11,7 +11,7 @@ import polars as pl
 
 from userturn.figures.theme import save, warned
 from userturn.study.grid import Grid
-from userturn.tables.format_columns import read_joined
+from userturn.tables.added_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.workflow.registry import FIGURES
 

@@ -12,7 +12,7 @@ unbiased. Labels of a stratum affect its own allocation only through the mean ov
 import polars as pl
 
 from userturn.judges.verdict import GENUINE
-from userturn.stats.allocation import allocated
+from userturn.stats.prediction_powered import allocated
 from userturn.storage.table_files import CELL_KEYS
 
 BY_SETTINGS = "per_stratum, genuine and minimum_per_family"

@@ -13,9 +13,9 @@ from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
-from userturn.tables.pooling import LENIENT
 from userturn.tables.rates import of_cells, of_models
-from userturn.tables.turn_clusters import LIMITS as ENDINGS
+from userturn.tables.turn_rates import LENIENT
+from userturn.tables.turn_rates import LIMITS as ENDINGS
 
 COUNTED = ["n_scored", "n_turns", "n_answers", "n_answers_cut"]
 COPIED = ["n_ok", "n_copies", "distinct", "distinct_lower", "distinct_upper"]

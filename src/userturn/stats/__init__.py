@@ -1,27 +1,13 @@
 """Intervals, tests and estimators: arrays in, numbers out.
 
-agreement.py: agreement of raters: raw, Cohen's kappa, Krippendorff's alpha, Gwet's AC1.
-arrays.py: the types of arrays.
-allocation.py: how many of each stratum to draw, by Neyman.
-association.py: rank correlation over models.
-auc.py: the area under the ROC curve of a score, for clustered turns.
-chrf.py: how many character n-grams two texts share.
-between_trainings.py: changes by trainings that are repeated: items and trainings are draws.
-cluster_bootstrap.py: intervals of agreement, by a bootstrap over clusters.
-clustered.py: rates of items that have several turns each.
-clustered_means.py: means of numbers whose turns share conversations.
-combinations.py: limits of sums and differences, from the limits of their parts.
-diversity.py: how varied the words of several texts are.
-crossed.py: effects of a two-way layout: rows, columns and both.
-equivalence.py: whether a quantity is within a margin.
-multiple_tests.py: Holm, and Benjamini and Hochberg.
-margins.py: rates under several conditions, and sums and differences of them.
-odds_ratios.py: odds ratios over items, with limits that are exact given the margins.
-paired.py: changes of turns in clusters, and the smallest detectable change.
-prediction_powered.py: rates corrected for a judge's errors.
-proportions.py: one proportion and its interval.
+agreement.py: raw agreement, Cohen's kappa, Krippendorff's alpha, Gwet's AC1, with intervals.
+association.py: rank correlation over models, odds ratios over items.
+clustered_measures.py: means of values, and variety of words, over clusters of turns.
+discrimination.py: whether a score tells positives from negatives, and the best answer's worth.
+margins.py: rates under several conditions, sums and differences of them, detectable changes.
+prediction_powered.py: rates corrected for a judge's errors, and how to draw the labels for it.
+proportions.py: rates with their intervals: of turns, of turns that share items, and sums of rates.
 rng.py: random generators, each seeded by its purpose.
 sample_size.py: items, samples and labels for a given precision or power.
-sign_flips.py: the exact test of paired differences.
-within_items.py: whether a score tells the right answers of an item, and what the best is worth.
+significance.py: the exact test of paired differences, Holm, Benjamini and Hochberg, equivalence.
 """

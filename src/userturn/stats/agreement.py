@@ -12,13 +12,13 @@ Formulas, with r_ik the raters who gave unit i label k, r_i their number:
   p_e = sum_k pi_k (1 - pi_k) / (q - 1), pi_k the mean share of label k, q the labels of the scale.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from userturn.stats.arrays import Floats
+from userturn.stats.proportions import CONFIDENCE, Floats, Patterns, design_effect, wilson_limits
 
 
 class Ratings(NamedTuple):
@@ -107,3 +107,137 @@ COEFFICIENTS: Mapping[str, Coefficient] = {
     "krippendorff_alpha": krippendorff_alpha,
     "gwet_ac1": gwet_ac1,
 }
+
+
+N_RESAMPLES = 1000
+FEWEST = 2  # units that an interval needs
+PRIOR = {"gwet_ac1": 1.0, "cohen_kappa": 2.0, "krippendorff_alpha": 2.0}  # units
+
+
+class Estimate(NamedTuple):
+    """A coefficient with its 95% limits; None with a reason if it is undefined."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None
+
+
+def cluster_sums(ratings: Ratings) -> Sums:
+    """Return the weighted features summed over the units of each cluster: clusters x columns."""
+    clusters, of_unit = np.unique(ratings.clusters, return_inverse=True)
+    found = {}
+    for name, values in features(ratings).items():
+        found[name] = np.zeros((len(clusters), values.shape[1]))
+        np.add.at(found[name], of_unit, values * ratings.weights[:, None])
+    return found
+
+
+def prior_sums(ratings: Ratings) -> Sums:
+    """Return the features of one unit on which two raters agree, and of one on which they do not.
+
+    Each is spread evenly over all labels. For two labels, one unit of each kind puts half a unit
+    into each of the four cells, which is Jeffreys' prior.
+    """
+    q = ratings.n_labels
+    pairs = np.array([(a, b) for a in range(q) for b in range(q)])
+    each = features(ratings._replace(codes=pairs))
+    agree = (pairs[:, 0] == pairs[:, 1]).astype(float)
+    mix = np.stack([agree / q, (1 - agree) / (q * (q - 1))])
+    return {name: mix @ values for name, values in each.items()}
+
+
+def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Floats]:
+    """Return the sums of clusters and of two prior units, and the weights of both in each draw.
+
+    In the Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134) each cluster's weight is a standard
+    exponential, and each prior unit's a gamma of shape PRIOR / 2. The size of a prior unit is the
+    sum of weights over the effective number of units (Kish 1965): Σw²/Σw, times the design effect
+    of agreement over clusters.
+    """
+    sums = cluster_sums(ratings)
+    weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
+    one = float((weights**2).sum() / weights.sum()) * _shared(ratings, sums)
+    prior = {name: one * values for name, values in prior_sums(ratings).items()}
+    drawn = generator.standard_exponential((N_RESAMPLES, len(sums["paired"])))
+    return {name: np.vstack([values, prior[name]]) for name, values in sums.items()}, drawn
+
+
+def _shared(ratings: Ratings, sums: Sums) -> float:
+    """Return how much wider agreement is over clusters than over units: at least 1."""
+    if len(sums["paired"]) == len(ratings.codes):
+        return 1.0
+    alone = cluster_sums(ratings._replace(clusters=np.arange(len(ratings.codes))))
+    return max(1.0, _spread(sums) / _spread(alone))
+
+
+def _spread(sums: Sums) -> float:
+    seen = sums["paired"][:, 0] > 0
+    paired, agreeing = sums["paired"][seen, 0], sums["agreeing"][seen, 0]
+    return design_effect(Patterns(np.ones(len(paired)), paired, agreeing), 1e-9)
+
+
+def estimate_all(
+    ratings: Ratings, names: Sequence[str], generator: np.random.Generator
+) -> dict[str, Estimate]:
+    """Return coefficients with 95% intervals over clusters, valid for few and for unanimous units.
+
+    Raw agreement has Wilson's interval at the clusters' effective sample size (`proportions`).
+    The others have the quantiles of the Bayesian bootstrap with a prior: one unit in all for AC1
+    (Jeffreys' for a share, as raw agreement), two for kappa and alpha (Jeffreys' for a table of two
+    labels; for kappa see Lee and Tu 1994, J Comput Graph Stat 3:301-321).
+    """
+    n_given = (ratings.codes >= 0).sum(1)
+    n_pairable = float(n_given[n_given >= 2].sum())
+    if n_pairable == 0:
+        return {name: Estimate(None, None, None, "no turn was labelled by both") for name in names}
+    sums, drawn = weighing(ratings, generator)
+    n = drawn.shape[1]
+    once = {name: values[:n].sum(0, keepdims=True) for name, values in sums.items()}
+    found = {}
+    for name in names:
+        value = float(COEFFICIENTS[name](once, n_pairable)[0])
+        if n < FEWEST or not np.isfinite(value):
+            found[name] = _without_limits(value)
+        elif name == "raw":
+            found[name] = _raw(value, sums, ratings)
+        else:
+            prior = generator.standard_gamma(PRIOR[name] / 2, (N_RESAMPLES, 2))
+            times = np.hstack([drawn, prior])
+            resampled = {key: times @ values for key, values in sums.items()}
+            found[name] = _estimate(value, COEFFICIENTS[name](resampled, n_pairable))
+    return found
+
+
+def _worth(weights: Floats) -> float:
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
+    """Return raw agreement with Wilson's limits, weights standing for turns.
+
+    Weights make many turns of the few that people saw, so never more than what the weights are
+    worth (Kish 1965) count: of units, or of clusters where all agree or none does.
+    """
+    n_clusters = len(sums["paired"]) - 2
+    paired, agreeing = sums["paired"][:n_clusters, 0], sums["agreeing"][:n_clusters, 0]
+    seen = paired > 0
+    counted = Patterns(np.ones(int(seen.sum())), paired[seen], agreeing[seen])
+    units = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
+    most = _worth(paired[seen] if value in (0, 1) else units)
+    worth = min(counted.total_scored / design_effect(counted, 1e-9), most)
+    lower, upper = wilson_limits(value * worth, worth)
+    return Estimate(value, float(lower), float(upper), None)
+
+
+def _without_limits(value: float) -> Estimate:
+    if not np.isfinite(value):
+        why = "only one label was used, so agreement by chance is certain"
+        return Estimate(None, None, None, why)
+    return Estimate(value, None, None, "too few items for an interval")
+
+
+def _estimate(value: float, resamples: Floats) -> Estimate:
+    defined = resamples[np.isfinite(resamples)]
+    lower, upper = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(value, min(float(lower), value), max(float(upper), value), None)

@@ -10,14 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from userturn.stats.clustered import Limits, Patterns, copies, pooled_rate
-from userturn.stats.combinations import combine
 from userturn.stats.proportions import (
     CONFIDENCE,
     Array,
     Interval,
+    Limits,
+    Patterns,
+    combine,
+    copies,
     exact_limits,
     jeffreys_limits,
+    pooled_rate,
+    quantile_of,
     wilson_limits,
 )
 
@@ -84,11 +88,10 @@ def correlations(counts: Counts) -> Array:
 def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDENCE) -> Interval:
     """Return a sum of rates, each times its coefficient, with its limits.
 
-    Jeffreys' limits of the rates at their effective numbers of turns (`clustered`) are put together
-    by MOVER with the correlations of the clusters' residuals (Zou and Donner 2008, Stat Med
-    27:1693-1702). For a difference of one turn an item it is Newcombe's method 10 (1998, Stat Med
-    17:2635-2650) with Jeffreys' limits for Wilson's, which are a third too wide near 0. Null if a
-    rate is.
+    Jeffreys' limits of the rates at their effective numbers of turns are put together by MOVER with
+    the correlations of the clusters' residuals (Zou and Donner 2008, Stat Med 27:1693-1702). For a
+    difference of one turn an item it is Newcombe's method 10 (1998, Stat Med 17:2635-2650) with
+    Jeffreys' limits for Wilson's, which are a third too wide near 0. Null if a rate is.
     """
     parts = rates(counts, confidence, jeffreys_limits)
     if any(part.estimate is None for part in parts):
@@ -169,3 +172,60 @@ def _edge(inside: float, end: float, holds: Callable[[float], bool]) -> float:
         middle = (inside + end) / 2
         inside, end = (middle, end) if holds(middle) else (inside, middle)
     return inside
+
+
+POWER = 0.8
+
+
+def clustered_change(
+    n_turns: Array,
+    before: Array,
+    after: Array,
+    raters: tuple[int, int] = (1, 1),
+    confidence: float = CONFIDENCE,
+) -> Interval:
+    """Return the change of a share of turns that come in clusters, with its limits.
+
+    It is that of `margins`.
+
+    Args:
+        n_turns: turns of each cluster.
+        before: sum over the turns of a cluster of 0 or 1, or of a mean of several, at the baseline.
+        after: the same under the condition.
+        raters: how many values each turn's is the mean of, at the baseline and under the condition.
+        confidence: confidence of the interval.
+    """
+    counts = side_by_side((n_turns, before), (n_turns, after))
+    return change(counts._replace(least=1 / np.array(raters, dtype=float)), confidence)
+
+
+def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:
+    """Return Connor's smallest difference, at most 1."""
+    root = pairs * z1**2 * psi - (pairs + z2**2) * psi * (z1**2 - z2**2)
+    delta = (z1 * np.sqrt(pairs * psi) + np.sqrt(np.maximum(root, 0))) / (pairs + z2**2)
+    # All change in one direction, ψ = δ: n (1 - s²) = (z1 + z2 s)² with s = √(1 - δ).
+    inside = z1**2 * z2**2 + (pairs + z2**2) * (pairs - z1**2)
+    s = (np.sqrt(np.maximum(inside, 0)) - z1 * z2) / (pairs + z2**2)
+    one_way = np.where(pairs > z1**2, 1 - np.maximum(s, 0) ** 2, 1.0)
+    return np.asarray(np.minimum(np.where(delta >= psi, np.maximum(one_way, psi), delta), 1.0))
+
+
+def detectable_difference(
+    n: ArrayLike, discordant: ArrayLike, level: float = 1 - CONFIDENCE, power: float = POWER
+) -> Array:
+    """Return the smallest difference that n pairs detect with a given power.
+
+    Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
+    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change of δ needs at least that share of items to
+    differ: if δ is not below ψ, ψ = δ is used, a change in one direction. At most 1; nan without
+    items.
+
+    Args:
+        n: number of pairs.
+        discordant: ψ.
+        level: level of the two-sided test: 0.05, or that divided by the number of tests.
+        power: power of the test.
+    """
+    pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
+    z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)
+    return np.where(pairs > 0, _detectable(np.maximum(pairs, 1e-9), psi, z1, z2), np.nan)

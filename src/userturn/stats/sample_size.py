@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from userturn.stats.allocation import allocated
-from userturn.stats.clustered_means import studentised_p
-from userturn.stats.paired import POWER
+from userturn.stats.clustered_measures import studentised_p
+from userturn.stats.margins import POWER
+from userturn.stats.prediction_powered import allocated
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
 STUDIES = 4000  # that are drawn for an assurance: its standard error is then below .01
@@ -79,7 +79,7 @@ def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: fl
     """Return the half-width that this share of studies does not exceed.
 
     Studies of items whose chances are beta are drawn, always the same ones, and given the interval
-    of `clustered`: both the rate that is seen and how alike samples look vary between studies.
+    of `proportions`: both the rate that is seen and how alike samples look vary between studies.
     """
     from scipy.stats import betabinom  # seconds
 
@@ -92,7 +92,7 @@ def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: fl
         chances = (positive == k * turns.rate).astype(float)
     drawn = np.random.default_rng(0).multinomial(n_items, chances / chances.sum(), STUDIES)
     seen = drawn @ positive
-    # As `clustered.design_effect`, of many studies at once.
+    # As `proportions.design_effect`, of many studies at once.
     middle = (seen / k + 0.5) / (n_items + 1)
     spread = drawn @ positive**2 - 2 * middle * k * seen + n_items * (middle * k) ** 2
     spread += k**2 * ((1 - middle) ** 2 + middle**2) / 2
@@ -209,9 +209,9 @@ def follow_ups_for_gain(
 def _detects(n: int, effect: float, level: float) -> float:
     """Return how often n conversations detect a mean of `effect` standard deviations.
 
-    Few of them are drawn, always the same ones, from a normal distribution, and given the test of
-    `clustered_means`, which a sample's own skewness moves; of many it is Student's, which has the
-    noncentral t distribution.
+    Few of them are drawn, always the same ones, from a normal distribution, and given the test
+    `mean_p`, which a sample's own skewness moves; of many it is Student's, which has the noncentral
+    t distribution.
     """
     from scipy.stats import nct, t  # seconds
 

@@ -12,7 +12,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
 
 TABLE = Table(

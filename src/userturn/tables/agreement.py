@@ -14,8 +14,7 @@ from userturn.humans.rater_pairs import (
     comparisons,
 )
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import COEFFICIENTS, Ratings
-from userturn.stats.cluster_bootstrap import Estimate, estimate_all
+from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from userturn.stats.combinations import combine
-from userturn.stats.proportions import CONFIDENCE, Interval, exact_limits
+from userturn.stats.proportions import CONFIDENCE, Interval, combine, exact_limits
 
 MARGIN = 0.05  # of shares and of changes of shares
 MOST_TIMES = 1000  # more items than so many times those there are are no plan
@@ -130,7 +129,7 @@ def rise_over_size(sizes: Sequence[float], rates: Sequence[Interval]) -> Interva
     """Return the rise of rates from the smallest size to the largest, by their regression line.
 
     Least squares over log2 of size is a weighted sum of the rates, whose limits follow from theirs
-    (`combinations`). Models answer the same items, so their rates are positively correlated;
+    (`proportions.combine`). Models answer the same items, so their rates are positively correlated;
     treating them as independent makes the limits rather too wide.
     """
     x = np.log2(np.asarray(sizes, dtype=float))

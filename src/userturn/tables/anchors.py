@@ -9,10 +9,10 @@ import polars as pl
 
 from userturn.storage.table_files import Schema
 from userturn.tables import anchor_evidence as evidence
-from userturn.tables import own_predictions as own
+from userturn.tables import anchor_evidence as own
+from userturn.tables.added_columns import in_default_format
 from userturn.tables.anchor_evidence import Found
 from userturn.tables.anchor_rules import FAILS, HOLDS, MARGIN, UNDECIDED
-from userturn.tables.format_columns import in_default_format
 from userturn.tables.judge_validity import not_validated
 from userturn.tables.layout import Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material, Tables

@@ -15,17 +15,15 @@ from userturn.generation.likelihood_contexts import (
     reaction_signals,
 )
 from userturn.grading.verifiers import final_result
-from userturn.stats.clustered import Patterns, pooled_rate
-from userturn.stats.multiple_tests import holm
-from userturn.stats.proportions import Array, Interval
-from userturn.stats.sign_flips import sign_flip_p
-from userturn.stats.within_items import (
+from userturn.stats.discrimination import (
     auc_within,
     change_from_random,
     change_of_choice,
     chosen,
     won_pairs,
 )
+from userturn.stats.proportions import Array, Interval, Patterns, pooled_rate
+from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
@@ -158,7 +156,7 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
     Answers whose grade is undecided are left out and counted. Areas are over pairs of a right and a
     wrong answer of one item; the best answer is compared with a random one, with that of the
     highest mean log-probability and with the majority's, on the same items. p is exact
-    (`stats.within_items`); Holm adjusts the tests of a model, dataset and measure.
+    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure.
 
     Args:
         candidates: columns `CANDIDATE`, `correct`, and one for each signal.

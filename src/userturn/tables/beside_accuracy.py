@@ -1,13 +1,18 @@
-"""Accuracy beside the follow-up rate of each model and dataset."""
+"""Accuracy beside follow-up rate, rank correlations over models, and slopes over their sizes."""
 
+from typing import Any
+
+import numpy as np
 import polars as pl
 
-from userturn.stats.multiple_tests import benjamini_hochberg
-from userturn.stats.proportions import Array
+from userturn.stats.association import attenuation, of_measured, spearman
+from userturn.stats.margins import Counts, combination
+from userturn.stats.proportions import Array, Interval
+from userturn.stats.rng import generator
+from userturn.stats.significance import benjamini_hochberg
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.item_counts import count_answers
-from userturn.tables.pooling import AVERAGES, pool
+from userturn.tables.turn_rates import AVERAGES, count_answers, pool
 
 LIMITS = ("estimate", "lower", "upper")
 BESIDE: Schema = {
@@ -83,3 +88,120 @@ def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
         untested = part.filter(pl.col("p").is_null())
         parts.append(pl.concat([tested.with_columns(p), untested]))
     return pl.concat(parts) if parts else table
+
+
+CORRELATED: Schema = {
+    "x": pl.String,
+    "y": pl.String,
+    "family": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "judge": pl.String,
+    "n_models": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "slope_per_doubling": pl.Float64,
+    "slope_lower": pl.Float64,
+    "slope_upper": pl.Float64,
+    "attenuation": pl.Float64,
+    "note": pl.String,
+    "reason": pl.String,
+}
+
+FLOOR = 0.05  # a rate is at its floor if its upper limit is below
+PAIRS = [
+    ("accuracy", "follow-up", "accuracy_estimate", "followup_estimate"),
+    ("size", "follow-up", "size", "followup_estimate"),
+    ("size", "accuracy", "size", "accuracy_estimate"),
+]
+
+
+def _correlate(
+    group: pl.DataFrame, x: str, y: str, n_resamples: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    seen = group.drop_nulls([x, y])
+    measured = [name.removesuffix("_estimate") for name in (x, y) if name != "size"]
+    factor = attenuation([limits_over_models(seen, name) for name in measured])
+    families = seen["of_family"].to_list()
+    found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng, families=families)
+    row = {"n_models": seen.height, **of_measured(found, factor)._asdict(), "attenuation": factor}
+    return row | {"note": _floor(seen) if "followup" in measured else None}
+
+
+def _floor(models: pl.DataFrame) -> str | None:
+    """Return a note where half of the follow-up rates or more lie at their floor."""
+    n_low = int((models["followup_upper"] < FLOOR).sum())
+    if not n_low or 2 * n_low < models.height or models.height < 2:
+        return None
+    return f"follow-up is at its floor, below {FLOOR:.0%}, in {n_low} of {models.height} models"
+
+
+def correlations(
+    beside: pl.DataFrame, items: pl.DataFrame, seed: int, n_resamples: int
+) -> pl.DataFrame:
+    """Return Spearman's correlation over all models, and within each family over size.
+
+    The row of size with follow-up also has the slope of the rate per doubling of the parameters.
+    Correlations over all models leave out those that name a base: they are not independent of it.
+    Models of one family are no more independent of each other (`spearman`).
+    """
+    keys = ["family", "dataset", "temperature", "judge"]
+    of_one = beside.with_columns(of_family="family")
+    original = of_one.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
+    table = pl.concat([original, of_one])
+    slopes = size_slopes(items, beside)
+    rows = []
+    for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
+        for x, y, first, second in PAIRS:
+            rng = generator(seed, "spearman", x, y, *names)
+            row: dict[str, Any] = {"x": x, "y": y, **dict(zip(keys, names, strict=True))}
+            row |= _correlate(group, first, second, n_resamples, rng)
+            slope = slopes.get(names) if (x, y) == ("size", "follow-up") else None
+            for name, value in zip(LIMITS, slope or (), strict=False):
+                row["slope_per_doubling" if name == "estimate" else f"slope_{name}"] = value
+            rows.append(row)
+    return with_adjusted(pl.DataFrame(rows, schema=CORRELATED), ["x", "y", "judge"])
+
+
+def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object, ...], Interval]:
+    """Return the slope of the follow-up rate over log2 of size within each family.
+
+    Families with fewer than three sizes have no slope.
+    """
+    sizes = beside.select("model", "size").unique().drop_nulls()
+    plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
+    counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
+    names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
+    table = plain.select(names, "temperature", *counts).with_columns(source="dataset")
+    table = table.join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
+    keys = ["family", "dataset", "temperature", "judge"]
+    of_datasets = table.filter(pl.col("dataset").is_in(beside["dataset"].unique().to_list()))
+    both = pl.concat([of_datasets, of_datasets.with_columns(dataset=pl.lit(ALL))])
+    slopes = {
+        names: _slope(group)
+        for names, group in sorted(both.partition_by(keys, as_dict=True).items())
+    }
+    return {names: slope for names, slope in slopes.items() if slope is not None}
+
+
+def _slope(group: pl.DataFrame) -> Interval | None:
+    """Return the least-squares slope of the models' rates over log2 of size.
+
+    It is a sum of the rates with fixed weights.
+    """
+    sizes = group.select("model", "size").unique().sort("size", "model")
+    x = np.log2(sizes["size"].to_numpy())
+    if len(np.unique(x)) < 3:
+        return None
+    wide = group.pivot("model", index=["source", "item"], values=["n_scored", "n_genuine"])
+    wide = wide.sort("source", "item").fill_null(0.0)
+    turns, positive = (
+        wide.select(f"{name}_{model}" for model in sizes["model"]).to_numpy()
+        for name in ("n_scored", "n_genuine")
+    )
+    deviations = x - x.mean()
+    counts = Counts(np.ones(len(turns)), turns, positive)
+    return combination(counts, deviations / (deviations @ deviations))

@@ -5,7 +5,7 @@ of genuine turns is the floor, since no turn reacts to an answer that its writer
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,15 +13,12 @@ import polars as pl
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side
-from userturn.stats.proportions import Interval
+from userturn.stats.proportions import Interval, copies
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
-from userturn.tables.turn_clusters import LIMITS, limits_of
-
-if TYPE_CHECKING:
-    from userturn.tables.make_tables import Material
+from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import LIMITS, limits_of
 
 FLOOR: Schema = {
     "n_judged_again": pl.Int64,
@@ -37,7 +34,7 @@ NOT_ABOVE = "the judge's sensitivity by people's labels is not above the floor"
 NOT_SCORED = "no turn has a verdict after another answer, or none after its own"
 
 
-def chance_floors(material: "Material") -> pl.DataFrame:
+def chance_floors(material: Material) -> pl.DataFrame:
     """Return the chance floors of a study; empty if it has none."""
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)

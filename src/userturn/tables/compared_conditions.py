@@ -1,17 +1,29 @@
-"""Contrasts of conditions on the same items, and their sets of tests."""
+"""Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.paired import detectable_difference
+from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE
+from userturn.stats.significance import benjamini_hochberg, holm, is_exact, sign_flip_p
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.format_columns import FORMAT, is_default
-from userturn.tables.item_counts import VERIFIER
-from userturn.tables.item_pairs import BOUNDS, SHARED, compared, scoped
+from userturn.tables.added_columns import FORMAT, in_default_format, is_default
+from userturn.tables.item_pairs import (
+    BASELINE,
+    BOTH,
+    BOUNDS,
+    SHARED,
+    UNEQUAL,
+    compared,
+    paired_items,
+    scoped,
+)
+from userturn.tables.turn_rates import VERIFIER
 
 FOLLOW_UP, ACCURACY = "follow-up", "accuracy"
 COMPARED_SCHEMA: Schema = {
@@ -135,3 +147,142 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
             ).select(list(ADJUSTED_SCHEMA))
         )
     return pl.concat(parts).sort("measure", *SHARED)
+
+
+BETWEEN_FAMILIES = "two families"
+PLACE = ["factor", "condition", "baseline", "dataset", "temperature", "perturbation", "judge"]
+ITEM = ["source", "item"]
+OTHER = "_other"
+OF_FAMILIES: Schema = {  # columns that only these contrasts have
+    "other_family": pl.String,
+    "n_models": pl.Int64,
+    "n_models_other": pl.Int64,
+    "change": pl.Float64,
+    "change_other": pl.Float64,
+}
+
+
+def of_families(paired: pl.DataFrame) -> pl.DataFrame:
+    """Return items of each family under two conditions, over all its models.
+
+    Args:
+        paired: items of each model, each with the same item under the baseline.
+
+    Returns:
+        The columns `PLACE`, `family`, `source` (the dataset) and `item`; turns under both
+        conditions; the mean change over models, null without an item that was scored under both;
+        `models`; `unequal`: whether one condition has more turns than the other.
+    """
+    keys = [pl.col(name).cast(pl.String) for name in PLACE if name != "temperature"]
+    named = paired.with_columns(*keys, pl.col("family", "item").cast(pl.String))
+    named = named.with_columns(source="dataset")
+    # Changes are rounded, so that the order of sums does not show.
+    return named.group_by(*PLACE, "family", *ITEM).agg(
+        pl.col(BOTH).sum(),
+        pl.col("change", "first_change").mean().round(9),
+        models=pl.col("model").cast(pl.String).unique().sort(),
+        unequal=(pl.col("design") == UNEQUAL).any(),
+    )
+
+
+def _counts(group: pl.DataFrame) -> Counts:
+    """Return the turns of each item: the baseline and the condition, of either family."""
+    suffixes = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
+    turns, positive = (
+        group.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in suffixes)
+        for name in ("n_scored", "n_genuine")
+    )
+    return Counts(np.ones(group.height), turns.to_numpy(), positive.to_numpy())
+
+
+def _compared(group: pl.DataFrame) -> dict[str, Any]:
+    """Return the difference of two families' changes, with limits and the exact test.
+
+    The test flips the signs of the differences of changes of the items that were scored in all
+    four cells (Fisher 1935, The Design of Experiments, section 21): all turns of an item stay
+    together.
+    """
+    counts = _counts(group)
+    found = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
+    changes = [
+        change(counts._replace(turns=counts.turns[:, of], positive=counts.positive[:, of])).estimate
+        for of in ([0, 1], [2, 3])
+    ]
+    both = group.drop_nulls(["change", "change" + OTHER])
+    unequal = bool((both["unequal"] | both["unequal" + OTHER]).any())
+    tested = "first_change" if unequal else "change"
+    seen = both.drop_nulls([tested, tested + OTHER])
+    apart = np.round((seen[tested] - seen[tested + OTHER]).to_numpy(), 9)
+    values, n = np.unique(apart, return_counts=True)
+    is_whole = is_exact(values, n.astype(float))
+    name = "sign flips exact" if is_whole else "sign flips of rounded changes"
+    models = {f"n_models{s}": group[f"models{s}"].explode().n_unique() for s in ("", OTHER)}
+    return {
+        "n_items": both.height,
+        **models,
+        "change": changes[0],
+        "change_other": changes[1],
+        "difference": found.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        "p": sign_flip_p(values, n.astype(float)),
+        "test": f"{name} of first samples" if unequal else name,
+    }
+
+
+def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return a row for each pair of families and each place that both were scored in."""
+    families = table.partition_by("family", as_dict=True)
+    rows = []
+    for (family,), (other,) in combinations(sorted(families), 2):
+        both = families[family,].join(
+            families[other,], on=[*PLACE, *ITEM], how="full", coalesce=True, suffix=OTHER
+        )
+        groups = both.sort(*PLACE, *ITEM).partition_by(PLACE, as_dict=True, maintain_order=True)
+        for names, group in groups.items():
+            if group.drop_nulls(["change", "change" + OTHER]).height:
+                place = dict(zip(PLACE, names, strict=True))
+                rows.append({**place, "family": family, "other_family": other, **_compared(group)})
+    return rows
+
+
+def interactions(
+    items: pl.DataFrame, families: pl.DataFrame, controls: Sequence[str]
+) -> pl.DataFrame:
+    """Return how the changes of each pair of families differ, by perturbation and by temperature.
+
+    The sets of tests are like those of other contrasts: over all datasets, perturbations at the
+    lowest temperature and temperatures without a perturbation are confirmatory (Holm), all others
+    exploratory. Post-trained models and other formats are left out.
+
+    Args:
+        items: one row per item of a cell and judge, with `family`.
+        families: the table of families.
+        controls: names of the perturbations that are controls.
+    """
+    members = in_default_format(families).filter(pl.col("base").is_null())
+    seen = items.filter(pl.col("model").cast(pl.String).is_in(members["model"].to_list()))
+    paired = paired_items(seen, seen["temperature"].min(), [])
+    tables = [of_families(part) for part in paired if part.height]
+    rows = [
+        row
+        for part in tables
+        for table in (part, part.with_columns(dataset=pl.lit(ALL)))
+        for row in _rows(table)
+    ]
+    place = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
+    if rows:
+        found = pl.DataFrame(rows, infer_schema_length=None)
+        return _adjusted(found.with_columns(**{k: pl.lit(v) for k, v in place.items()}), controls)
+    known = ", ".join(sorted(seen["family"].cast(pl.String).unique()))
+    reason = f"no two families under two conditions on the same items; families: {known}"
+    return pl.DataFrame([place | {"dataset": ALL, "reason": reason}])
+
+
+def _adjusted(table: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
+    parts = []
+    sets = in_sets(table, controls, pl.col("dataset") == ALL, " between families")
+    for part in sets.partition_by("tests", maintain_order=True):
+        adjust = holm if part["correction"][0] == "Holm" else benjamini_hochberg
+        parts.append(part.with_columns(p_adjusted=adjust(part["p"].to_numpy())))
+    return pl.concat(parts).sort("factor", "family", "other_family", *PLACE)

@@ -11,16 +11,19 @@ from userturn.prompts.perturbations import controls_of
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
+from userturn.tables.added_columns import FORMAT, SEEN, mark_seen
+from userturn.tables.compared_conditions import (
+    ADJUSTED_SCHEMA,
+    BETWEEN_FAMILIES,
+    FOLLOW_UP,
+    OF_FAMILIES,
+    adjusted,
+    compare,
+    interactions,
+)
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.exposure import SEEN, mark_seen
-from userturn.tables.format_columns import FORMAT
-from userturn.tables.interactions import BETWEEN_FAMILIES, OF_FAMILIES, interactions
-from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import paired_items, pairs
-from userturn.tables.language_contrasts import FACTOR as LANGUAGE
-from userturn.tables.language_contrasts import language_contrasts
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
@@ -33,6 +36,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.parts_of_cells import LANGUAGE, TURN, language_contrasts, turn_contrasts
 from userturn.tables.repeated_trainings import (
     IN_WORDS,
     ONE_TRAINING,
@@ -41,9 +45,7 @@ from userturn.tables.repeated_trainings import (
     n_trainings,
     of_recipes,
 )
-from userturn.tables.turn_clusters import LIMITS
-from userturn.tables.turn_contrasts import FACTOR as TURN
-from userturn.tables.turn_contrasts import turn_contrasts
+from userturn.tables.turn_rates import LIMITS, count_answers
 from userturn.workflow.registry import Table
 
 TABLE = Table(

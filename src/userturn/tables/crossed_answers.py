@@ -1,22 +1,65 @@
 """Table `crossed_answers`: who spoke and who answered, told apart by crossing the two."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.sources.crossed_answers import REFERENCE, answerers, crossings, own_cells
-from userturn.stats.crossed import two_way_effects
 from userturn.stats.margins import Counts, combination
+from userturn.stats.proportions import Array
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
+
+
+class Effect(NamedTuple):
+    """An effect on a rate, as coefficients of the rates of all pairs: speakers x answerers.
+
+    Attributes:
+        name: speaker, answerer, interaction, or own answers.
+        speaker: of the row, if it is of one.
+        answerer: of the column, if it is of one.
+        coefficients: that the rates are multiplied with.
+    """
+
+    name: str
+    speaker: str | None
+    answerer: str | None
+    coefficients: Array
+
+
+def two_way_effects(speakers: Sequence[str], answerers: Sequence[str]) -> Iterator[Effect]:
+    """Yield the effects of rates by speaker and answerer, as deviations that sum to zero.
+
+    The mean of a row, or of a column, less that of all; of a pair, what its rate has beyond both
+    (Scheffé 1959, The Analysis of Variance, section 4.1). A single row or column has no effect.
+    """
+    shape = len(speakers), len(answerers)
+    rates = np.eye(shape[0] * shape[1]).reshape(*shape, *shape)  # each rate as coefficients
+    mean, rows, columns = rates.mean((0, 1)), rates.mean(1), rates.mean(0)
+    both = rates - rows[:, None] - columns[None, :] + mean
+    if shape[0] > 1:
+        for i, name in enumerate(speakers):
+            yield Effect("speaker", name, None, rows[i] - mean)
+    if shape[1] > 1:
+        for j, name in enumerate(answerers):
+            yield Effect("answerer", None, name, columns[j] - mean)
+    if min(shape) > 1:
+        for i, speaker in enumerate(speakers):
+            for j, answerer in enumerate(answerers):
+                yield Effect("interaction", speaker, answerer, both[i, j])
+        own = [both[speakers.index(name), j] for j, name in enumerate(answerers)
+               if name in speakers]  # fmt: skip
+        if own:
+            yield Effect("own answers", None, None, np.mean(own, axis=0))
+
 
 TABLE = Table(
     rule="tabulate_crossed",

@@ -2,12 +2,18 @@
 
 import polars as pl
 
-from userturn.stats.odds_ratios import common_odds_ratio
+from userturn.stats.association import common_odds_ratio
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.beside_accuracy import BESIDE, beside_accuracy, of_graded_items, with_adjusted
-from userturn.tables.correlations import CORRELATED, correlations
-from userturn.tables.format_columns import in_default_format, is_default
+from userturn.tables.added_columns import in_default_format, is_default
+from userturn.tables.beside_accuracy import (
+    BESIDE,
+    CORRELATED,
+    beside_accuracy,
+    correlations,
+    of_graded_items,
+    with_adjusted,
+)
 from userturn.tables.layout import (
     INTERVAL,
     LOWEST,

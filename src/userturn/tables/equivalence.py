@@ -4,29 +4,34 @@ A difference that was not detected may still exist. A claim that there is none n
 the config gives, and holds if the interval lies within it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from userturn.config.families import trainings
+from userturn.config.families import Trainings, trainings
 from userturn.prompts.perturbations import controls_of
-from userturn.stats.equivalence import LEVEL
-from userturn.stats.multiple_tests import holm
-from userturn.storage.table_files import Schema
-from userturn.study.cells import ALL
-from userturn.tables.claims import (
-    accuracy_kept,
-    decoupled_over_items,
-    decoupled_over_models,
-    near_zero,
-    no_change,
+from userturn.stats.association import (
+    Correlation,
+    attenuation,
+    common_odds_ratio,
+    of_measured,
+    spearman,
 )
-from userturn.tables.contrasts import graded_answers
+from userturn.stats.margins import change
+from userturn.stats.proportions import CONFIDENCE, Floats, Interval, Patterns, clustered_rate
+from userturn.stats.significance import LEVEL, Margins, equivalence, holm
+from userturn.storage.table_files import Schema
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.added_columns import SEEN, in_default_format, is_default, mark_seen
+from userturn.tables.beside_accuracy import limits_over_models
+from userturn.tables.compared_conditions import SCOPES
+from userturn.tables.contrasts import beside_bases, graded_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
-from userturn.tables.exposure import SEEN, mark_seen
-from userturn.tables.format_columns import in_default_format, is_default
-from userturn.tables.item_counts import VERIFIER
+from userturn.tables.item_pairs import SHARED, paired_items, scoped, scored_margins
 from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
@@ -41,6 +46,13 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.repeated_trainings import (
+    changes_of,
+    limits_over_trainings,
+    place_of,
+    together,
+)
+from userturn.tables.turn_rates import VERIFIER, patterns, per_item
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -62,23 +74,20 @@ MEANINGS = {
     "p_adjusted": "p-value adjusted by Holm over the quantity and judge",
 }
 NOT_SHOWN = "the judge is not validated, so its rates are not known to be the true ones"
+MARGINS = ("margin_lower", "margin_upper")
 SCHEMA: Schema = {
     **dict.fromkeys(("claim", "quantity", "family", "model", "condition", "baseline"), pl.String),
     "temperature": pl.Float64,
     "perturbation": pl.String,
     "judge": pl.String,
     "n": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "margin_lower": pl.Float64,
-    "margin_upper": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **dict.fromkeys(("estimate", *INTERVAL, *MARGINS, "p", "p_adjusted"), pl.Float64),
     "holds": pl.String,
     "reason": pl.String,
     **SEEN,
 }
+PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
+NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -117,10 +126,9 @@ def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame
 def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return claims with p adjusted by Holm for each quantity and judge, and the outcome.
 
-    Claims about other formats than the default are adjusted apart.
-
-    A claim holds if its adjusted p is below 0.05. It does not hold if the interval lies wholly
-    outside the margins. Otherwise it is undecided.
+    Claims about other formats than the default are adjusted apart. A claim holds if its adjusted p
+    is below 0.05. It does not hold if the interval lies wholly outside the margins. Otherwise it is
+    undecided.
     """
     table = pl.DataFrame(rows, schema=SCHEMA).with_row_index("place")
     parts = [table.filter(pl.col("p").is_null())]
@@ -136,7 +144,145 @@ def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.concat(parts).sort("place").with_columns(holds=holds).drop("place")
 
 
-MARGINS = ("margin_lower", "margin_upper")
+def _against(
+    row: dict[str, Any], at: Callable[[float], tuple[Any, ...]], margins: Margins
+) -> dict[str, Any]:
+    """Return a row with its interval, margins and p; unchanged if it has no interval.
+
+    `at` returns the estimate and its limits at a confidence, whatever else follows them.
+    """
+
+    def limits(confidence: float) -> Interval:
+        return Interval(*at(confidence)[:3])
+
+    row |= {"margin_lower": margins.lower, "margin_upper": margins.upper}
+    if limits(1 - 2 * LEVEL).lower is None:
+        return row
+    found = equivalence(limits, margins)
+    outside = "no" if found.is_outside else "undecided"
+    shown = {name: x if np.isfinite(x) else None for name, x in found.interval._asdict().items()}
+    return row | shown | {"p": found.p, "holds": outside}
+
+
+def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
+    """Yield whether each model's unperturbed rate at the lowest temperature is near zero."""
+    keys = ["family", "model", "temperature", "perturbation", "judge"]
+    coolest = pl.col("temperature") == items["temperature"].min()
+    plain = items.filter(pl.col("perturbation") == PLAIN, coolest)
+    kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
+    counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
+    counted = patterns(counts, [*keys, "dataset"], "n_genuine")
+    for names, group in sorted(counted.partition_by(keys, as_dict=True).items()):
+        columns = ("n_items", "n_scored", "n_positive")
+        of_all = Patterns(*(group[name].cast(pl.Float64).to_numpy() for name in columns))
+        row = {"claim": NEAR_ZERO, "quantity": "rate", **dict(zip(keys, names, strict=True))}
+        row |= {"n": int(of_all.seen.n_items.sum())}
+        nothing = {} if row["n"] else {"reason": "no turn was scored"}
+        yield _against(row | nothing, partial(_rate, of_all), Margins(None, margin))
+
+
+def _rate(items: Patterns, confidence: float) -> Interval:
+    return clustered_rate([items], "micro", confidence)[0]
+
+
+def _changes(
+    paired: Sequence[pl.DataFrame],
+    scope: str,
+    fixed: dict[str, Any],
+    margins: Margins,
+    by_training: Mapping[tuple[Any, ...], Floats] = MappingProxyType({}),
+) -> Iterator[dict[str, Any]]:
+    """Yield each contrast of a scope over all datasets against margins.
+
+    `fixed` is what all rows have in common. Where pairs are of several trainings of one recipe,
+    `by_training` is the change by each.
+    """
+    for part in paired:
+        of_one = {"model": part["model"][0]} if by_training else {}
+        counts = scoped(part, scope, SCOPES[scope] | of_one)
+        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
+            place = dict(zip(SHARED, names, strict=True))
+            turns = scored_margins(group)
+            limits: Callable[[float], Interval] = partial(change, turns)
+            if by_training:
+                each = by_training[place_of(place)]
+                limits = partial(limits_over_trainings, turns=turns, changes=each)
+            n = int(group.filter(pl.col("change").is_not_null())["n"].sum())
+            row = fixed | {name: place[name] for name in PLACE} | {"n": n}
+            yield _against(row, limits, margins)
+
+
+def no_change(
+    items: pl.DataFrame, controls: Sequence[str], margin: float
+) -> Iterator[dict[str, Any]]:
+    """Yield whether conditions leave rates of models and families unchanged.
+
+    Perturbations at the lowest temperature, without controls; temperatures without a perturbation;
+    formats at the lowest temperature without a perturbation.
+    """
+    coolest = items["temperature"].min()
+    perturbed, warmer, *in_formats = paired_items(items, coolest, [])
+    name = pl.col("perturbation").cast(pl.String)
+    perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
+    unperturbed = [part.filter(pl.col("temperature") == coolest) for part in in_formats]
+    main = [perturbed, *(part.filter(name == PLAIN) for part in (warmer, *unperturbed))]
+    paired = [part for part in main if part.height]
+    for scope in ("model", "family"):
+        fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}
+        yield from _changes(paired, scope, fixed, Margins(-margin, margin))
+
+
+def accuracy_kept(
+    graded: pl.DataFrame, trainings: Trainings, margin: float
+) -> Iterator[dict[str, Any]]:
+    """Yield whether post-training costs no more accuracy than a margin."""
+    fixed, margins = {"claim": KEPT, "quantity": "change of accuracy"}, Margins(-margin, None)
+    if not trainings:
+        yield fixed | {"reason": "no model line of this study names its base"}
+    for first, pairs in trainings.items():
+        parts = beside_bases(graded, pairs)
+        if not any(part.height for part in parts):
+            continue
+        if len(parts) == 1:
+            yield from _changes(parts, "model", fixed, margins)
+        else:
+            whole = together(parts, first, pairs)
+            yield from _changes([whole], "model", fixed, margins, changes_of(parts))
+
+
+def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
+    """Yield whether accuracy and follow-up rate are uncorrelated over models that name no base."""
+    keys = ["temperature", "judge"]
+    over_all = beside.filter(pl.col("dataset") == ALL)
+    for names, group in sorted(over_all.partition_by(keys, as_dict=True).items()):
+        seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
+        row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
+        row |= dict(zip(keys, names, strict=True)) | {"reason": _correlation(seen).reason}
+        yield _against(row, partial(_correlation, seen), Margins(-margin, margin))
+
+
+def _correlation(models: pl.DataFrame, confidence: float = CONFIDENCE) -> Correlation:
+    accuracy, followup = (limits_over_models(models, of) for of in ("accuracy", "followup"))
+    families, rng = models["family"].to_list(), np.random.default_rng(0)
+    found = spearman(accuracy[0], followup[0], 1, rng, confidence, families)
+    return of_measured(found, attenuation([accuracy, followup]))
+
+
+def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
+    """Yield whether a model follows up as often after its correct answers as after its wrong ones.
+
+    An odds ratio between the margin and its inverse counts as no association.
+    """
+    keys = ["family", "model", "temperature", "judge"]
+    cells = ["n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not"]
+    datasets = association.filter(pl.col("dataset") != ALL)
+    for names, group in sorted(datasets.partition_by(keys, as_dict=True).items()):
+        counts = group.select(cells).to_numpy()
+        row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
+        row |= dict(zip(keys, names, strict=True)) | {"reason": common_odds_ratio(counts).reason}
+        yield _against(row, partial(common_odds_ratio, counts), Margins(1 / margin, margin))
+
+
 LAYOUT = Layout(
     "Claims that need a margin",
     {},

@@ -18,10 +18,9 @@ from userturn.humans.paired_turns import (
     people_turns,
 )
 from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.multiple_tests import holm
+from userturn.stats.agreement import estimate_all
 from userturn.stats.rng import generator
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
 from userturn.tables.agreement import ratings
@@ -34,7 +33,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -13,10 +13,10 @@ import polars as pl
 from userturn.config.formats import DEFAULT, beside_default, format_of
 from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import Array
-from userturn.stats.sign_flips import is_exact, sign_flip_p
+from userturn.stats.significance import is_exact, sign_flip_p
 from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import PLAIN
-from userturn.tables.format_columns import FORMAT
+from userturn.tables.added_columns import FORMAT
 
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",

@@ -2,16 +2,59 @@
 
 import polars as pl
 
+from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.storage.table_files import Schema
+from userturn.judges.judge_cell import scan_verdicts
+from userturn.storage.table_files import TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
-from userturn.tables.edited_answers import EDITED, flip_rates
 from userturn.tables.judge_card import CARD, CONTROLS, judge_card, without_turns
 from userturn.tables.known_turns import known_turns
 from userturn.tables.layout import INTERVAL, Layout, column, reported, texts
 from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
+
+EDITED, FLIPS = "edited", "flips"  # the source and the measure
+NONE_ACCEPTED = "the judge called none of these turns genuine after its own answer"
+NONE_SCORED = "the judge scored none of them after the edited answer"
+
+
+def flip_rates(material: Material) -> pl.DataFrame:
+    """Return the flip rate of each judge of a study; no rows if no answer was edited."""
+    if not material.paths["edited_verdicts"]:
+        return pl.DataFrame(schema=CARD)
+    keys = [*TURN_KEYS, "judge", "genuine"]
+    own = scan_verdicts(material.paths["unedited_verdicts"]).select(keys).collect()
+    return flips(own, material.read("edited_verdicts", keys))
+
+
+def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:
+    """Return one row of a judge's card for each judge.
+
+    Args:
+        own: one row per turn and judge, `genuine` after the turn's own answer, null if unscored.
+        edited: some of these turns, `genuine` after the edited answer.
+    """
+    on = [*TURN_KEYS, "judge"]
+    after = edited.with_columns(flipped=~pl.col("genuine")).drop("genuine")
+    both = own.join(after, on=on, nulls_equal=True).with_columns(
+        cluster=pl.concat_str("dataset", clusters(), separator="\n")
+    )
+    rows = []
+    for (judge,), part in sorted(both.partition_by(["judge"], as_dict=True).items()):
+        accepted = part.filter("genuine")
+        n_scored = accepted["flipped"].count()
+        found = rate_over(accepted, ["cluster"], "flipped")[0] if n_scored else None
+        rows.append(
+            {"judge": judge, "source": EDITED, "by": ALL, "group": ALL, "measure": FLIPS}
+            | {"n_turns": accepted.height, "n_scored": n_scored}
+            | {"n_conversations": accepted["cluster"].n_unique()}
+            | (found._asdict() if found else {})
+            | {"reason": None if found else NONE_SCORED if accepted.height else NONE_ACCEPTED}
+        )
+    return pl.DataFrame(rows, schema=CARD)
+
 
 TABLE = Table(
     rule="measure_judges",

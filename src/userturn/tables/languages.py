@@ -8,7 +8,7 @@ from userturn.datasets.clusters import clusters
 from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
+from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -10,18 +10,19 @@ from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
-from userturn.stats.auc import clustered_auc
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_measures import clustered_mean
+from userturn.stats.discrimination import clustered_auc
 from userturn.storage.table_files import CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
-from userturn.tables.likelihood_contrasts import likelihood_contrasts, pairs_of
 from userturn.tables.likelihood_measures import (
     CHARACTER,
     IDENTIFIED,
     ending,
     identification,
+    likelihood_contrasts,
     measures,
+    pairs_of,
 )
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table

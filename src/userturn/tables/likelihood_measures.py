@@ -1,14 +1,24 @@
-"""How likely a model finds reference follow-ups: each measure with its unit."""
+"""How likely models find reference follow-ups, and models compared on the same ones."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
+from userturn.config.families import FamilyMember, Trainings, families, trainings
+from userturn.config.formats import beside_default, in_default
 from userturn.generation.likelihood_contexts import ENDING
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_measures import clustered_mean, mean_p
+from userturn.stats.margins import clustered_change
+from userturn.stats.proportions import CONFIDENCE, Floats, Interval
+from userturn.stats.significance import holm, sign_flip_p
 from userturn.study.cells import ALL
-from userturn.tables.turn_clusters import rate_over
+from userturn.study.grid import Grid
+from userturn.tables.added_columns import FORMAT
+from userturn.tables.repeated_trainings import over_trainings, p_of_none
+from userturn.tables.turn_rates import rate_over
 
 CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
 LENGTHS = {CHARACTER: pl.col("n_characters"), TOKEN: pl.col("n_tokens"), WHOLE: pl.lit(1)}
@@ -87,3 +97,182 @@ def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
         "n_conversations": seen["conversation"].n_unique(),
         "reason": why,
     }
+
+
+UNITS = {
+    **dict.fromkeys(IDENTIFIED, "share"),
+    **dict.fromkeys(("gain_answer", "gain_conversation", "gain_role"), CHARACTER),
+}
+TESTS = ["factor", "dataset", "measure"]  # Holm adjusts the tests that agree in these
+
+
+POST_TRAINING = "post-training"
+
+
+class Pair(NamedTuple):
+    """Two groups of models that are compared.
+
+    Attributes:
+        factor: `size`, `family`, `post-training` or `format`.
+        condition: name of the model or family.
+        baseline: name of the other one.
+        models: models of the condition.
+        models_before: models of the baseline; of each of several trainings its base.
+    """
+
+    factor: str
+    condition: str
+    baseline: str
+    models: list[str]
+    models_before: list[str]
+
+
+def pairs_of(grid: Grid) -> list[Pair]:
+    """Return what a study compares: sizes, families, post-trained models and formats."""
+    models = in_default(grid.models)
+    of_models = pairs(families(models), trainings(models, grid.entries))
+    formats = (Pair(FORMAT, *pair, *([n] for n in pair)) for pair in beside_default(grid.models))
+    return [*of_models, *formats]
+
+
+def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
+    """Yield each model with the next smaller of its family, families, and models with their bases.
+
+    Args:
+        members: the models with family and size, by family and size.
+        trained: pairs of a post-trained model and a base, by recipe; such a model is of no family.
+    """
+    of_families: dict[str, list[FamilyMember]] = {}
+    names = {model for ones in trained.values() for model, _ in ones}
+    for member in members:
+        if member.model not in names:
+            of_families.setdefault(member.family, []).append(member)
+    for of_family in of_families.values():
+        sized = [member.model for member in of_family if member.size is not None]
+        for smaller, larger in pairwise(sized):
+            yield Pair("size", larger, smaller, [larger], [smaller])
+    for (first, before), (second, after) in combinations(of_families.items(), 2):
+        models = [m.model for m in after], [m.model for m in before]
+        yield Pair("family", second, first, *models)
+    for (model, base), ones in trained.items():
+        yield Pair(POST_TRAINING, model, base, [m for m, _ in ones], [b for _, b in ones])
+
+
+def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataFrame:
+    """Return the difference of each pair on the follow-ups that all its models scored.
+
+    A family's value of a turn is the mean over its models. Limits are those of a mean with
+    cluster-robust variance (`clustered_mean`), of shares those of a change over conversations
+    (`clustered_change`); p is exact, by flipping the signs of whole conversations, and of
+    gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
+    reject a mean of 0 that is skewed. Over several trainings of a recipe limits and p are of these,
+    too (`tables.repeated_trainings`). Holm adjusts the p-values of one factor, dataset and measure.
+
+    Args:
+        gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
+        pairs: what is compared.
+    """
+    rows = [
+        row
+        for _, of_dataset in sorted(gains.group_by("dataset"))
+        for measure in UNITS
+        for pair in pairs
+        for row in _compared(of_dataset, measure, pair)
+    ]
+    if not rows:
+        return pl.DataFrame()
+    table = pl.DataFrame(rows, infer_schema_length=None).sort(*TESTS, maintain_order=True)
+    parts = [
+        part.with_columns(p_adjusted=pl.Series(holm(part["p"].to_numpy())))
+        for part in table.partition_by(TESTS, maintain_order=True)
+    ]
+    return pl.concat(parts)
+
+
+def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
+    """Yield the row of a pair, if its models scored any follow-up in common."""
+    value = pl.col(measure).cast(pl.Float64)
+    value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
+    seen = gains.with_columns(value=value).drop_nulls("value")
+    both = _means(seen, pair.models).join(
+        _means(seen, pair.models_before), on=["item", "conversation"], suffix="_before"
+    )
+    if both.is_empty():
+        return
+    both = both.sort("item").with_columns(change=pl.col("value") - pl.col("value_before"))
+    sums = (
+        both.group_by("conversation")
+        .agg(pl.len(), pl.col("change", "value", "value_before").sum())
+        .sort("conversation")
+    )
+    yield {
+        "factor": pair.factor,
+        "condition": pair.condition,
+        "baseline": pair.baseline,
+        "dataset": gains["dataset"][0],
+        "measure": measure,
+        "unit": UNITS[measure],
+        "n_turns": both.height,
+        "n_conversations": sums.height,
+        "mean_baseline": both["value_before"].mean(),
+        "mean_condition": both["value"].mean(),
+        "estimate": both["change"].mean(),
+        **_tested(both, sums, pair, UNITS[measure], _by_training(seen, pair)),
+    }
+
+
+def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
+    """Return the mean change by each of several trainings; nothing for any other pair."""
+    if pair.factor != POST_TRAINING or len(pair.models) == 1:
+        return []
+    keys = ["item", "conversation"]
+    of_all = _means(seen, [*pair.models, *pair.models_before]).select(keys)
+    changes = []
+    for model, base in zip(pair.models, pair.models_before, strict=True):
+        both = _means(seen, [model]).join(_means(seen, [base]), on=keys, suffix="_before")
+        kept = both.join(of_all, on=keys, how="semi").sort(keys)
+        changes.append(float((kept["value"] - kept["value_before"]).mean()))  # type: ignore[arg-type]
+    return changes
+
+
+def _tested(
+    both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, by_training: Sequence[float]
+) -> dict[str, Any]:
+    """Return limits and p: over follow-ups, and over trainings where there are several."""
+
+    def limits(confidence: float) -> Interval:
+        found = _limits(both, sums, pair, unit, confidence)
+        return over_trainings(found, by_training, confidence) if by_training else found
+
+    at_95 = limits(CONFIDENCE)
+    p = p_of_none(limits) if by_training else _p(both, sums["change"].to_numpy(), unit)
+    return {"lower": at_95.lower, "upper": at_95.upper, "p": p}
+
+
+def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
+    """Return p; flips are rounded to steps made for shares, so gains are scaled to 1."""
+    if unit == "share":
+        return sign_flip_p(changes, np.ones(len(changes)))
+    largest = float(np.abs(changes).max()) or 1.0
+    exact = sign_flip_p(changes / largest, np.ones(len(changes)))
+    return max(exact, mean_p(both["change"], both["conversation"].to_list()))
+
+
+def _limits(
+    both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, confidence: float
+) -> Interval:
+    """Return the limits of a difference: of shares, also where hardly a follow-up differs."""
+    if unit != "share":
+        return clustered_mean(both["change"], both["conversation"].to_list(), confidence)
+    columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))
+    n, before, after = (values.to_numpy() for values in columns)
+    raters = len({*pair.models_before}), len(pair.models)
+    return clustered_change(n, before, after, raters, confidence)
+
+
+def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
+    """Return the mean value over some models of each turn that all of them scored."""
+    names = {*models}
+    of_models = seen.filter(pl.col("model").is_in(names)).sort("model")
+    means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
+    return means.filter(pl.col("len") == len(names)).drop("len")

@@ -15,15 +15,20 @@ from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.sources.registry import scored_inputs
-from userturn.stats.clustered import rows_have_copies
+from userturn.stats.proportions import rows_have_copies
 from userturn.storage.files import write_text
 from userturn.storage.table_files import TURN_KEYS, csv_of, read_tables, write_table
 from userturn.study.grid import Grid
-from userturn.tables.exposure import marked, unmarked
-from userturn.tables.format_columns import join_formats, read_joined, split_formats
-from userturn.tables.item_counts import count_items
+from userturn.tables.added_columns import (
+    join_formats,
+    marked,
+    read_joined,
+    split_formats,
+    unmarked,
+)
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import Layout, parts_of, printed
+from userturn.tables.turn_rates import count_items
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.registry import COPIES
 

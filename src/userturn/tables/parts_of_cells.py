@@ -1,7 +1,7 @@
-"""Rates of parts of cells, as rows of `rates`: after each turn of talks, in each language."""
+"""Parts of cells, turns of talks and languages: their rates, and their contrasts."""
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -10,23 +10,46 @@ from userturn.datasets.turns import turn_numbers
 from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
 from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.verdict import ARGUABLE, GENUINE
-from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, TURN_KEYS
-from userturn.tables.corrected_rates import CORRECTED
-from userturn.tables.item_counts import RATE
-from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
-from userturn.tables.label_domain import Domain
-from userturn.tables.pooling import AVERAGES, LENIENT, STRICT_AND_LENIENT, beside_strict, pool
-from userturn.tables.turn_clusters import limits_of
+from userturn.prompts.perturbations import controls_of
+from userturn.storage.table_files import (
+    ANSWER_KEYS,
+    CELL_KEYS,
+    JUDGED_CELL_KEYS,
+    JUDGED_ITEM_KEYS,
+    TURN_KEYS,
+)
+from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
+from userturn.tables.corrected_rates import CORRECTED, Domain
+from userturn.tables.item_pairs import pairs
+from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import (
+    AVERAGES,
+    LENIENT,
+    RATE,
+    STRICT_AND_LENIENT,
+    beside_strict,
+    count_answers,
+    limits_of,
+    pool,
+)
 
-if TYPE_CHECKING:
-    from userturn.tables.make_tables import Material
+ENGLISH = "en"
+ENGLISH_ONLY = "the judge knows only English"
+
+
+def english_only(material: Material) -> set[str]:
+    """Return the judges of a study whose rules know only English."""
+    entries, judges = complete_judges(material.grid.config), material.grid.judges
+    return {name for name in judges if kind_of(entries[name]).IS_ENGLISH_ONLY}
+
 
 BY_TURN, BY_LANGUAGE = "cell and turn", "cell and language"
 NOT_OF_EACH = "not every stratum of the cell has a drawn turn in this language"
 
 
-def parts_of_cells(material: "Material") -> list[pl.DataFrame]:
+def parts_of_cells(material: Material) -> list[pl.DataFrame]:
     """Return the rates of the parts of a study's cells; none without such datasets."""
     members = material.table("families").select("model", "family")
     found = []
@@ -99,7 +122,7 @@ def rates_by_language(
     return pl.concat([found, pl.DataFrame(rows, schema=CORRECTED)], how="horizontal")
 
 
-def _labels(material: "Material", told: pl.DataFrame) -> Domain:
+def _labels(material: Material, told: pl.DataFrame) -> Domain:
     """Return the turns that people labelled, with the language of the prompt in `group`."""
     annotations, keys = material.annotations_and_keys
     drawn = drawn_turns(keys, material.user_turns)
@@ -124,3 +147,134 @@ def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
         return counts | {"corrected_reason": reason}
     found = domain.corrected
     return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
+
+
+TURN = "turn"
+
+
+def turn_contrasts(material: Material) -> pl.DataFrame:
+    """Return the contrasts of turns of a study; none without datasets of several turns."""
+    if not (paths := material.paths.get("conversation_verdicts")):
+        return pl.DataFrame(schema=ADJUSTED_SCHEMA)
+    scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "sample", "genuine").collect()
+    members = material.table("families").select("model", "family")
+    paired = since_the_first(scored.join(members, on="model"))
+    return adjusted(compare(paired), controls_of(material.grid.perturbations))
+
+
+def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Pair each later turn of a conversation with its dataset's first, where both were scored.
+
+    Not every conversation has a later turn, so rates of two turns are of different conversations,
+    and their difference is not what a turn changes: both rates here are of the shared ones.
+
+    Args:
+        verdicts: one row per judged turn, with `item`, `sample`, `genuine` and `family`.
+    """
+    turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
+    counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
+        n_turns=pl.len().cast(pl.Int64),
+        n_scored=pl.col("genuine").count().cast(pl.Int64),
+        n_genuine=pl.col("genuine").sum().cast(pl.Int64),
+        first=pl.col("genuine").sort_by("sample").first(),
+    )
+    ordered = counted.sort(*JUDGED_ITEM_KEYS, TURN)
+    found = [
+        pairs(turns_of_one, TURN, turns_of_one[TURN].min(), JUDGED_ITEM_KEYS)
+        for turns_of_one in ordered.partition_by("dataset")
+    ]
+    none = pairs(ordered.clear(), TURN, 1, JUDGED_ITEM_KEYS)
+    return pl.concat([none, *found]).filter(pl.col("change").is_not_null())
+
+
+LANGUAGE = "language"
+NO_PROBLEM = "no problem was scored in several languages"
+
+
+def language_contrasts(material: Material) -> pl.DataFrame:
+    """Return the contrasts of languages, of follow-ups and of accuracy; none without languages."""
+    if not material.paths.get("turn_languages"):
+        return pl.DataFrame(schema=ADJUSTED_SCHEMA)
+    members = material.table("families").select("model", "family")
+    controls = controls_of(material.grid.perturbations)
+    told = material.read("turn_languages")
+    cannot = english_only(material)
+    scored = scored_problems(told, material.verdicts).join(members, on="model")
+    graded = graded_problems(told, material.grades).join(members, on="model")
+    kept = scored.filter(~pl.col("judge").is_in(sorted(cannot)))
+    found = pl.concat(
+        [
+            between_languages(kept, [*JUDGED_CELL_KEYS, "item"], controls),
+            between_languages(graded, ["model", "dataset", "item"], controls),
+        ]
+    )
+    return without_contrast(found, cannot, material.grid.judges)
+
+
+def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
+    """Return items that have a problem and a language, with `problem` as both, one below the other.
+
+    Pairs are of one problem; before they are made, an item is a problem in a language.
+    """
+    known = told.drop_nulls(["problem", "prompt_language"])
+    place = pl.concat_str("prompt_language", "problem", separator="\n")
+    return known.with_columns(place=place)
+
+
+def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return counts of verdicts by problem and language, in the form of counted items."""
+    keys = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
+    known = _in_problems(told).select(*keys, "place")
+    turns = verdicts.join(known, on=keys).sort("judge", *keys)
+    return (
+        turns.group_by(*JUDGED_CELL_KEYS, "place", maintain_order=True)
+        .agg(
+            n_turns=pl.len().cast(pl.Int64),
+            n_scored=pl.col("genuine").count().cast(pl.Int64),
+            n_genuine=pl.col("genuine").sum().cast(pl.Int64),
+            first=pl.col("genuine").first(),
+        )
+        .rename({"place": "item"})
+    )
+
+
+def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
+    """Return the grades of answers by problem and language, in the form of counted items."""
+    known = _in_problems(told).select(*ANSWER_KEYS, "place").unique()
+    return count_answers(grades.join(known, on=ANSWER_KEYS), pl.col("place"))
+
+
+def between_languages(
+    items: pl.DataFrame, blocks: Sequence[str], controls: Sequence[str]
+) -> pl.DataFrame:
+    """Return the contrast of each language with English, or with the first language, by problem.
+
+    Args:
+        items: one row per problem, language, cell and judge, with `family`; `item` is the language
+            and the problem, one below the other.
+        blocks: the columns that two items of a pair have in common.
+        controls: names of the perturbations that are controls.
+    """
+    languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
+    baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
+    paired = pairs(_with_language(items), LANGUAGE, baseline, blocks)
+    return adjusted(compare(paired), controls)
+
+
+def _with_language(items: pl.DataFrame) -> pl.DataFrame:
+    """Return items that are problems, with their language in a column of its own."""
+    parts = pl.col("item").str.splitn("\n", 2).struct
+    return items.with_columns(parts.field("field_0").alias(LANGUAGE), item=parts.field("field_1"))
+
+
+def without_contrast(
+    table: pl.DataFrame, cannot: Collection[str], judges: Collection[str]
+) -> pl.DataFrame:
+    """Return contrasts with a row for each judge that has none, with the reason."""
+    missing = sorted(set(judges) - set(table["judge"]))
+    place = {"measure": FOLLOW_UP, "factor": LANGUAGE, "scope": "model"}
+    rows = [
+        place | {"judge": judge, "reason": ENGLISH_ONLY if judge in cannot else NO_PROBLEM}
+        for judge in missing
+    ]
+    return pl.concat([table, pl.DataFrame(rows, schema=ADJUSTED_SCHEMA)])

@@ -1,7 +1,6 @@
 """Table `rates`: the share of genuine turns, and of each label, in cells and over cells."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,8 +13,6 @@ from userturn.tables.accuracy import cut_answers
 from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_rate, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.distinct_texts import COPIED, COPIES_SHOWN, OF_COPIES, over_distinct_texts
-from userturn.tables.item_counts import LABEL, labels_of
 from userturn.tables.layout import (
     BOUNDS,
     INTERVAL,
@@ -30,23 +27,24 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.layout import GENUINE as SHARE
+from userturn.tables.make_tables import Material
 from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
-from userturn.tables.pooling import (
+from userturn.tables.turn_rates import (
     AVERAGES,
     CELL,
     GROUP,
+    LABEL,
     LENIENT,
     RATE_SCHEMA,
     SCOPES,
     STRICT_AND_LENIENT,
     beside_strict,
+    labels_of,
     pool_scopes,
     with_lenient,
 )
+from userturn.tables.turn_texts import COPIED, COPIES_SHOWN, OF_COPIES, over_distinct_texts
 from userturn.workflow.registry import Table
-
-if TYPE_CHECKING:
-    from userturn.tables.make_tables import Material
 
 TABLE = Table(
     rule="tabulate",
@@ -120,7 +118,7 @@ OF_TURNS = (  # rows that are of all genuine turns of a cell, or of a model
 )
 
 
-def table(material: "Material") -> pl.DataFrame:
+def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     outcomes = outcomes_of(
         pl.scan_parquet(list(material.paths["user_turns"])),

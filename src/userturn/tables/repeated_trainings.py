@@ -2,19 +2,75 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
-from math import hypot
+from math import hypot, inf
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from userturn.config.families import Pair, Trainings
-from userturn.stats.arrays import Floats
-from userturn.stats.between_trainings import distance, over_trainings, p_of_none
 from userturn.stats.margins import Counts, change
-from userturn.stats.proportions import CONFIDENCE, Interval
+from userturn.stats.proportions import CONFIDENCE, Floats, Interval, student_of
+from userturn.stats.significance import Limits
+from userturn.tables.added_columns import HELD_OUT
 from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
-from userturn.tables.exposure import HELD_OUT
 from userturn.tables.item_pairs import BASELINE, COUNTS, SHARED, compared, scoped, scored_margins
+
+SMALLEST = 1e-9  # of the p-values that are told apart
+
+
+def distance(changes: ArrayLike, confidence: float = CONFIDENCE) -> float:
+    """Return how far the mean change by some trainings may be from that by all, by seeds alone.
+
+    Student's limit of the mean over k trainings, at k - 1 degrees of freedom; infinite for one.
+    """
+    each = np.asarray(changes, dtype=np.float64)
+    if len(each) < 2:
+        return inf
+    return float(student_of(confidence, len(each)) * each.std(ddof=1) / np.sqrt(len(each)))
+
+
+def over_trainings(
+    within: Interval, changes: ArrayLike, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return a change with limits for items and trainings, of an interval for items alone.
+
+    The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: the confidence is
+    at least the stated one for independent parts that are normal, whatever their variances). What
+    items and trainings have together is in both, so that limits are rather too far. Satterthwaite's
+    degrees of freedom were measured beside it (docs/methods.md).
+
+    Args:
+        within: the change over these trainings, its limits at this confidence over items.
+        changes: the change by each training, two or more.
+        confidence: confidence of the interval.
+    """
+    if within.estimate is None or within.lower is None or within.upper is None:
+        return within
+    apart, at = distance(changes, confidence), within.estimate
+    return Interval(at, at - hypot(at - within.lower, apart), at + hypot(within.upper - at, apart))
+
+
+def p_of_none(limits: Limits) -> float:
+    """Return the two-sided p that a change is 0: the level at which its limits reach 0.
+
+    Args:
+        limits: returns the change's interval of any confidence.
+    """
+
+    def holds_none(p: float) -> bool:
+        found = limits(1 - p)
+        return (found.lower or 0.0) <= 0 <= (found.upper or 0.0)
+
+    least, most = np.log(SMALLEST), 0.0
+    if not holds_none(SMALLEST):
+        return SMALLEST
+    for _ in range(40):
+        middle = (least + most) / 2
+        least, most = (middle, most) if holds_none(float(np.exp(middle))) else (least, middle)
+    return float(np.exp(most))
+
 
 ONE_TRAINING = ", one training"  # ends the scope of a row of one of several trainings
 TEST = "limits over items and trainings"

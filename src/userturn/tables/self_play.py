@@ -8,13 +8,12 @@ import polars as pl
 from userturn.datasets.clusters import clusters
 from userturn.generation.likelihood_gains import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
-from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import Schema
-from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import change, rate_columns, rate_over
-from userturn.tables.turn_copies import share_repeated
+from userturn.tables.turn_rates import RATE, change, rate_columns, rate_over
+from userturn.tables.turn_texts import share_repeated
 from userturn.workflow.registry import Table
 
 TABLE = Table(

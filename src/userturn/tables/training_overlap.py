@@ -1,13 +1,16 @@
 """Table `training_overlap`: items that occur in training data, exactly, nearly or as a part.
 
 Exactly: a user message of the item and a message, goal or reference of the training data have the
-same words. As a part: one holds the other (`contained_texts`). Nearly:
-the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et al. 2022,
-arXiv:2107.06499, find near duplicates by MinHash at that threshold). Candidates come from
-datasketch's MinHash index, and each is then compared exactly.
+same words. Nearly: the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et
+al. 2022, arXiv:2107.06499, find near duplicates by MinHash at that threshold). Candidates come from
+datasketch's MinHash index, and each is then compared exactly. As a part: one holds the other, by
+runs of words, since Jaccard similarity is low where one text is much longer: a problem inside a
+request, or half of a problem. Of GSM8K, MATH-500 and HealthBench 97% of such forms were found, and
+of 1,800 unrelated items none (docs/posttraining.md).
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,56 @@ from typing import Any
 import polars as pl
 
 from userturn.storage.table_files import Schema
-from userturn.tables.contained_texts import contained
-from userturn.tables.exposure import SEEN, mark_seen
+from userturn.tables.added_columns import SEEN, mark_seen
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
+
+WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+RUN = 3  # words in a row; of Chinese and Japanese, characters
+FEWEST_RUNS = 2  # runs of the shorter text: four words
+SHARE = 0.8  # of the runs of the shorter text
+LEAST_PART = 0.15  # of an item's runs, if the training text is the shorter one
+
+Runs = frozenset[tuple[str, ...]]
+
+
+def runs(text: str) -> Runs:
+    """Return the runs of three words of a text, in lower case."""
+    words = WORD_OR_SIGN.findall(text.casefold())
+    return frozenset(tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1))
+
+
+def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[str]]) -> set[int]:
+    """Return the numbers of the items of which a text stands in training data, or the reverse.
+
+    Args:
+        items: the texts of each item.
+        conversations: the texts of each training conversation: messages, goal and reference.
+    """
+    of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
+    places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for place, (_, found) in enumerate(of_items):
+        for run in found:
+            places[run].append(place)
+    hits: set[int] = set()
+    for texts in conversations:
+        parts = [runs(text) for text in texts]
+        whole = frozenset[tuple[str, ...]]().union(*parts)
+        for place, n in Counter(p for run in whole for p in places.get(run, ())).items():
+            number, item = of_items[place]
+            if _holds(n, item) or any(_is_part(part, item) for part in parts):
+                hits.add(number)
+    return hits
+
+
+def _holds(n_shared: int, shorter: Runs) -> bool:
+    return len(shorter) >= FEWEST_RUNS and n_shared >= SHARE * len(shorter)
+
+
+def _is_part(text: Runs, item: Runs) -> bool:
+    n = len(text & item)
+    return n >= LEAST_PART * len(item) and _holds(n, text)
+
 
 TABLE = Table(
     rule="measure_training_overlap",

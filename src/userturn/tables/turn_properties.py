@@ -11,9 +11,9 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN
 from userturn.controls.human_turns import human_turns
 from userturn.datasets.language import detected
-from userturn.stats.clustered_means import clustered_mean
-from userturn.stats.diversity import (
+from userturn.stats.clustered_measures import (
     WINDOW,
+    clustered_mean,
     counted,
     distinct,
     hdd,
@@ -26,11 +26,18 @@ from userturn.storage.table_files import CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import LIMITS, limits_of, rate_over
-from userturn.tables.turn_copies import share_repeated, with_copies, with_near_copies
-from userturn.tables.turn_distance import DISTANCE, People, distance, people_of
-from userturn.tables.turn_distance import MEANINGS as OF_DISTANCE
-from userturn.tables.turn_distance import MEASURES as DISTANCES
+from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
+from userturn.tables.turn_texts import (
+    DISTANCE,
+    People,
+    distance,
+    people_of,
+    share_repeated,
+    with_copies,
+    with_near_copies,
+)
+from userturn.tables.turn_texts import MEANINGS as OF_DISTANCE
+from userturn.tables.turn_texts import MEASURES as DISTANCES
 from userturn.workflow.registry import Table
 
 TABLE = Table(

@@ -1,0 +1,198 @@
+"""Means of values, and how varied words are, over clusters such as the turns of a conversation.
+
+Limits of the variety of words are the jackknife's over clusters, with Student's quantile: each
+measure is computed again without each cluster (Efron and Stein 1981, Ann Stat 9:586-596,
+doi:10.1214/aos/1176345462). Nothing is resampled: a bootstrap would add copies, which these
+measures count.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, student_of
+
+NEGLIGIBLE = 1e-9  # a smaller skewness, or spread against the mean, is rounding
+
+
+class _Mean(NamedTuple):
+    """A mean, its standard error, its skewness over the root of the clusters, and their number."""
+
+    mean: float
+    error: float
+    skewness: float
+    n_clusters: int
+
+
+def clustered_mean(
+    values: ArrayLike, clusters: Sequence[str], confidence: float = CONFIDENCE
+) -> Interval:
+    """Return the mean with limits that allow for correlated values within a cluster, and skewness.
+
+    The cluster-robust variance of a mean with the factor G / (G - 1), and Student's quantile at
+    G - 1 degrees of freedom for G clusters (Cameron and Miller 2015, J Human Resources 50:317-372,
+    sections II and VI.A, doi:10.3368/jhr.50.2.317). Gains are skewed, and then these limits are too
+    near on the side of the long tail; those after the transformation that takes the skewness of the
+    clusters' sums away (Hall 1992, J R Stat Soc B 54:221-228, equation 1.4) are too near where both
+    tails are long. At either end the farther of the two holds. With one cluster there are none.
+
+    Args:
+        values: one per turn, none missing.
+        clusters: the cluster of each value.
+        confidence: confidence of the interval.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if not len(x):
+        return Interval(None, None, None)
+    found = _mean(x, clusters)
+    if found.n_clusters < 2:
+        return Interval(found.mean, None, None)
+    quantile = student_of(confidence, found.n_clusters)
+    most = max(quantile, _skewed_back(quantile, found.skewness))
+    least = min(-quantile, _skewed_back(-quantile, found.skewness))
+    mean, error = found.mean, found.error
+    return Interval(mean, mean - most * error, mean - least * error)
+
+
+def mean_p(values: ArrayLike, clusters: Sequence[str]) -> float:
+    """Return the two-sided p that the mean is 0: the level at which its limits reach 0.
+
+    1 with one cluster. Values that are all alike have no spread to go by, so their p is that of all
+    clusters having one sign by chance.
+    """
+    mean, error, a, n_clusters = _mean(np.asarray(values, dtype=np.float64), clusters)
+    if n_clusters < 2 or mean == 0:
+        return 1.0
+    if error <= NEGLIGIBLE * abs(mean):
+        return float(2.0 ** (1 - n_clusters))
+    return float(studentised_p(np.array(mean / error), np.array(a), n_clusters))
+
+
+def studentised_p(statistic: Array, skewness: Array, n_clusters: int) -> Array:
+    """Return the two-sided p of studentised means of as many clusters each, and of their skewness.
+
+    The larger of Student's and that after Hall's transformation.
+    """
+    from scipy.stats import t  # seconds
+
+    a = skewness
+    straight = statistic + a * statistic**2 / 3 + a**2 * statistic**3 / 27 + a / 6
+    nearest = np.minimum(statistic * np.sign(statistic), straight * np.sign(statistic))
+    return np.asarray(np.minimum(1.0, 2 * t.sf(nearest, n_clusters - 1)))
+
+
+def _mean(x: np.ndarray, clusters: Sequence[str]) -> _Mean:
+    _, number = np.unique(np.asarray(clusters), return_inverse=True)
+    order = np.lexsort((x, number))  # sums of floats depend on their order: results must not
+    x, number = x[order], number[order]
+    mean = float(x.mean())
+    sums = np.bincount(number, weights=x - mean)
+    n, square = len(sums), float(sums @ sums)
+    if n < 2 or square == 0:
+        return _Mean(mean, 0.0, 0.0, n)
+    error = float((n / (n - 1) * square) ** 0.5 / len(x))
+    return _Mean(mean, error, float((sums**3).sum()) / square**1.5, n)
+
+
+def _skewed_back(z: float, a: float) -> float:
+    """Return the studentised mean that Hall's transformation brings to z."""
+    return z if abs(a) < NEGLIGIBLE else float(3 / a * (np.cbrt(1 + a * (z - a / 6)) - 1))
+
+
+WINDOW = 50  # words of a window of MATTR
+DRAWN = 42  # words of a draw of HD-D
+Counts = npt.NDArray[np.int64]
+Measure = Callable[[Counts], float | None]  # of how often each word is there
+
+
+class Counted(NamedTuple):
+    """How often each word is in each cluster of texts, sorted by cluster: arrays of equal length.
+
+    Attributes:
+        cluster: numbers of clusters, from 0.
+        word: numbers of words, from 0.
+        n: how often the word is in the cluster.
+    """
+
+    cluster: Counts
+    word: Counts
+    n: Counts
+
+
+def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
+    """Return how often each word is in each cluster; words and clusters are numbers from 0."""
+    word, cluster = (np.asarray(numbers, dtype=np.int64) for numbers in (words, clusters))
+    n_words = int(word.max(initial=0)) + 1
+    place, n = np.unique(cluster * n_words + word, return_counts=True)
+    return Counted(place // n_words, place % n_words, n.astype(np.int64))
+
+
+def distinct(n: Counts) -> float | None:
+    """Return the number of different words over that of all (Li et al. 2016, arXiv:1510.03055)."""
+    return float((n > 0).sum() / n.sum()) if n.sum() else None
+
+
+def yules_k(n: Counts) -> float | None:
+    """Return Yule's K: 10,000 (sum of n squared - N) / N squared (Yule 1944, chapter 3)."""
+    total = float(n.sum())
+    return float(1e4 * ((n.astype(float) ** 2).sum() - total) / total**2) if total else None
+
+
+def hdd(n: Counts) -> float | None:
+    """Return HD-D: the expected share of different words among 42 that are drawn.
+
+    McCarthy and Jarvis 2007, Lang Test 24:459-488. None with fewer words.
+    """
+    from scipy.special import gammaln  # slow to import, too
+
+    total = int(n.sum())
+    if total < DRAWN:
+        return None
+    often, how_many = np.unique(n[n > 0], return_counts=True)
+    left = total - often
+    log = gammaln(left + 1) + gammaln(total - DRAWN + 1) - gammaln(total + 1)
+    can_miss = left >= DRAWN
+    missed = np.where(can_miss, np.exp(log - gammaln(np.maximum(left - DRAWN, 0) + 1)), 0.0)
+    return float(how_many @ (1 - missed) / DRAWN)
+
+
+def over_clusters(counts: Counted, measure: Measure, most: float = 1.0) -> Interval:
+    """Return a measure of all words together, at most `most`, with its 95% limits over clusters.
+
+    There are no limits of one cluster, nor where the measure is undefined without some cluster.
+    """
+    cluster, word, n = counts
+    whole = np.bincount(word, n).astype(np.int64)
+    estimate = measure(whole)
+    without = [
+        measure(whole - np.bincount(word[part], n[part], len(whole)).astype(np.int64))
+        for part in np.split(np.arange(len(n)), np.flatnonzero(np.diff(cluster)) + 1)
+    ]
+    left = np.array([value for value in without if value is not None])
+    if estimate is None or len(left) < max(2, len(without)):
+        return Interval(estimate, None, None)
+    n_left = len(left)
+    error = float(((n_left - 1) / n_left * ((left - left.mean()) ** 2).sum()) ** 0.5)
+    reach = student_of(CONFIDENCE, n_left) * error
+    return Interval(estimate, max(0.0, estimate - reach), min(most, estimate + reach))
+
+
+def window_shares(words: npt.ArrayLike, window: int = WINDOW) -> Array:
+    """Return the share of different words in each window of neighbouring words; none if too few.
+
+    Their mean is MATTR (Covington and McFall 2010, J Quant Linguist 17:94-100).
+    """
+    found = np.asarray(words, dtype=np.int64)
+    if len(found) < window:
+        return np.empty(0)
+    order = np.lexsort((np.arange(len(found)), found))
+    same = np.r_[False, np.diff(found[order]) == 0]
+    before = np.full(len(found), -1)
+    before[order[same]] = order[np.flatnonzero(same) - 1]
+    # A word is new in a window where its last occurrence is before the window's beginning.
+    view = np.lib.stride_tricks.sliding_window_view(before, window)
+    begin = np.arange(len(view))[:, None]
+    return np.asarray((view < begin).mean(axis=1))

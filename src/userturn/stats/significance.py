@@ -1,0 +1,177 @@
+"""Exact tests of paired differences, corrections for several tests, and tests against margins."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from userturn.stats.proportions import Array, Interval
+
+GRID = 2520  # shares of up to ten turns, and their differences, are whole multiples of 1/2520
+FINEST = 1000  # the largest denominator of a change that is looked for
+MANY = 1000  # with more distinct changes none is looked for
+TOLERANCE = 1e-8
+LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
+NEGLIGIBLE = 1e-18
+SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
+
+
+def _step(values: Array) -> int:
+    """Return the number of steps in 1 of which all values are multiples, as far as it is small."""
+    parts = [Fraction(float(value)).limit_denominator(FINEST) for value in values]
+    return lcm(*(part.denominator for part in parts)) if len(parts) < MANY else GRID
+
+
+def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
+    """Return changes as whole numbers of steps, and the total number of steps."""
+    total = max(float(np.abs(values) @ n_items), 1e-9)
+    scale = next(
+        (s for s in (_step(values), GRID) if s * total <= LONGEST / 4), LONGEST / 4 / total
+    )
+    steps = np.rint(values * scale).astype(int)
+    steps = steps // (gcd(*np.abs(steps).tolist()) or 1)
+    return steps, float(np.abs(steps) @ n_items)
+
+
+def is_exact(values: Array, n_items: Array) -> bool:
+    """Return whether the test is of these changes themselves, not of rounded ones."""
+    steps, _ = _whole(values, n_items)
+    if not steps.any():
+        return not np.any(np.abs(values) > TOLERANCE)
+    largest = int(np.argmax(np.abs(steps)))
+    return bool(np.allclose(steps * (values[largest] / steps[largest]), values, atol=TOLERANCE))
+
+
+def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
+    """Return the characteristic function of the sum of flipped steps, at half of its points."""
+    found = np.zeros(n_points // 2 + 1)
+    alive, values = np.arange(len(found)), np.ones(len(found))
+    for place in np.argsort(-counts, kind="stable"):
+        angles = 2 * np.pi / n_points * alive * float(sizes[place])
+        values = values * np.cos(angles) ** int(counts[place])
+        kept = np.abs(values) > NEGLIGIBLE  # with many items nearly nothing, so it stays cheap
+        alive, values = alive[kept], values[kept]
+    found[alive] = values
+    return found
+
+
+def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
+    """Return the exact two-sided p that the items' paired differences are symmetric about 0.
+
+    Under the hypothesis each difference is equally likely to have the opposite sign (Fisher 1935,
+    The Design of Experiments, section 21). The distribution of the sum over all 2ⁿ flips follows
+    from its characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA
+    78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. If the sum of the
+    changes needs over a million lattice points, they are rounded to 1/2520 or coarser (`is_exact`).
+
+    Args:
+        values: the distinct differences.
+        n_items: number of items with each.
+        seen: by how much the chance of the very sum that was seen counts; 1/2 is mid-p (Fagerland,
+            Lydersen and Laake 2013, BMC Med Res Methodol 13:91).
+    """
+    steps, reach = _whole(values, n_items)
+    if reach == 0:
+        return 1.0
+    observed = abs(float(steps @ n_items))
+    n_points = 1 << int(2 * reach + 1).bit_length()
+    sizes, place = np.unique(np.abs(steps), return_inverse=True)
+    counts = np.bincount(place, weights=n_items)
+    chances = np.fft.irfft(_spectrum(sizes, counts, n_points), n_points)
+    first = round(observed)
+    tail = float(chances[first : int(reach) + 1].sum() - (1 - seen) * chances[first])
+    return float(min(1.0, max(2 * tail, SMALLEST))) if first else 1.0
+
+
+def holm(p: Array) -> Array:
+    """Return p-values adjusted for family-wise error (Holm 1979, Scand J Stat 6:65-70).
+
+    The k-th smallest of m becomes the largest of (m - i + 1) p₍ᵢ₎ over i up to k, at most 1.
+    """
+    order = np.argsort(p, kind="stable")
+    factors = np.arange(len(p), 0, -1)
+    adjusted: Array = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return np.asarray(adjusted[np.argsort(order, kind="stable")])
+
+
+def benjamini_hochberg(p: Array) -> Array:
+    """Return p-values adjusted for the false discovery rate.
+
+    Benjamini and Hochberg 1995, J R Stat Soc B 57:289-300: the k-th smallest of m becomes the
+    smallest of m p₍ᵢ₎ / i over i from k on, at most 1.
+    """
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    adjusted: Array = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return np.asarray(adjusted[np.argsort(order, kind="stable")])
+
+
+LEVEL = 0.05
+PRECISION = 1e-6  # precision of a p-value
+
+Limits = Callable[[float], Interval]  # returns the interval of a confidence; they are nested
+
+
+class Margins(NamedTuple):
+    """The limits between which a quantity should lie; None is no limit."""
+
+    lower: float | None
+    upper: float | None
+
+    def hold(self, interval: Interval) -> bool:
+        """Return whether an interval lies within the margins."""
+        return (self.lower is None or _at(interval.lower) > self.lower) and (
+            self.upper is None or _at(interval.upper) < self.upper
+        )
+
+    def miss(self, interval: Interval) -> bool:
+        """Return whether an interval lies wholly outside."""
+        return (self.lower is not None and _at(interval.upper) < self.lower) or (
+            self.upper is not None and _at(interval.lower) > self.upper
+        )
+
+
+class Equivalence(NamedTuple):
+    """The interval of confidence 0.9, and p of the claim that the quantity is within its margins.
+
+    Attributes:
+        interval: the estimate with its limits.
+        p: the smallest level at which the claim holds; 1 if the estimate itself is outside.
+        is_outside: whether the interval lies wholly outside.
+    """
+
+    interval: Interval
+    p: float
+    is_outside: bool
+
+
+def _at(limit: float | None) -> float:
+    if limit is None:
+        raise ValueError("an interval without limits cannot be held against margins")
+    return limit
+
+
+def equivalence(limits: Limits, margins: Margins) -> Equivalence:
+    """Test by two one-sided tests whether a quantity lies within its margins.
+
+    Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680: a quantity is equivalent at the level α
+    if its interval of confidence 1 - 2α lies within the margins. A margin of None is not tested:
+    one alone is a test of non-inferiority, or of a rate that is small enough.
+
+    Args:
+        limits: returns the quantity's interval of any confidence.
+        margins: the margins.
+    """
+    interval = limits(1 - 2 * LEVEL)
+    low, high = 0.0, 0.5
+    if not margins.hold(limits(1 - 2 * (high - PRECISION))):
+        return Equivalence(interval, 1.0, margins.miss(interval))
+    while high - low > PRECISION:
+        middle = (low + high) / 2
+        if margins.hold(limits(1 - 2 * middle)):
+            high = middle
+        else:
+            low = middle
+    return Equivalence(interval, high, margins.miss(interval))

@@ -1,0 +1,130 @@
+"""Columns that a table gets when it is written: `format`, and what trained models have seen.
+
+Tables are computed with a model in another format as a line of its own, `model+format`, whose
+family is `family+format`: so no pool mixes formats. Files have the two names in two columns.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from userturn.config.formats import BETWEEN, DEFAULT
+from userturn.config.trained_models import (
+    Entries,
+    Recipes,
+    learns_user_turns,
+    trained_on,
+    trains_on_the_metric,
+)
+from userturn.storage.table_files import Schema
+from userturn.study.cells import ALL
+from userturn.study.grid import Grid
+
+HELD_OUT = "all held out"  # as a dataset: every one that a model has not seen
+SEEN: Schema = {
+    "seen": pl.Boolean,
+    "trains_on_the_metric": pl.Boolean,
+    "learns_user_turns": pl.Boolean,
+}
+
+
+def mark_seen(
+    table: pl.DataFrame,
+    entries: Entries,
+    recipes: Recipes,
+    datasets: Iterable[str],
+    model: str = "condition",
+) -> pl.DataFrame:
+    """Return a table with the columns of `SEEN` for each trained model and dataset.
+
+    The dataset `all` is seen if any dataset is. They are null for models that were not trained
+    here, since their training data are unknown.
+
+    Args:
+        table: a table with a column of models and a column `dataset`.
+        entries: complete model entries by name.
+        recipes: recipes of the models that are trained here.
+        datasets: names of the study's datasets.
+        model: name of the column of models.
+    """
+    datasets = list(datasets)
+    rows = []
+    for name in [name for name, entry in entries.items() if "recipe" in entry]:
+        seen = trained_on(entries, recipes, name)
+        how = (
+            trains_on_the_metric(entries, recipes, name),
+            learns_user_turns(entries, recipes, name),
+        )
+        rows += [(name, dataset, dataset in seen, *how) for dataset in datasets]
+        rows += [(name, ALL, bool(seen & set(datasets)), *how), (name, HELD_OUT, False, *how)]
+    schema: Schema = {model: pl.String, "dataset": pl.String, **SEEN}
+    known = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.join(known, on=[model, "dataset"], how="left", maintain_order="left")
+
+
+def marked(table: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Return a table of models and datasets with the columns of `SEEN`, if the study trains any.
+
+    So every number of a trained model stands beside what it was trained on.
+    """
+    has_both = all(table.schema.get(name) == pl.String for name in ("model", "dataset"))
+    if not grid.trained or not has_both or "seen" in table.columns:
+        return table
+    return mark_seen(table, grid.entries, grid.contents.recipes, grid.datasets, "model")
+
+
+def unmarked(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Return a table without the columns that `marked` added to those of its schema."""
+    return table.drop([name for name in SEEN if name not in schema], strict=False)
+
+
+NAMING = ("model", "family")  # columns that may name a format; the first one that is there decides
+FORMAT = "format"
+ALSO = ("base", "baseline", "condition")  # columns with models whose format the row already names
+
+
+def _name(column: str) -> pl.Expr:
+    return pl.col(column).str.split_exact(BETWEEN, 1).struct.field("field_0").alias(column)
+
+
+def split_formats(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the column `format` after the model's; as it is if no row names one."""
+    named = [name for name in (*NAMING, *ALSO) if name in table.columns]
+    naming = [name for name in NAMING if name in named]
+    formats = [pl.col(n).str.split_exact(BETWEEN, 1).struct.field("field_1") for n in naming]
+    found = table.select(pl.coalesce(*formats, pl.lit(None)).alias(FORMAT)).to_series()
+    if not naming or not found.count():
+        return table
+    split = table.with_columns(_name(name) for name in named)
+    return split.insert_column(table.columns.index(naming[0]) + 1, found.fill_null(DEFAULT))
+
+
+def join_formats(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table as it is computed: the formats in the names of models and families."""
+    if FORMAT not in table.columns:
+        return table
+    other = pl.col(FORMAT) != DEFAULT
+
+    def joined(name: str) -> pl.Expr:
+        full = pl.format("{}" + BETWEEN + "{}", name, FORMAT)
+        return pl.when(other & (pl.col(name) != ALL)).then(full).otherwise(name).alias(name)
+
+    there = [name for name in (*NAMING, "base") if name in table.columns]
+    return table.with_columns(joined(name) for name in there).drop(FORMAT)
+
+
+def read_joined(path: str | Path) -> pl.DataFrame:
+    """Return a table of a study as it is computed, from its Parquet file."""
+    return join_formats(pl.read_parquet(path))
+
+
+def is_default(column: str = "model") -> pl.Expr:
+    """Return whether rows are of the default format, by a column of models or families."""
+    return ~pl.col(column).cast(pl.String).str.contains(BETWEEN, literal=True)
+
+
+def in_default_format(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the default format, as tables are computed; all if none names a model."""
+    named = [is_default(name) for name in NAMING if name in table.columns]
+    return table.filter(*named) if named else table

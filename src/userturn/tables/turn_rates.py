@@ -1,0 +1,312 @@
+"""Rates of turns: verdicts counted by item, pooled over datasets, models and families.
+
+Counts by item are the small table that every statistic starts from.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.datasets.clusters import clusters
+from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.verdict import ARGUABLE
+from userturn.stats.margins import change as change_of
+from userturn.stats.margins import side_by_side
+from userturn.stats.proportions import Floats, Interval, Patterns, clustered_rate
+from userturn.storage.table_files import JUDGED_CELL_KEYS, Schema
+from userturn.study.cells import ALL, PLAIN
+
+RATE: Schema = {  # over scored turns, with interval, coverage and bounds
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "interval": pl.String,
+    "coverage": pl.Float64,
+    "if_unscored_negative": pl.Float64,
+    "if_unscored_positive": pl.Float64,
+}
+LABEL = "label:"  # prefix of the column that counts a label
+VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
+
+
+def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
+    """Return the counts of the verdicts in some files, by `count_verdicts`."""
+    return count_verdicts(scan_verdicts(paths_to_verdicts))
+
+
+def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
+    """Return one row per item of a cell and judge; items that belong together are one.
+
+    Statistics over these rows are clustered by item. Where a dataset has several turns of a
+    conversation, or versions of a problem, `item` is the conversation or the problem: what belongs
+    to one is no more independent than the samples of an item (`datasets.clusters`).
+
+    Returns:
+        The key columns and `item` (categories, so that ten million rows fit in memory);
+        `n_turns`; `n_scored`; `n_genuine`; `first`: whether the item's first sample is genuine;
+        `first_item`: the item that this is of, its own id; and how many turns have each label, in
+        a column `label:<name>`.
+    """
+    columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
+    verdicts = verdicts.with_columns(clusters(), probe=pl.col("item")).select(
+        *(pl.col(name).cast(pl.Categorical) for name in columns),
+        *("temperature", "sample", "probe", "genuine"),
+    )
+    names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())
+    labels = names.collect(engine="streaming")["label"].to_list()
+    return (
+        verdicts.group_by(*JUDGED_CELL_KEYS, "item")
+        .agg(
+            n_turns=pl.len().cast(pl.Int32),
+            n_scored=pl.col("genuine").count().cast(pl.Int32),
+            n_genuine=pl.col("genuine").sum().cast(pl.Int32),
+            first=pl.col("genuine").sort_by("sample", "probe").first(),
+            first_item=pl.col("probe").sort_by("sample", "probe").first().cast(pl.Categorical),
+            **{LABEL + name: (pl.col("label") == name).sum().cast(pl.Int32) for name in labels},
+        )
+        .collect(engine="streaming")
+    )
+
+
+def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataFrame:
+    """Return the answers to each graded dataset in the form of counted items: right is genuine.
+
+    Args:
+        grades: one row per answer; `correct` is null where the verifier could not decide.
+        item: what is counted as one item; by default what belongs together, as in `count_items`.
+    """
+    correct = pl.col("correct")
+    graded = grades.filter(correct.is_not_null().any().over("model", "dataset")).sort("item")
+    together = (clusters() if item is None else item).alias("item")
+    return graded.group_by("model", "dataset", together, maintain_order=True).agg(
+        temperature=pl.lit(None, dtype=pl.Float64),
+        perturbation=pl.lit(PLAIN),
+        judge=pl.lit(VERIFIER),
+        n_turns=pl.len().cast(pl.Int64),
+        n_scored=correct.count().cast(pl.Int64),
+        n_genuine=correct.sum().cast(pl.Int64),
+        first=correct.first(),
+    )
+
+
+def labels_of(items: pl.DataFrame) -> list[str]:
+    """Return the labels that a table of items counts."""
+    return [name.removeprefix(LABEL) for name in items.columns if name.startswith(LABEL)]
+
+
+AVERAGES = ("micro", "macro")
+COUNTS = ("n_turns", "n_scored", "n_positive")
+CELL = "cell"
+
+SCOPES = {  # what a rate is over, beside temperature, perturbation and judge
+    CELL: ["model", "family", "dataset"],
+    "model": ["model", "family"],
+    "family and dataset": ["family", "dataset"],
+    "family": ["family"],
+}
+
+RATE_SCHEMA: Schema = {
+    "average": pl.String,
+    "n_datasets": pl.Int64,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_positive": pl.Int64,
+    **RATE,
+    "reason": pl.String,
+}
+
+LENIENT: Schema = dict.fromkeys(("lenient", "lenient_lower", "lenient_upper"), pl.Float64)
+STRICT_AND_LENIENT = ("n_genuine", "n_lenient")
+GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]
+
+
+def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str]) -> pl.DataFrame:
+    """Return the counts of each item within groups that share the columns `keys`.
+
+    An item that several cells of a group share counts as one item, with the turns of all cells.
+    """
+    counts = ["n_turns", "n_scored", *positives]
+    return items.group_by(*keys, "item").agg(pl.col(counts).sum())
+
+
+def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
+    """Count the items of each group that have the same counts, sorted."""
+    counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
+    counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
+    # Categories sort by their text, so sums do not depend on the order of reading.
+    texts = [pl.col(key).cast(pl.String) for key in keys if key != "temperature"]
+    return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
+
+
+def _bounds(totals: Floats, average: str) -> dict[str, float]:
+    """Return coverage and the rate over all turns with every unscored one negative, or positive."""
+    if average == "micro":
+        totals = totals.sum(0, keepdims=True)
+    turns, scored, positive = totals.T
+    return {
+        "coverage": float((scored / turns).mean()),
+        "if_unscored_negative": float((positive / turns).mean()),
+        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
+    }
+
+
+def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
+    """Return a rate; each dataset is an array of patterns, with rows `n_items` and COUNTS."""
+    totals = np.stack([counts[1:] @ counts[0] for counts in datasets])
+    seen = [Patterns(n, scored, positive) for n, _, scored, positive in datasets]
+    interval, method = clustered_rate(seen, average)
+    is_scored = interval.estimate is not None
+    return {
+        "average": average,
+        "n_datasets": len(datasets),
+        "n_items": round(sum(n.sum() for n, *_ in datasets)),
+        **dict(zip(COUNTS, map(round, totals.sum(0)), strict=True)),
+        **interval._asdict(),
+        "interval": method if is_scored else None,
+        **_bounds(totals, average),
+        "reason": None if is_scored else "no turn was scored",
+    }
+
+
+def pool(
+    items: pl.DataFrame,
+    by: Sequence[str],
+    positives: Sequence[str],
+    averages: Sequence[str] = AVERAGES,
+) -> pl.DataFrame:
+    """Return the rates of each group, over its turns (micro) and over its datasets (macro).
+
+    Args:
+        items: one row per item of a cell, as `item_counts.count_items` returns it.
+        by: the columns that make a group.
+        positives: the columns with the counted numerators.
+        averages: `micro`, or both.
+
+    Returns:
+        The columns `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`; macro rows
+        only where there are two datasets.
+    """
+    keys = list(dict.fromkeys([*by, "dataset"]))
+    counts = per_item(items, keys, positives)
+    rows = []
+    for counted in positives:
+        table = patterns(counts, keys, counted).group_by(keys, maintain_order=True)
+        of_datasets = table.agg("n_items", *COUNTS).iter_rows()
+        for names, found in groupby(of_datasets, key=lambda row: row[: len(by)]):
+            datasets = [np.array(row[len(keys) :], dtype=float) for row in found]
+            for average in averages[: len(datasets)]:
+                row = _rate(datasets, average)
+                rows.append(dict(zip(by, names, strict=True)) | {"counted": counted, **row})
+    schema: Schema = {
+        name: pl.Float64 if name == "temperature" else pl.String for name in (*by, "counted")
+    } | RATE_SCHEMA
+    return pl.DataFrame(rows, schema=schema)
+
+
+def pool_scopes(
+    items: pl.DataFrame,
+    positives: Sequence[str],
+    scopes: Iterable[str],
+    averages: Sequence[str] = AVERAGES,
+) -> pl.DataFrame:
+    """Return the rates of several scopes in one table; pooled columns have the value `all`."""
+    tables = []
+    for scope in scopes:
+        by = [*SCOPES[scope], "temperature", "perturbation", "judge"]
+        table = pool(items, by, positives, averages)
+        table = table.with_columns(scope=pl.lit(scope))
+        missing = [name for name in ("model", "dataset") if name not in by]
+        tables.append(table.with_columns(pl.lit(ALL).alias(name) for name in missing))
+    columns = [*GROUP, "counted", *RATE_SCHEMA]
+    return pl.concat([table.select(columns) for table in tables]).sort(*GROUP, "counted", "average")
+
+
+def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT.
+
+    Args:
+        pooled: rates by `pool` of STRICT_AND_LENIENT.
+    """
+    of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
+    strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
+    limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
+    beside = lenient.select(*of, "average", **{name: pl.col(of) for name, of in limits.items()})
+    return strict.join(
+        beside, on=[*of, "average"], how="left", nulls_equal=True, maintain_order="left"
+    )
+
+
+def with_lenient(items: pl.DataFrame) -> pl.DataFrame:
+    """Return counts of items with `n_lenient`, the turns that are clearly or arguably genuine."""
+    arguable = LABEL + ARGUABLE
+    n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)
+    return items.with_columns(n_lenient=pl.col("n_genuine") + n_more)
+
+
+LIMITS = ("", "_lower", "_upper")  # endings of the columns of an estimate with its limits
+
+
+def limits_of(name: str, limits: tuple[float | None, ...]) -> dict[str, Any]:
+    """Return an estimate and its limits as the columns `name`, `name_lower`, `name_upper`."""
+    return {f"{name}{end}": value for end, value in zip(LIMITS, limits, strict=True)}
+
+
+def rate_over(
+    turns: pl.DataFrame, clusters: Sequence[str], positive: str = "genuine"
+) -> tuple[Interval, str]:
+    """Return the share of positive turns with its 95% limits, and the name of the interval.
+
+    Turns of one cluster are not independent: the limits are Wilson's at the effective number of
+    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn.
+
+    Args:
+        turns: one row per turn.
+        clusters: the columns that identify a turn's cluster.
+        positive: the column that is counted, null for an unscored turn.
+    """
+    seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
+    counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
+    m, y = counts.T.astype(float)
+    return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
+
+
+def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
+    """Return the rate of genuine turns with interval, coverage and bounds.
+
+    The bounds are the rate over all turns if every unscored turn were not genuine, or genuine.
+    """
+    n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
+    limits, method = rate_over(turns, [cluster])
+    n_turns = turns.height
+    return {
+        **limits._asdict(),
+        "interval": method if n_scored else None,
+        "coverage": n_scored / n_turns if n_turns else None,
+        "if_unscored_negative": n_genuine / n_turns if n_turns else None,
+        "if_unscored_positive": (n_genuine + n_turns - n_scored) / n_turns if n_turns else None,
+    }
+
+
+def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:
+    """Return how the rate of genuine turns changes in the clusters that both tables have scored.
+
+    Args:
+        first: one row per turn, with `genuine`, null for an unscored one.
+        later: the same.
+        cluster: the column that identifies a turn's cluster.
+
+    Returns:
+        The change with its 95% limits, null if no cluster is in both, and their number.
+    """
+    y = pl.col("genuine").sum().cast(pl.Float64).alias("y")
+    m = pl.len().cast(pl.Float64).alias("m")
+    sums = [t.drop_nulls("genuine").group_by(cluster).agg(m, y) for t in (first, later)]
+    both = sums[0].join(sums[1], on=cluster, suffix="_after").sort(cluster)
+    if both.is_empty():
+        return Interval(None, None, None), 0
+    before, after = ((both[f"m{s}"], both[f"y{s}"]) for s in ("", "_after"))
+    return change_of(side_by_side(before, after)), both.height

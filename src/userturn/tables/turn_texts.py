@@ -1,0 +1,271 @@
+"""What turns say again, rates over different texts, and how near turns are to what people said."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from userturn.controls.swapped_answers import donors, drawn_order
+from userturn.datasets.clusters import clusters
+from userturn.datasets.messages import answer_to
+from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.words import words
+from userturn.stats.clustered_measures import clustered_mean
+from userturn.stats.discrimination import ROUNDING
+from userturn.stats.proportions import Interval, Patterns, pooled_rate
+from userturn.stats.rng import generator
+from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
+from userturn.study.cells import ALL
+from userturn.tables.layout import column
+from userturn.tables.make_tables import Material
+from userturn.tables.training_overlap import NEAR, grams, normalised
+from userturn.tables.turn_rates import LIMITS, limits_of
+
+AT_ONCE = 500  # texts that are compared with all others at once
+SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
+
+
+def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of a cell with their `cluster`, what is `said`, and `is_copy`.
+
+    A copy has the characters of a turn after another item; what belongs to one item
+    (`datasets.clusters`) is no copy of each other. `said` and `is_copy` are null where a turn has
+    no text. White space at the ends is left out.
+
+    Args:
+        turns: of one cell: `dataset`, `item`, `outcome` and `text`.
+    """
+    named = turns.with_columns(SAID, clusters().alias("cluster"))
+    n_clusters = pl.col("cluster").n_unique().over("said")
+    is_copy = pl.when(pl.col("said").is_not_null()).then(n_clusters > 1)
+    return named.with_columns(is_copy=is_copy)
+
+
+def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of a cell with `is_near_copy`: of a turn that is the same or nearly so.
+
+    Nearly means what it does of training data (`tables.training_overlap`): the Jaccard similarity
+    of their sets of character 5-grams is 0.8 or more. A turn without a word is near no other.
+
+    Args:
+        turns: the result of `with_copies`.
+    """
+    texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
+    held: dict[str, set[str]] = {}
+    for said, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
+        held.setdefault(texts[said], set()).add(cluster)
+    near = _near({text: of for text, of in sorted(held.items()) if text})
+    is_near = [
+        None if said is None else is_copy or texts[said] in near
+        for said, is_copy in turns.select("said", "is_copy").iter_rows()
+    ]
+    return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
+
+
+def _near(held: Mapping[str, set[str]]) -> set[str]:
+    """Return the texts that another cluster has, or one nearly the same; each with its clusters."""
+    from scipy.sparse import csr_array  # slow to import, and rates need exact copies alone
+
+    sets = [sorted(grams(text)) for text in held]
+    names = {gram: number for number, gram in enumerate(sorted({*chain.from_iterable(sets)}))}
+    columns = [names[gram] for own in sets for gram in own]
+    sizes = np.array([len(own) for own in sets], dtype=np.int64)
+    there = np.ones(len(columns), dtype=np.int32)
+    matrix = csr_array((there, columns, np.r_[0, sizes.cumsum()]), shape=(len(sets), len(names)))
+    clusters_of = [tuple(sorted(of)) for of in held.values()]
+    number = {of: place for place, of in enumerate(dict.fromkeys(clusters_of))}
+    cluster = np.array([number[of] for of in clusters_of])
+    found = np.array([len(of) > 1 for of in clusters_of])
+    for start in range(0, len(sets), AT_ONCE):
+        shared = (matrix[start : start + AT_ONCE] @ matrix.T).tocoo()
+        one, other = shared.row + start, shared.col
+        is_near = shared.data >= NEAR * (sizes[one] + sizes[other] - shared.data) - ROUNDING
+        found[one[is_near & (cluster[one] != cluster[other])]] = True
+    return {text for text, is_found in zip(held, found, strict=True) if is_found}
+
+
+Triple = tuple[str, str, str]
+
+
+def triples(text: str) -> list[Triple]:
+    """Return the triples of neighbouring words of a text, in lower case."""
+    said = words(text)
+    return list(zip(said, said[1:], said[2:], strict=False))
+
+
+def share_repeated(text: str, others: Iterable[str]) -> float | None:
+    """Return the share of a text's triples that others have; None if it has fewer than 3 words."""
+    own = triples(text)
+    known = {triple for other in others for triple in triples(other)}
+    return sum(triple in known for triple in own) / len(own) if own else None
+
+
+COPIED: Schema = {
+    "n_copies": pl.Int64,
+    "n_distinct": pl.Int64,
+    **{f"distinct{end}": pl.Float64 for end in LIMITS},
+}
+OF_COPIES = {
+    "n_copies": (
+        "turns that are, but for white space at the ends, that of another item in the same cell; "
+        "cells and models"
+    ),
+    "n_distinct": "different texts of the scored turns of each cell; turns without text are one",
+    "distinct": "rate over these: each counts once, for the share of its turns that are genuine",
+    "distinct_lower": "lower limit of its 95% interval",
+    "distinct_upper": "upper limit of its 95% interval",
+}
+SCHEMA: Schema = {**JUDGED_CELL_COLUMNS, **COPIED}
+COPIES_SHOWN = (
+    column("copies of another item's turn", "of", "n_copies", "n_ok"),
+    column("over different texts", "share", "distinct", "distinct_lower", "distinct_upper"),
+)
+
+
+def over_distinct_texts(material: Material) -> pl.DataFrame:
+    """Return how many turns are copies, and the rates over different texts, of a study."""
+    turns = pl.concat(
+        said_of(pl.read_parquet(path, columns=[*TURN_KEYS, "outcome", "text"]))
+        for path in material.paths["user_turns"]
+    )
+    keys = [*TURN_KEYS, "judge", "genuine"]
+    verdicts = scan_verdicts(material.paths["verdicts"]).select(keys)
+    judged = verdicts.join(turns.lazy(), on=TURN_KEYS, how="left")
+    return over_distinct(judged.collect(engine="streaming"))
+
+
+def said_of(cell: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of a cell with a number for what each says, and `is_copy`."""
+    text = pl.col("said").rank("dense")
+    return with_copies(cell).select(*TURN_KEYS, "is_copy", text=text)
+
+
+def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per cell and judge, and one over all datasets.
+
+    Args:
+        judged: one row per turn and judge: key columns, `genuine`, null for an unscored turn, and
+            the columns of `said_of`.
+    """
+    once = [*JUDGED_CELL_KEYS, "text"]
+    weight = 1 / pl.col("genuine").count().over(once)
+    weighed = judged.with_columns(
+        clusters(), weight=pl.when(pl.col("genuine").is_not_null()).then(weight)
+    )
+    items = weighed.group_by(*JUDGED_CELL_KEYS, "item").agg(
+        m=pl.col("weight").sort().sum(),
+        y=pl.col("weight").filter("genuine").sort().sum(),
+        n_copies=pl.col("is_copy").sum(),
+    )
+    items = items.sort(*JUDGED_CELL_KEYS, "item")
+    groups = pl.concat([items, items.with_columns(dataset=pl.lit(ALL))])
+    return pl.DataFrame(list(_rows(groups)), schema=SCHEMA)
+
+
+def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for values, items in sorted(groups.partition_by(JUDGED_CELL_KEYS, as_dict=True).items()):
+        found = Interval(None, None, None)
+        seen = items.filter(pl.col("m") > 0)
+        if seen.height:
+            m, y = (seen[name].to_numpy() for name in ("m", "y"))
+            found = pooled_rate(Patterns(np.ones(len(m)), m, y))
+        yield {
+            **dict(zip(JUDGED_CELL_KEYS, values, strict=True)),
+            "n_copies": int(items["n_copies"].sum()),
+            "n_distinct": round(items["m"].sum()),
+            **limits_of("distinct", found),
+        }
+
+
+LONGEST = 6  # characters of an n-gram
+BETA = 2  # recall counts so many times as much as precision
+
+
+def _counts(text: str, n: int) -> Counter[str]:
+    return Counter(text[i : i + n] for i in range(len(text) - n + 1))
+
+
+def chrf(text: str, reference: str) -> float:
+    """Return chrF of a text against a reference, 0 to 100 (Popović 2015, W15-3049).
+
+    The F-score, of twice the weight of recall, of the mean precision and the mean recall of
+    character n-grams of 1 to 6, of the lengths that both texts have. White space does not count.
+    """
+    one, other = ("".join(said.split()) for said in (text, reference))
+    lengths = range(1, min(LONGEST, len(one), len(other)) + 1)
+    shared = [(_counts(one, n) & _counts(other, n)).total() for n in lengths]
+    if not any(shared):
+        return 0.0
+    precision, recall = (
+        sum(found / (len(said) - n + 1) for found, n in zip(shared, lengths, strict=True))
+        / len(lengths)
+        for said in (one, other)
+    )
+    return 100 * (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
+
+
+MEASURES = ("chrf", "chrf_unrelated", "chrf_above")
+DISTANCE: Schema = {
+    "n_compared": pl.Int64,
+    **{f"{name}{end}": pl.Float64 for name in MEASURES for end in LIMITS},
+}
+MEANINGS = {
+    "n_compared": "turns with text where a person's turn after the item is known, and another's",
+    "chrf": "chrF of a turn against that person's, 0 to 100, the mean over these turns",
+    "chrf_unrelated": "the same against a person's turn in another conversation of the dataset",
+    "chrf_above": "the first less the second, a mean over the same turns",
+}
+
+
+class People(NamedTuple):
+    """What people wrote after an item: the turn there, and one in another conversation."""
+
+    there: str
+    elsewhere: str
+
+
+def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]:
+    """Return what people wrote after each item, where that and another person's turn is known.
+
+    The other one is that of the next item in a drawn order whose conversation and turn differ, as
+    answers are exchanged for the chance floor.
+
+    Args:
+        items: `item`, `messages`, `reference_context` and `reference_user_turn`.
+        dataset: name.
+        seed: the study's seed.
+    """
+    turns = {
+        item: said.strip()
+        for item, messages, context, said in items.select(
+            "item", "messages", "reference_context", "reference_user_turn"
+        ).iter_rows()
+        if said and said.strip() and answer_to(messages, context) is not None
+    }
+    order = drawn_order(list(turns), generator(seed, "an unrelated person's turn", dataset))
+    others = donors(turns, order)
+    return {item: People(turns[item], turns[other]) for item, other in others.items()}
+
+
+def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
+    """Return the columns of `DISTANCE` of a cell.
+
+    Args:
+        turns: `item`, `cluster` and `said`, null where a turn has no text.
+        people: the result of `people_of`.
+    """
+    rows = [
+        (cluster, chrf(said, people[item].there), chrf(said, people[item].elsewhere))
+        for item, cluster, said in turns.select("item", "cluster", "said").iter_rows()
+        if said and item in people
+    ]
+    clusters = [row[0] for row in rows]
+    there, elsewhere = ([row[place] for row in rows] for place in (1, 2))
+    above = [one - other for one, other in zip(there, elsewhere, strict=True)]
+    found: dict[str, Any] = {"n_compared": len(rows)}
+    for name, values in zip(MEASURES, (there, elsewhere, above), strict=True):
+        found |= limits_of(name, clustered_mean(values, clusters))
+    return found

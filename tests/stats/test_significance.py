@@ -1,0 +1,61 @@
+"""Exact sign flips against every flip, scipy, and the sign test."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm, permutation_test
+
+from tests.support.paired_counts import mcnemar
+from userturn.stats.significance import holm, sign_flip_p
+
+
+def counted(change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, counts = np.unique(change, return_counts=True)
+    return values, counts.astype(float)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_p_is_that_of_all_flips_one_by_one(seed: int) -> None:
+    change = np.random.default_rng(seed).choice([-0.4, -0.2, 0.0, 0.2, 1 / 3, 0.6], 12)
+    sums = [abs(float(np.dot(signs, change))) for signs in product((-1, 1), repeat=12)]
+    expected = np.mean(np.array(sums) >= abs(change.sum()) - 1e-9)
+    assert sign_flip_p(*counted(change)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_p_is_that_of_scipys_permutation_test() -> None:
+    change = np.round(np.random.default_rng(3).choice([-0.4, -0.2, 0.0, 0.2, 0.6], 300), 1)
+    other = permutation_test(
+        (change,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=9999,
+        rng=np.random.default_rng(2),
+    )
+    assert sign_flip_p(*counted(change)) == pytest.approx(other.pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize(("fall", "rise"), [(3, 12), (0, 1), (7, 7), (40, 90)])
+def test_flips_of_single_turns_are_mcnemars_test(fall: int, rise: int) -> None:
+    values, counts = np.array([-1.0, 0.0, 1.0]), np.array([fall, 20.0, rise])
+    assert sign_flip_p(values, counts, 0.5) == pytest.approx(float(mcnemar(fall, rise)))
+    assert sign_flip_p(values, counts) == pytest.approx(binomtest(fall, fall + rise).pvalue)
+
+
+def test_no_change_at_all_has_p_of_one() -> None:
+    assert sign_flip_p(np.array([0.0]), np.array([9.0])) == 1
+    assert sign_flip_p(np.array([]), np.array([])) == 1
+
+
+def test_changes_of_every_size_of_many_items_are_tested_too() -> None:
+    # 20,000 changes without a common step: the normal test is right but for the rounding.
+    change = np.random.default_rng(0).normal(0.003, 0.3, 20000)
+    z = abs(change.sum()) / np.sqrt((change**2).sum())
+    assert sign_flip_p(*counted(change)) == pytest.approx(2 * norm.sf(z), rel=0.1)
+
+
+def test_hundreds_of_tests_can_be_significant_together() -> None:
+    # 25 items that all rise: p is 2 / 2^25, so that Holm over 500 tests is far below 0.05.
+    p = sign_flip_p(np.array([0.2, 0.4]), np.array([20.0, 5.0]))
+    assert p == pytest.approx(2**-24)
+    assert holm(np.full(500, p)).max() < 0.001
