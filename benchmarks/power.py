@@ -12,8 +12,6 @@ from scipy.stats import norm
 from benchmarks.simulated import Array, Generator, Result, items, patterns
 from tests.support.paired_counts import mcnemar
 from userturn.cli.plan import DIFFERING, smallest_change
-from userturn.stats.allocation import allocated
-from userturn.cli.smallest_effect import DIFFERING, smallest_change
 from userturn.stats.association import spearman
 from userturn.stats.clustered_measures import mean_p
 from userturn.stats.prediction_powered import Labelled, allocated, corrected_rate

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_745, 33_865),
-    "tests": (52_992, 30_130),
+    "src": (62_406, 33_609),
+    "tests": (52_987, 30_112),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

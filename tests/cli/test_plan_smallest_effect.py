@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from userturn.cli.plan import confirmatory_tests, smallest_effect
-from userturn.stats.paired import detectable_difference
-from userturn.cli.smallest_effect import confirmatory_tests, smallest_effect
 from userturn.stats.margins import detectable_difference
 
 

@@ -10,9 +10,6 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.report.comparison_page import Comparison, comparison_page, drawn, flipped, with_texts
-from userturn.stats.multiple_tests import holm
-from userturn.report.comparison_page import Comparison, comparison_page
-from userturn.report.flips import drawn, flipped, with_texts
 from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
 from userturn.storage.table_files import JUDGED_CELL_KEYS

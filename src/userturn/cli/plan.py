@@ -32,7 +32,7 @@ from userturn.sources.source import (
     USER_TURNS,
     Size,
 )
-from userturn.stats.paired import POWER, detectable_difference
+from userturn.stats.margins import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
 from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN
