@@ -39,6 +39,12 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     return f"; expected one of: {', '.join(known)}" if known else ""
 
 
+def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
+    """Check that a name at a place of the configuration is known: that it "is <kind>"."""
+    if name not in (known := list(known)):
+        raise ConfigError(f"{where}: '{name}' is {kind}{near_miss(name, known)}")
+
+
 NOTES = Path("logs", "not_retried")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.config.families import Size, baselines, families, family, size
+from userturn.config.families import baselines, families, family, size
 
 
 @pytest.mark.parametrize(

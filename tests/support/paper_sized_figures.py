@@ -21,8 +21,8 @@ from userturn.figures.judge_card import judge_card
 from userturn.figures.likelihood_and_followup import MEASURES as LIKELIHOOD_MEASURES
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
 from userturn.figures.perturbation_effects import perturbation_effects
-from userturn.figures.rates_by_language import ENDS, rates_by_language
 from userturn.figures.rates_by_language import MEASURES as LANGUAGE_MEASURES
+from userturn.figures.rates_by_language import rates_by_language
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.self_play import MEASURES as SELF_PLAY_MEASURES
@@ -92,7 +92,7 @@ def _languages() -> pl.DataFrame:
         {"model": MODELS, "dataset": ["mgsm"], "language": LANGUAGES, **PLAIN}, reason=None
     )
     more = [name for name in LANGUAGE_MEASURES if name != "estimate"]
-    ends = {f"{name}{end}": end.removeprefix("_") for name in more for end in ENDS}
+    ends = {f"{name}{end}": end.removeprefix("_") for name in more for end in ("_lower", "_upper")}
     return table.with_columns(**dict.fromkeys(more, pl.col("estimate"))).with_columns(
         **{name: pl.col(end) for name, end in ends.items()}
     )

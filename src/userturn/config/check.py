@@ -14,7 +14,7 @@ from userturn.config.entries import (
 )
 from userturn.config.formats import check_formats, is_chat
 from userturn.config.validation import validate
-from userturn.errors import ConfigError, near_miss
+from userturn.errors import ConfigError, check_known
 from userturn.storage.hashing import check_sha256
 
 RESERVED = {  # what is beside them in the results
@@ -25,14 +25,10 @@ RESERVED = {  # what is beside them in the results
 
 def _check_selection(config: Config) -> None:
     for key, names in config.get("run", {}).items():
-        if key == "formats":  # `default` is there without a definition
-            continue
-        known = [str(name) for name in config[key]]
-        for name in names:
-            if str(name) not in known and name not in config[key]:
-                raise ConfigError(
-                    f"run.{key}: '{name}' is not defined{near_miss(str(name), known)}"
-                )
+        if key != "formats":  # `default` is there without a definition
+            for name in names:
+                if name not in config[key]:
+                    check_known(f"run.{key}", str(name), map(str, config[key]), "not defined")
 
 
 def _check_controls(config: Config) -> None:
@@ -42,17 +38,13 @@ def _check_controls(config: Config) -> None:
                 f"{kind}: '{name}' is the name of something else in the results; rename it"
             )
     for name in config["controls"]["human"]:
-        if name not in config["datasets"]:
-            near = near_miss(name, config["datasets"])
-            raise ConfigError(f"controls.human: '{name}' is not a dataset{near}")
+        check_known("controls.human", name, config["datasets"], "not a dataset")
 
 
 def _check_likelihood(config: Config) -> None:
     settings = config.get("likelihood") or {}
     for name in settings.get("datasets", []):
-        if name not in config["datasets"]:
-            near = near_miss(name, config["datasets"])
-            raise ConfigError(f"likelihood.datasets: '{name}' is not a dataset{near}")
+        check_known("likelihood.datasets", name, config["datasets"], "not a dataset")
     entries = selected(config, "models").values()
     if settings and all(isinstance(entry, Mapping) and is_chat(entry) for entry in entries):
         raise ConfigError(
@@ -74,8 +66,7 @@ def _check_files(config: Config) -> None:
             own = [] if "hub" in dataset else paths_of(dataset)
         except ConfigError as error:
             raise ConfigError(f"datasets.{name}: {error}") from error
-        paths = [dataset.get("instruction"), *own]
-        for path in filter(None, paths):
+        for path in filter(None, [dataset.get("instruction"), *own]):
             if not Path(path).is_file():
                 raise ConfigError(
                     f"datasets.{name}: '{path}' does not exist or is no file; correct the path or "
@@ -84,25 +75,30 @@ def _check_files(config: Config) -> None:
         for one in files.values():
             if "hub" not in one and "sha256" in one and Path(one["file"]).is_file():
                 check_sha256(one["file"], one["sha256"])
-    templates = [
-        (f"models.{name}.chat_template", entry.get("chat_template"))
-        for name, entry in selected(config, "models").items()
-        if isinstance(entry, Mapping)
-    ]
-    for where, template in templates:
+    for name, entry in _model_entries(config):
+        template = entry.get("chat_template")
         if template is not None and not Path(template).is_file():
             raise ConfigError(
-                f"{where}: '{template}' does not exist or is no file; correct the path"
+                f"models.{name}.chat_template: '{template}' does not exist or is no file; correct "
+                "the path"
             )
+
+
+def _model_entries(config: Config) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the models of a run that have an entry, and not only a source."""
+    entries = selected(config, "models").items()
+    return [(name, entry) for name, entry in entries if isinstance(entry, Mapping)]
 
 
 def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
     """Check that an entry says one of two things: a file, or a split of a dataset on the hub."""
     of_file, of_split = ("sha256", "rows", "columns"), ("config", "split", "files")
-    wrong = of_file if is_streamed(dataset) else of_split
+    if is_streamed(dataset):
+        wrong, meant = of_file, "a `file`"
+    else:
+        wrong, meant = of_split, "a split of `hub`, without `file`"
     for key in wrong:
         if key in dataset:
-            meant = "a `file`" if wrong == of_file else "a split of `hub`, without `file`"
             raise ConfigError(
                 f"datasets.{name}.{key}: found {dataset[key]!r}, which belongs to {meant}; leave "
                 "one of the two out"
@@ -135,33 +131,23 @@ def _check_turns(config: Config) -> None:
 
 def _check_nodes(config: Config) -> None:
     """Check that GPUs spread evenly: each node gets the same part of every layer."""
-    models = {
-        f"models.{name}": config["model_defaults"] | entry
-        for name, entry in selected(config, "models").items()
-        if isinstance(entry, Mapping)
-    }
-    for where, entry in models.items():
-        if entry["gpus"] % entry.get("nodes", 1):
+    for name, entry in _model_entries(config):
+        whole = config["model_defaults"] | entry
+        if whole["gpus"] % whole.get("nodes", 1):
             raise ConfigError(
-                f"{where}.gpus: found {entry['gpus']} for {entry['nodes']} nodes; expected as many "
-                "on each node: set `gpus` to a multiple of `nodes`"
+                f"models.{name}.gpus: found {whole['gpus']} for {whole['nodes']} nodes; expected "
+                "as many on each node: set `gpus` to a multiple of `nodes`"
             )
 
 
 def check_predictions(config: Mapping[str, Any]) -> None:
-    """Check each prediction for what the schema cannot express.
-
-    Raises:
-        ConfigError: the first that is wrong.
-    """
+    """Check each prediction for what the schema cannot express, or raise ConfigError."""
     for name, one in config.get("predictions", {}).items():
         for key in ("model", "dataset", "perturbation"):
             known = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]
-            given = [one[key], *_ends(one, key)] if key in one else _ends(one, key)
-            for value in given:
-                if value not in known:
-                    near = near_miss(value, known)
-                    raise ConfigError(f"predictions.{name}: '{value}' is no {key}{near}")
+            for part in (one, one.get("against", {})):
+                if key in part:
+                    check_known(f"predictions.{name}", part[key], known, f"no {key}")
         for is_wrong, expected in (
             (("model" in one) == ("family" in one), "either `model` or `family`"),
             (not {"above", "below"} & set(one), "`above`, `below` or both"),
@@ -174,12 +160,6 @@ def check_predictions(config: Mapping[str, Any]) -> None:
                 raise ConfigError(
                     f"predictions.{name}: found {found or 'nothing'}, expected {expected}"
                 )
-
-
-def _ends(one: Mapping[str, Any], key: str) -> list[str]:
-    """Return the baseline of a predicted change, if it is of this kind."""
-    against = one.get("against", {})
-    return [against[key]] if key in against else []
 
 
 def check(config: Config) -> None:

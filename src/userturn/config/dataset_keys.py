@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Required, TypedDict
 
-from userturn.config.keys import harmless, part, path, program
+from userturn.config.keys import Natural, Positive, SomeNames, Text, harmless, part, path, program
 
 GRADING = Path(__file__).parents[1] / "grading"
 # What verifiers share, and what runs them.
@@ -26,7 +26,6 @@ Sha256 = Annotated[
         pattern="^[0-9a-f]{64}$", form="the 64 hexadecimal digits of a SHA-256, in lower case"
     ),
 ]
-Texts = Annotated[str, harmless(minLength=1)]
 Role = Annotated[str, harmless(enum=["system", "user", "assistant"])]
 
 
@@ -79,18 +78,16 @@ class DatasetEntry(TypedDict, total=False):
         ),
     ]
     file: Annotated[
-        str | Mapping[Language, Texts],
+        str | Mapping[Language, Text],
         path(
             "File of rows, in the hub's repository or local; or one for each language, by its "
             "code. With `hub` alone a split is read."
         ),
     ]
     config: Annotated[str, harmless("Configuration of the hub's dataset, where it has several.")]
-    split: Annotated[
-        str, harmless("Split of the hub's dataset; `train` where left out.", minLength=1)
-    ]
+    split: Annotated[Text, part("Split of the hub's dataset; `train` where left out.")]
     files: Annotated[
-        str | list[Texts],
+        str | list[Text],
         harmless(
             "Files of the hub's dataset that make up the split, by name or pattern; those that "
             "it names itself where left out.",
@@ -110,14 +107,9 @@ class DatasetEntry(TypedDict, total=False):
         Sha256 | Mapping[Language, Sha256], harmless("SHA-256 of the file, or of each by language.")
     ]
     columns: Annotated[
-        list[str],
-        harmless(
-            "Names of the columns of tab-separated files without a head.",
-            minItems=1,
-            uniqueItems=True,
-        ),
+        SomeNames, part("Names of the columns of tab-separated files without a head.")
     ]
-    rows: Annotated[int, harmless("Rows that the file must have.", minimum=1)]
+    rows: Annotated[Positive, part("Rows that the file must have.")]
     language: Annotated[
         str,
         harmless(
@@ -127,12 +119,10 @@ class DatasetEntry(TypedDict, total=False):
             form="a code of two letters such as de, or all",
         ),
     ]
-    limit: Annotated[int, harmless("Items of a random subsample.", minimum=1)]
-    seed: Annotated[
-        int, harmless("Seed of the subsample; that of the study where left out.", minimum=0)
-    ]
+    limit: Annotated[Positive, part("Items of a random subsample.")]
+    seed: Annotated[Natural, part("Seed of the subsample; that of the study where left out.")]
     turns: Annotated[
-        Literal["all"] | list[Annotated[int, harmless(minimum=1)]],
+        Literal["all"] | list[Positive],
         harmless(
             "User turns of each conversation after which the model is probed, `all` or their "
             "numbers; without it only after the last.",

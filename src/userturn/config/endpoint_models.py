@@ -46,11 +46,7 @@ def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Prices]:
 
 
 def check_endpoint_models(config: Config) -> None:
-    """Check the entries of models with an endpoint, and that no other has their keys.
-
-    Raises:
-        ConfigError: the first fault.
-    """
+    """Check the entries of models with an endpoint, and that no other has their keys."""
     models = {name: e for name, e in config["models"].items() if isinstance(e, Mapping)}
     asked = [name for name in selected(config, "models") if has_endpoint(models.get(name, {}))]
     if asked and config["determinism"] == "exact":
@@ -100,11 +96,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def check_address(where: str, url: str) -> None:
-    """Check the address of an API.
-
-    Raises:
-        ConfigError: it is none, or has a user name, a query or the path of a request in it.
-    """
+    """Check the address of an API: it has no user name, query or path of a request in it."""
     if "@" in url:
         raise ConfigError(f"{where}: contains a user name; expected https://host/v1")
     if "?" in url:
@@ -123,11 +115,7 @@ def check_address(where: str, url: str) -> None:
 
 
 def check_key_variable(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that an entry names a variable; a value that could be a key is never shown.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Check that an entry names a variable; a value that could be a key is never shown."""
     if not VARIABLE.fullmatch(entry.get("key_variable", "NAME")):
         raise ConfigError(
             f"{where}.key_variable: expected the NAME of an environment variable, such as "

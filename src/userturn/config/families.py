@@ -20,13 +20,6 @@ SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
 IN_BILLIONS = {"b": 1.0, "m": 0.001}
 
 
-class Size(NamedTuple):
-    """Parameters of a model in billions; equal where every parameter is used for every token."""
-
-    total: float
-    active: float
-
-
 class FamilyMember(NamedTuple):
     """A model of a family; sizes in billions of parameters, None if unknown."""
 
@@ -39,46 +32,42 @@ class FamilyMember(NamedTuple):
 def family(name: str) -> str:
     """Return the name up to the first `-` before a digit: qwen3.5 of qwen3.5-35b-a3b."""
     found = FAMILY.match(name)
-    return found.group(1) if found else name
+    return found[1] if found else name
 
 
-def size(name: str) -> Size | None:
-    """Return the size in a name, such as 135m, 0.8b or 35b-a3b; None without one."""
+def size(name: str) -> tuple[float, float] | tuple[None, None]:
+    """Return all and active parameters in billions of a name such as 135m, 0.8b or 35b-a3b.
+
+    They are equal where every parameter is used for every token, and None without a size.
+    """
     found = SIZE.search(name)
     if found is None:
-        return None
-    total = float(found.group(1)) * IN_BILLIONS[found.group(2)]
-    return Size(total, float(found.group(3)) if found.group(3) else total)
+        return None, None
+    total = float(found[1]) * IN_BILLIONS[found[2]]
+    return total, float(found[3]) if found[3] else total
 
 
 def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
     """Return the families' members in the order of family, size and name; unknown sizes last.
 
-    Models in another format than the default are of a family of their own, `family+format`.
-
-    Args:
-        models: model entries by name; the keys `family` and `size` win over the name.
+    The keys `family` and `size` of an entry win over its model's name. Models in another format
+    than the default are of a family of their own, `family+format`.
     """
     members = []
     for name, entry in models.items():
         model = model_of(name)
-        found = size(str(entry.get("size", model)))
-        sizes = (None, None) if found is None else found
         of = in_format(entry.get("family", family(model)), format_of(name))
-        members.append(FamilyMember(name, of, *sizes))
+        members.append(FamilyMember(name, of, *size(str(entry.get("size", model)))))
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 
 def baselines(
     models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
 ) -> list[tuple[str, str]]:
-    """Return pairs of a post-trained model and one of its bases, the nearest base first.
+    """Return pairs of a post-trained model of the grid and one of its bases, the nearest first.
 
-    A model trained from a trained one is compared with that one and with the base of both.
-
-    Args:
-        models: entries of the models of the grid, by name.
-        entries: entries of all models of the configuration, to find bases of bases.
+    A model trained from a trained one is compared with that one and with the base of both. So
+    `entries` are those of all models of the configuration.
     """
     found = []
     for name in sorted(models):
@@ -109,8 +98,7 @@ def n_seeds(entry: Any) -> int:
 def repeat_trainings(config: Mapping[str, Any]) -> None:
     """Add, in place, the further trainings of models to a configuration, and to its run.
 
-    Args:
-        config: the configuration, which may still be wrong in any way.
+    The configuration may still be wrong in any way.
     """
     models, run = config.get("models"), config.get("run")
     if not isinstance(models, dict):
@@ -133,11 +121,7 @@ def _repetition(entry: Mapping[str, Any], number: int, models: Mapping[str, Any]
 
 
 def check_repeated(config: Config) -> None:
-    """Check the entries that are trained several times.
-
-    Raises:
-        ConfigError: one has no recipe, a base with fewer seeds, or the name of another model.
-    """
+    """Check the entries that are trained several times: their recipes, bases and names."""
     models = config["models"]
     for name, entry in sorted(models.items()):
         if not isinstance(entry, Mapping) or "seeds" not in entry:
@@ -182,14 +166,9 @@ def with_own_seed(recipe: Recipe, entry: ModelEntry) -> Recipe:
 def trainings(
     models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
 ) -> dict[Pair, list[Pair]]:
-    """Return the pairs of `families.baselines`, those of the same recipe together.
+    """Return the pairs of `baselines`, each training and its base, those of a recipe together.
 
-    Args:
-        models: entries of the models of the grid, by name.
-        entries: entries of all models of the configuration.
-
-    Returns:
-        By the first training and the base that it is compared with, each training and its base.
+    They are by the first training and the base that it is compared with.
     """
     found: dict[Pair, list[Pair]] = {}
     for name, base in baselines(models, entries):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from userturn.config.entries import Config, selected
 from userturn.config.model_keys import ModelEntry
-from userturn.errors import ConfigError, near_miss
+from userturn.errors import ConfigError, check_known
 from userturn.storage.hashing import file_sha256
 
 DEFAULT = "default"
@@ -72,13 +72,7 @@ def models_in_formats(config: Config) -> list[str]:
 
 
 def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) -> ModelEntry:
-    """Return a model's complete entry with the choices of a format.
-
-    Args:
-        entry: the model's entry.
-        name: the format's name.
-        choices: the format's entry.
-    """
+    """Return a model's complete entry with the choices of a format, by that one's name."""
     changed: dict[str, Any] = {**entry}
     if "base" in entry:
         changed["base"] = in_format(entry["base"], name)
@@ -101,15 +95,16 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
 
 
 def answers_as(models: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
-    """Return the model whose answers a model in another format has, since only its turns differ.
-
-    Args:
-        models: the complete entries.
-        name: of the model, such as `model+format`.
-    """
+    """Return the model whose answers one such as `model+format` has, since only turns differ."""
     model = model_of(name)
-    shares = name != model and model in models and answers_alike(models[name], models[model])
-    return model if shares else None
+    if name == model or model not in models:
+        return None
+    # Two entries ask for answers by the same requests if they differ in keys of the probe alone.
+    one, other = (
+        {key: value for key, value in models[of].items() if key not in OF_THE_PROBE}
+        for of in (name, model)
+    )
+    return model if one == other else None
 
 
 def system_file(entry: Mapping[str, Any]) -> str | None:
@@ -119,11 +114,7 @@ def system_file(entry: Mapping[str, Any]) -> str | None:
 
 
 def check_formats(config: Config) -> None:
-    """Check the formats of a configuration, and what models' entries say in their words.
-
-    Raises:
-        ConfigError: a format or model that is not defined, a missing file, a run without `default`.
-    """
+    """Check the formats of a configuration, and what models' entries say in their words."""
     entries = config.get("formats", {})
     _check_run(config, entries)
     models = {n: e for n, e in config["models"].items() if isinstance(e, Mapping)}
@@ -132,27 +123,25 @@ def check_formats(config: Config) -> None:
             raise ConfigError(
                 f"models.{name}: found both `user_header` and `header`; remove one of the two"
             )
-        _check_system_file(f"models.{name}", entry)
-        check_probe(f"models.{name}", entry)
+        _check_texts(f"models.{name}", entry)
     for name, entry in entries.items():
         for model in entry.get("models", ()):
-            if model not in config["models"]:
-                near = near_miss(model, config["models"])
-                raise ConfigError(f"formats.{name}.models: '{model}' is not a model{near}")
+            check_known(f"formats.{name}.models", model, config["models"], "not a model")
         for model in entry.get("models", models):
             if is_chat(models.get(model, {})):
                 check_chat_probe(f"formats.{name}", entry)
-        _check_system_file(f"formats.{name}", entry)
-        check_probe(f"formats.{name}", entry)
+        _check_texts(f"formats.{name}", entry)
 
 
-def _check_system_file(where: str, entry: Mapping[str, Any]) -> None:
+def _check_texts(where: str, entry: Mapping[str, Any]) -> None:
+    """Check the system prompt of a model or a format, and how it asks for user turns."""
     path = system_file(entry)
     if path is not None and not Path(path).is_file():
         raise ConfigError(
             f"{where}.system: the file '{path}' does not exist; expected a file with a system "
             f"prompt, `{NO_SYSTEM}` or `{TEMPLATES_OWN}`"
         )
+    check_probe(where, entry)
 
 
 def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
@@ -163,9 +152,8 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
         )
     chosen = config.get("run", {}).get("formats", [DEFAULT])
     for name in chosen:
-        if name not in {DEFAULT, *entries}:
-            near = near_miss(name, entries)
-            raise ConfigError(f"run.formats: '{name}' is not defined{near}")
+        if name != DEFAULT:
+            check_known("run.formats", name, entries, "not defined")
     if DEFAULT not in chosen:
         raise ConfigError(
             f"run.formats: found {chosen} without '{DEFAULT}', with which the others are compared; "
@@ -206,11 +194,7 @@ def as_chat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that the entry of a model behind a chat API asks nothing of it that it cannot do.
-
-    Raises:
-        ConfigError: it does.
-    """
+    """Check that the entry of a model behind a chat API asks nothing of it that it cannot do."""
     if found := [key for key in OF_THE_SERVER if key in entry]:
         raise ConfigError(
             f"{where}: found `{found[0]}` beside `api: {CHAT}`; a chat API takes messages, and its "
@@ -220,11 +204,7 @@ def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
 
 
 def check_chat_probe(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that a model behind a chat API is not asked for the raw probe.
-
-    Raises:
-        ConfigError: it is.
-    """
+    """Check that a model behind a chat API is not asked for the raw probe."""
     if entry.get("probe") == RAW:
         raise ConfigError(
             f"{where}: found `probe: {RAW}` for a model with `api: {CHAT}`; a chat API has no user "
@@ -274,24 +254,15 @@ def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
     return {**of_the_probe(entry), "roles": roles_of(entry), "instruction": instruction}
 
 
-def answers_alike(entry: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two entries ask for answers by the same requests: user turns alone differ."""
-    one, two = ({k: v for k, v in e.items() if k not in OF_THE_PROBE} for e in (entry, other))
-    return one == two
-
-
 def check_probe(where: str, entry: Mapping[str, Any]) -> None:
-    """Check how an entry of a model or a format asks for user turns.
-
-    Raises:
-        ConfigError: a key of role-play without it, or an instruction that is not there or empty.
-    """
+    """Check how an entry asks for user turns: keys of role-play, and its instruction."""
     if not plays_the_user(entry):
-        if found := [key for key in OF_ROLE_PLAY if key in entry]:
-            raise ConfigError(
-                f"{where}: found `{found[0]}` without `probe: {ROLE_PLAY}`, which alone reads it; "
-                f"add that, or remove `{found[0]}`"
-            )
+        for key in OF_ROLE_PLAY:
+            if key in entry:
+                raise ConfigError(
+                    f"{where}: found `{key}` without `probe: {ROLE_PLAY}`, which alone reads it; "
+                    f"add that, or remove `{key}`"
+                )
         return
     path = Path(instruction_file(entry))
     if not path.is_file() or not path.read_text(encoding="utf-8").strip():

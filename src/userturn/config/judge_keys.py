@@ -8,6 +8,9 @@ from userturn.config.keys import (
     Concurrency,
     Dtype,
     MaxModelLen,
+    Names,
+    Natural,
+    Positive,
     Prices,
     Revision,
     Share,
@@ -30,8 +33,8 @@ class ServerSettings(VllmSettings, total=False):
     dtype: Dtype
     max_model_len: MaxModelLen
     trust_remote_code: Annotated[bool, code("Run Python code from the model's repository.")]
-    tensor_parallel_size: Annotated[int, harmless("GPUs that share each layer.", minimum=1)]
-    pipeline_parallel_size: Annotated[int, harmless("GPUs that share the layers.", minimum=1)]
+    tensor_parallel_size: Annotated[Positive, part("GPUs that share each layer.")]
+    pipeline_parallel_size: Annotated[Positive, part("GPUs that share the layers.")]
     distributed_executor_backend: Annotated[
         Literal["uni", "mp"], harmless("One process for all GPUs, or one for each.")
     ]
@@ -80,9 +83,7 @@ class EndpointEntry(ResourceEntry, ServerEntry, total=False):
             harmless("Response format that the judge is asked for."),
         ]
     ]
-    rationale_characters: Annotated[
-        int, harmless("maxLength of the rationale in the schema.", minimum=1)
-    ]
+    rationale_characters: Annotated[Positive, part("maxLength of the rationale in the schema.")]
     draws: Annotated[
         int,
         harmless(
@@ -120,24 +121,15 @@ class JudgeDefaults(TypedDict, total=False):
 class Controls(TypedDict, total=False):
     """User turns of a known kind."""
 
-    human: Required[
-        Annotated[
-            list[str], harmless("Datasets whose real user turns are judged.", uniqueItems=True)
-        ]
-    ]
+    human: Required[Annotated[Names, part("Datasets whose real user turns are judged.")]]
     planted: Required[
-        Annotated[
-            int,
-            harmless("Items of each model and dataset that get every planted failure.", minimum=0),
-        ]
+        Annotated[Natural, part("Items of each model and dataset that get every planted failure.")]
     ]
     labelled: Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
     injected: Annotated[bool, harmless("Whether judges read conversations with an injection.")]
-    chance_floor: Annotated[
-        int, harmless("User turns of each cell judged after another answer.", minimum=0)
-    ]
+    chance_floor: Annotated[Natural, part("User turns of each cell judged after another answer.")]
     edited: Annotated[
-        int, harmless("User turns of each cell that are judged after edited answers.", minimum=0)
+        Natural, part("User turns of each cell that are judged after edited answers.")
     ]
 
 

@@ -61,26 +61,29 @@ def part(meaning: str, **bounds: Any) -> Key:
     return Key(meaning, None, bounds)
 
 
+Text = Annotated[str, harmless(minLength=1)]
+Natural = Annotated[int, harmless(minimum=0)]
+Positive = Annotated[int, harmless(minimum=1)]
+Names = Annotated[list[str], harmless(uniqueItems=True)]
+SomeNames = Annotated[list[str], harmless(minItems=1, uniqueItems=True)]
 Name = Annotated[
     str,
     harmless(
         maxLength=80, pattern="^[a-z0-9][a-z0-9._-]*$", form="a name of a-z, 0-9, '.', '_' and '-'"
     ),
 ]
-Selection = Annotated[
-    list[str], harmless("Names of entries; all, where left out.", minItems=1, uniqueItems=True)
-]
+Selection = Annotated[SomeNames, part("Names of entries; all, where left out.")]
 Temperatures = Annotated[
     list[Annotated[float, harmless(minimum=0)]],
     harmless("Temperatures of the user turn; all, where left out.", minItems=1, uniqueItems=True),
 ]
 Temperature = Annotated[float, harmless("Softmax temperature; 0 is greedy.", minimum=0, maximum=2)]
 TopP = Annotated[float, harmless("Nucleus mass; 1 is all.", exclusiveMinimum=0, maximum=1)]
-TopK = Annotated[int, harmless("Number of candidates; 0 is all.", minimum=0)]
+TopK = Annotated[Natural, part("Number of candidates; 0 is all.")]
 PresencePenalty = Annotated[
     float, harmless("Subtracted from logits of tokens already written.", minimum=-2, maximum=2)
 ]
-MaxTokens = Annotated[int, harmless("Length limit of one continuation.", minimum=1)]
+MaxTokens = Annotated[Positive, part("Length limit of one continuation.")]
 Revision = Annotated[str, harmless("Commit or branch on the hub.")]
 Dtype = Annotated[
     Literal["auto", "float32", "float16", "bfloat16"], harmless("Number type of the weights.")
@@ -92,11 +95,11 @@ MaxModelLen = Annotated[
         minimum=64,
     ),
 ]
-Concurrency = Annotated[int, harmless("Requests in flight at most.", minimum=1)]
+Concurrency = Annotated[Positive, part("Requests in flight at most.")]
 Timeout = Annotated[
     float, harmless("Seconds until a request without a complete reply fails.", exclusiveMinimum=0)
 ]
-Attempts = Annotated[int, harmless("Attempts at one request.", minimum=1)]
+Attempts = Annotated[Positive, part("Attempts at one request.")]
 Price = Annotated[float, harmless("Price of a million tokens.", minimum=0)]
 Share = Annotated[float, harmless(minimum=0, maximum=1)]
 Below1 = Annotated[float, harmless(exclusiveMinimum=0, exclusiveMaximum=1)]
@@ -123,9 +126,9 @@ class Prices(TypedDict):
 class EngineSettings(TypedDict, total=False):
     """vLLM's settings that are numbers: no file, no module, no code; none changes tokens."""
 
-    max_num_seqs: Annotated[int, harmless("Requests computed together.", minimum=1)]
+    max_num_seqs: Annotated[Positive, part("Requests computed together.")]
     max_num_batched_tokens: Annotated[
-        int, harmless("Tokens that one step reads or writes at most.", minimum=1)
+        Positive, part("Tokens that one step reads or writes at most.")
     ]
     gpu_memory_utilization: Annotated[
         float, harmless("Share of the GPU's memory.", exclusiveMinimum=0, maximum=1)
@@ -135,7 +138,7 @@ class EngineSettings(TypedDict, total=False):
     enable_expert_parallel: Annotated[bool, harmless("Split experts over the GPUs whole.")]
     enforce_eager: Annotated[bool, harmless("No CUDA graphs, quicker start.")]
     async_scheduling: Annotated[bool, harmless("Plan a step while the one before runs.")]
-    block_size: Annotated[int, harmless("Tokens of a block of the cache.", minimum=1)]
+    block_size: Annotated[Positive, part("Tokens of a block of the cache.")]
     cpu_offload_gb: Annotated[
         float, harmless("GB of weights that stay in the machine's memory.", minimum=0)
     ]

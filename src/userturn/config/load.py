@@ -123,14 +123,7 @@ def _parsed(path: Path) -> Any:
 def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: str) -> int:
     """Return how many values a value holds, itself included, with its anchors written out.
 
-    Args:
-        value: what is counted.
-        above: identities of the mappings and lists that it is in.
-        known: the counts of mappings and lists seen before.
-        file: the file's name, for the error.
-
-    Raises:
-        ConfigError: a mapping or list is a part of itself.
+    Mappings and lists are told by their ids: those that it is in, and those counted before.
     """
     if not isinstance(value, dict | list):
         return 1
@@ -146,7 +139,7 @@ def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: s
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
-    The catalogue's datasets are there.
+    The catalogue's datasets and further trainings are there.
 
     Raises:
         ConfigError: a file that cannot be read.
@@ -160,11 +153,7 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
-    """Read the configuration of the study in the present folder, and merge more files over it.
-
-    Raises:
-        ConfigError: a file that cannot be read.
-    """
+    """Return `load_config` of the study in the present folder, with more files over its own."""
     config = load_config([*config_files(), *configfiles])
     keep_own_rubric(config)
     keep_own_detector(config)
@@ -172,17 +161,17 @@ def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    both = [
-        key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)
-    ]
-    return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}
+    merged = {**below, **above}
+    for key, value in above.items():
+        if isinstance(value, dict) and isinstance(below.get(key), dict):
+            merged[key] = _merged(below[key], value)
+    return merged
 
 
 INSTALLATION = Path(__file__).resolve().parents[3]
 CONFIG = "config.yaml"
 REGISTRATION = "preregistration.json"  # beside config.yaml
-
-
+CATALOGUE = "data/catalogue.yaml"
 IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
 
 
@@ -216,9 +205,6 @@ def _is_whole(path: Path) -> bool:
     return {line.partition(":")[0] for line in lines} >= IN_EVERY_WHOLE_ONE
 
 
-CATALOGUE = "data/catalogue.yaml"
-
-
 def catalogue() -> dict[str, dict[str, Any]]:
     """Return the catalogue's entries by name."""
     found: dict[str, dict[str, Any]] = yaml.safe_load(installed(CATALOGUE).read_text("utf-8"))
@@ -229,10 +215,7 @@ def add_catalogue(config: Mapping[str, Any]) -> None:
     """Add, in place, the catalogue's datasets to a configuration whose run selects some.
 
     An entry without `file` and `hub` changes single keys of the catalogue's. Without a selection
-    all datasets are run, and none is added.
-
-    Args:
-        config: the configuration, which may still be wrong in any way.
+    all datasets are run, and none is added. The configuration may still be wrong in any way.
     """
     run, own = config.get("run"), config.get("datasets")
     if isinstance(own, dict) and isinstance(run, Mapping) and "datasets" in run:
@@ -268,11 +251,8 @@ def has_rubric_1(results: Path) -> bool:
 def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) -> None:
     """Give a configuration, in place, the texts of rubric 1 if its study was begun with it.
 
-    Then nothing that judges or people were asked is asked again, and nothing more.
-
-    Args:
-        config: the configuration, which may still be wrong in any way.
-        results: the study's results.
+    Then nothing that judges or people were asked is asked again, and nothing more. The
+    configuration may still be wrong in any way.
     """
     if not has_rubric_1(results):
         return

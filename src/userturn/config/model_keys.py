@@ -15,10 +15,13 @@ from userturn.config.keys import (
     MaxTokens,
     Name,
     OwnSampling,
+    Positive,
     PresencePenalty,
     Prices,
     Revision,
+    SomeNames,
     Temperature,
+    Text,
     Timeout,
     TopK,
     TopP,
@@ -92,11 +95,8 @@ class ModelEntry(ResourceEntry, total=False):
     dtype: Required[Dtype]
     max_model_len: Required[MaxModelLen]
     enable_thinking: Required[Annotated[bool, harmless("Passed to the chat template.")]]
-    user_header: Annotated[str, harmless("Text that ends the probe prompt.", minLength=1)]
-    stop: Annotated[
-        list[Annotated[str, harmless(minLength=1)]],
-        harmless("Further tokens or texts that end the user turn."),
-    ]
+    user_header: Annotated[Text, part("Text that ends the probe prompt.")]
+    stop: Annotated[list[Text], harmless("Further tokens or texts that end the user turn.")]
     merge_system_message: Annotated[
         bool, harmless("Write a system message into the first user message.")
     ]
@@ -132,9 +132,7 @@ class ModelEntry(ResourceEntry, total=False):
             "where the model can only play the user."
         ),
     ]
-    served_as: Annotated[
-        str, harmless("The model's name on that server; its source, where left out.", minLength=1)
-    ]
+    served_as: Annotated[Text, part("The model's name on that server; its source, where left out.")]
     key_variable: Annotated[str, key("NAME of the environment variable that holds the key.")]
     price: Annotated[Prices, part("Price of a million tokens.")]
     concurrency: Required[Concurrency]
@@ -145,12 +143,7 @@ class ModelEntry(ResourceEntry, total=False):
 class FormatEntry(TypedDict, total=False):
     """A way of writing the same conversation for the same model."""
 
-    models: Annotated[
-        list[str],
-        harmless(
-            "Models that are run in this format; all, where left out.", minItems=1, uniqueItems=True
-        ),
-    ]
+    models: Annotated[SomeNames, part("Models that are run in this format; all, where left out.")]
     header: Annotated[
         Literal["complete", "bare"],
         harmless("The user header as the template writes it, or only up to the name of the role."),
@@ -160,7 +153,7 @@ class FormatEntry(TypedDict, total=False):
     roles: Roles
     instruction: Instruction
     thinking: Annotated[bool, harmless("Passed to the chat template as enable_thinking.")]
-    reasoning_effort: Annotated[str, harmless("Passed to the chat template.", minLength=1)]
+    reasoning_effort: Annotated[Text, part("Passed to the chat template.")]
     answer: Annotated[
         OwnSampling, part("How answers in this format are sampled, where it differs.")
     ]
@@ -190,11 +183,10 @@ class Answer(UserTurn):
 
     samples: NotRequired[
         Annotated[
-            int,
-            harmless(
+            Positive,
+            part(
                 "Answers of each item of a graded dataset, of which signals choose the best; 1, "
-                "where left out.",
-                minimum=1,
+                "where left out."
             ),
         ]
     ]

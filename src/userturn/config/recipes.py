@@ -7,24 +7,20 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 import yaml
 
 from userturn.config.entries import Config
-from userturn.config.keys import Share, harmless, part, path
+from userturn.config.keys import Names, Natural, Positive, Share, Text, harmless, part, path
 from userturn.config.schema import NEEDS_COMMIT, object_schema
 from userturn.config.validation import check_values
-from userturn.errors import ConfigError, near_miss
+from userturn.errors import ConfigError, check_known, near_miss
 from userturn.storage.files import given_text
 
-Judge = Annotated[str, harmless("An endpoint among the config's judges.", minLength=1)]
+Judge = Annotated[Text, part("An endpoint among the config's judges.")]
 
 
 class Conversations(TypedDict, total=False):
     """A file of conversations."""
 
-    hub: Annotated[
-        str, harmless("Dataset id on the hub; without it `file` is a local path.", minLength=1)
-    ]
-    revision: Annotated[
-        str, harmless("Commit or branch; a branch is resolved to a commit once.", minLength=1)
-    ]
+    hub: Annotated[Text, part("Dataset id on the hub; without it `file` is a local path.")]
+    revision: Annotated[Text, part("Commit or branch; a branch is resolved to a commit once.")]
     file: Required[Annotated[str, path("JSON lines or Parquet.")]]
     format: Required[
         Annotated[Literal["messages", "collabllm"], harmless("What its columns are called.")]
@@ -37,7 +33,7 @@ class Conversations(TypedDict, total=False):
 class Lora(TypedDict):
     """The adapter."""
 
-    rank: Annotated[int, harmless("Rank of each update.", minimum=1)]
+    rank: Annotated[Positive, part("Rank of each update.")]
     alpha: Annotated[
         float, harmless("Its scale; alpha / rank multiplies the update.", exclusiveMinimum=0)
     ]
@@ -50,25 +46,25 @@ class Lora(TypedDict):
 class Optimisation(TypedDict):
     """How the steps are made."""
 
-    steps: NotRequired[Annotated[int, harmless("Updates of the weights.", minimum=1)]]
+    steps: NotRequired[Annotated[Positive, part("Updates of the weights.")]]
     epochs: NotRequired[
         Annotated[
             float,
             harmless("Passes over the turns, in place of `steps`; of sft.", exclusiveMinimum=0),
         ]
     ]
-    batch: Annotated[int, harmless("Rows that are on the device at once.", minimum=1)]
-    accumulation: Annotated[int, harmless("Batches in one update.", minimum=1)]
+    batch: Annotated[Positive, part("Rows that are on the device at once.")]
+    accumulation: Annotated[Positive, part("Batches in one update.")]
     learning_rate: Annotated[float, harmless("The highest one.", exclusiveMinimum=0)]
     schedule: Annotated[Literal["constant", "linear", "cosine"], harmless("How it falls.")]
     warmup: Annotated[
         float, harmless("Share of the steps in which it rises.", minimum=0, exclusiveMaximum=1)
     ]
-    checkpoint_every: Annotated[int, harmless("Steps between two checkpoints.", minimum=1)]
+    checkpoint_every: Annotated[Positive, part("Steps between two checkpoints.")]
     gradient_checkpointing: NotRequired[
         Annotated[bool, harmless("Less memory, a third more time.")]
     ]
-    seed: Annotated[int, harmless("Of order, dropout and draws.", minimum=0)]
+    seed: Annotated[Natural, part("Of order, dropout and draws.")]
 
 
 class Sft(TypedDict, total=False):
@@ -88,9 +84,7 @@ class Sft(TypedDict, total=False):
         bool, harmless("User turns are learnt after the answer of another conversation: a control.")
     ]
     max_tokens: Required[
-        Annotated[
-            int, harmless("Of a turn with its prompt; what is longer is cut at its end.", minimum=1)
-        ]
+        Annotated[Positive, part("Of a turn with its prompt; what is longer is cut at its end.")]
     ]
     validation: Annotated[
         Share, part("Of the conversations; these are not learnt, and their loss is recorded.")
@@ -101,7 +95,7 @@ class Simulator(TypedDict):
     """Who plays the user."""
 
     endpoint: Judge
-    turns: Annotated[int, harmless("Of the simulated user at most.", minimum=1)]
+    turns: Annotated[Positive, part("Of the simulated user at most.")]
 
 
 class Accuracy(TypedDict):
@@ -159,8 +153,8 @@ class Grpo(TypedDict):
     draws: Annotated[
         int, harmless("Turns drawn for each prompt; they are compared with one another.", minimum=2)
     ]
-    max_prompt_tokens: Annotated[int, harmless("Prompts that are longer are left out.", minimum=1)]
-    max_tokens: Annotated[int, harmless("Of a turn.", minimum=1)]
+    max_prompt_tokens: Annotated[Positive, part("Prompts that are longer are left out.")]
+    max_tokens: Annotated[Positive, part("Of a turn.")]
     temperature: Annotated[float, harmless("Of the draws.", exclusiveMinimum=0)]
     kl: Annotated[float, harmless("Weight of the distance from the base.", minimum=0)]
     iterations: Annotated[
@@ -188,10 +182,7 @@ class RecipeKeys(TypedDict):
         harmless("Supervised fine-tuning or group relative policy optimisation."),
     ]
     trained_on: Annotated[
-        list[str],
-        harmless(
-            "Datasets of the config that it has seen; all others are held out.", uniqueItems=True
-        ),
+        Names, part("Datasets of the config that it has seen; all others are held out.")
     ]
     trains_on_the_metric: NotRequired[
         Annotated[bool, harmless("A reward is the verdict that the study itself reports.")]
@@ -275,9 +266,7 @@ def check_recipe(name: str, config: Config) -> None:
     """
     recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
     for dataset in recipe["trained_on"]:
-        if dataset not in config["datasets"]:
-            near = near_miss(dataset, config["datasets"])
-            raise ConfigError(f"{where}: trained_on: '{dataset}' is not a dataset{near}")
+        check_known(f"{where}: trained_on", dataset, config["datasets"], "not a dataset")
     for source in recipe["data"]:
         if "hub" not in source and not Path(source["file"]).is_file():
             raise ConfigError(

@@ -9,10 +9,15 @@ from userturn.config.keys import (
     Below1,
     EngineSettings,
     Name,
+    Names,
+    Natural,
+    Positive,
     Selection,
     Share,
+    SomeNames,
     Temperature,
     Temperatures,
+    Text,
     harmless,
     part,
 )
@@ -57,7 +62,7 @@ class Against(TypedDict, total=False):
 class Prediction(TypedDict, total=False):
     """One predicted rate, or change of a rate, and the edges between which it holds."""
 
-    says: Annotated[str, harmless("The claim in words.", minLength=1)]
+    says: Annotated[Text, part("The claim in words.")]
     of: Annotated[Literal["follow-up", "accuracy"], harmless("What is predicted; the first.")]
     model: Annotated[str, harmless("Of this model.")]
     family: Annotated[str, harmless("Of this family; instead of a model.")]
@@ -75,7 +80,7 @@ DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
 class AboutStudy(TypedDict, total=False):
     """What the report says of a study at its top."""
 
-    name: Annotated[str, harmless("Name of the study.", minLength=1)]
+    name: Annotated[Text, part("Name of the study.")]
     date: Annotated[str, harmless("When it was begun; no clock is read for it.", **DATE)]
 
 
@@ -99,10 +104,7 @@ class PairRounds(TypedDict):
         ),
     ]
     per_cell: Annotated[
-        int,
-        harmless(
-            "Pairs of each cell with the dataset's own answer in all rounds together.", minimum=1
-        ),
+        Positive, part("Pairs of each cell with the dataset's own answer in all rounds together.")
     ]
 
 
@@ -121,18 +123,17 @@ class Humans(_From):
         ),
     ]
     judge: NotRequired[Annotated[str, harmless("The judge whose labels make the strata.")]]
-    per_stratum: Annotated[int, harmless("Turns of each cell and label.", minimum=1)]
-    genuine: Annotated[int, harmless("Turns of each cell that the judge calls genuine.", minimum=1)]
+    per_stratum: Annotated[Positive, part("Turns of each cell and label.")]
+    genuine: Annotated[Positive, part("Turns of each cell that the judge calls genuine.")]
     minimum_per_family: Annotated[
-        int, harmless("Turns of each model family in all rounds together.", minimum=0)
+        Natural, part("Turns of each model family in all rounds together.")
     ]
     turns: NotRequired[
         Annotated[
-            int,
-            harmless(
+            Positive,
+            part(
                 "Turns of all rounds together, shared out by Neyman's allocation; left out, the "
-                "other numbers decide.",
-                minimum=1,
+                "other numbers decide."
             ),
         ]
     ]
@@ -169,17 +170,10 @@ class Run(TypedDict, total=False):
 class Likelihood(TypedDict):
     """Which turns are scored, and after what."""
 
-    datasets: Annotated[
-        list[str], harmless("Datasets whose reference follow-ups are scored.", uniqueItems=True)
-    ]
-    turns: Annotated[
-        int, harmless("Own turns of each cell that are scored; 0 for none.", minimum=0)
-    ]
+    datasets: Annotated[Names, part("Datasets whose reference follow-ups are scored.")]
+    turns: Annotated[Natural, part("Own turns of each cell that are scored; 0 for none.")]
     distractors: Annotated[
-        int,
-        harmless(
-            "Other answers and other conversations that each turn is scored after.", minimum=1
-        ),
+        Positive, part("Other answers and other conversations that each turn is scored after.")
     ]
     endings: NotRequired[Annotated[bool, harmless("Whether the end of a turn is scored, too.")]]
 
@@ -197,12 +191,8 @@ class SelfPlay(TypedDict):
     ]
     datasets: NotRequired[
         Annotated[
-            list[str],
-            harmless(
-                "Datasets whose items begin the conversations; those of the run, where left out.",
-                minItems=1,
-                uniqueItems=True,
-            ),
+            SomeNames,
+            part("Datasets whose items begin the conversations; those of the run, where left out."),
         ]
     ]
 
@@ -248,12 +238,10 @@ class Study(TypedDict):
     ]
     answers_from: NotRequired[
         Annotated[
-            list[str],
-            harmless(
+            SomeNames,
+            part(
                 "Models of the run after whose answers every other model is probed, too; "
-                "`reference` for the dataset's own answers.",
-                minItems=1,
-                uniqueItems=True,
+                "`reference` for the dataset's own answers."
             ),
         ]
     ]
@@ -286,8 +274,8 @@ class Study(TypedDict):
     humans: Annotated[Humans, part("Which turns people label, and how their labels are taken in.")]
     answer: Annotated[Answer, part("How the model's own answer is sampled.")]
     user_turn: Annotated[UserTurn, part("How the user turn is sampled.")]
-    samples: Annotated[int, harmless("Samples per item above temperature 0.", minimum=1)]
-    seed: Annotated[int, harmless("The study's one seed.", minimum=0)]
+    samples: Annotated[Positive, part("Samples per item above temperature 0.")]
+    seed: Annotated[Natural, part("The study's one seed.")]
     statistics: Annotated[Statistics, part("How intervals and tests are computed.")]
     today: Annotated[str, harmless("The date that chat templates are given.", **DATE)]
     language_detector: Annotated[

@@ -18,7 +18,7 @@ from userturn.config.formats import (
 )
 from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import PROMPTS, TRAINING_VERSION, Recipe, check_recipe, endpoints_of
-from userturn.errors import ConfigError, near_miss
+from userturn.errors import ConfigError, check_known
 from userturn.storage.hashing import file_sha256, fingerprint
 
 ROUNDED_VERSION = 1  # merged adapters in the number type of their base
@@ -34,7 +34,7 @@ FORMER = {
 
 
 def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
-    """Return a recipe, or the recorded one if that is what it was shipped as when it was trained."""
+    """Return a recipe, or the recorded one if it is what an earlier version shipped as this one."""
     former = FORMER.get(fingerprint(recipe)[:16])
     return recorded if recorded and fingerprint(recorded)[:16] == former else recipe
 
@@ -66,9 +66,7 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
     names = [model]
     while isinstance(entry := entries[names[-1]], Mapping) and "recipe" in entry:
         base = entry["base"]
-        if base not in entries:
-            near = near_miss(base, entries)
-            raise ConfigError(f"models.{names[-1]}.base: '{base}' is not a model{near}")
+        check_known(f"models.{names[-1]}.base", base, entries, "not a model")
         if base in names:
             raise ConfigError(f"models.{model}.base: '{base}' is trained from itself; name another")
         names.append(base)
@@ -120,11 +118,7 @@ def training_entry(entry: ModelEntry) -> ModelEntry:
 
 
 def check_trained(config: Config) -> None:
-    """Check the base and recipe of every trained model.
-
-    Raises:
-        ConfigError: the first one that is not valid.
-    """
+    """Check the base and recipe of every trained model."""
     check_repeated(config)
     for name, entry in sorted(config["models"].items()):
         chain(config["models"], name)
@@ -155,9 +149,8 @@ def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
 
 def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
     """Return whether a reward of a model was the verdict that the study reports."""
-    return any(
-        recipe.get("trains_on_the_metric", False) for recipe in recipes_of(entries, recipes, model)
-    )
+    made_by = recipes_of(entries, recipes, model)
+    return any(recipe.get("trains_on_the_metric", False) for recipe in made_by)
 
 
 def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
@@ -192,7 +185,7 @@ def training_identity(
     """Return the identity of a training: recipe, data, base and version of the code.
 
     Args:
-        recipe: the parsed recipe, so that its comments do not count.
+        recipe: parsed, so that its comments do not count.
         base: identity of the base and its template.
         judges: identity of each judge that it asks, by name.
         version: of the code.

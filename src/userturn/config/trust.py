@@ -33,7 +33,7 @@ def why_not_own(
     Args:
         results: its results folder, where it is now.
         recorded: the configuration in its record.
-        configfiles: the user's configuration files besides `config.yaml`.
+        configfiles: the user's files besides `config.yaml`.
     """
     if not is_of_this_folder(results):
         return f"is not the `{RESULTS}` of this folder with a {CONFIG} beside it"
@@ -79,13 +79,20 @@ FILES = ("chat_template", "instruction", "rubric", "prompt", "texts")  # keys wh
 NOWHERE = "./outside/of/the/study"  # where no file is
 
 
-def _look(config: Config, rename: Rename) -> None:
-    """Show `rename` every file of a configuration, with its key, such as `datasets.mine.file`."""
+def _files(config: Config) -> list[tuple[str, str]]:
+    """Return every file of a configuration with its key, such as `datasets.mine.file`."""
+    found: list[tuple[str, str]] = []
+
+    def note(key: str, path: str) -> str:
+        found.append((key, path))
+        return path
+
     for section in SECTIONS:
         for name, entry in (config.get(section) or {}).items():
-            _entry(entry, f"{section}.{name}", rename)
+            _entry(entry, f"{section}.{name}", note)
     for section in DEFAULTS:
-        _entry(config.get(section), section, rename)
+        _entry(config.get(section), section, note)
+    return found
 
 
 def _entry(entry: Any, where: str, rename: Rename) -> Any:
@@ -103,7 +110,12 @@ def _entry(entry: Any, where: str, rename: Rename) -> Any:
     if isinstance(entry.get("source"), str):
         changed["source"] = _source(entry["source"], where, rename)
     if "hub" not in entry and "file" in entry:
-        changed["file"] = _file(entry["file"], f"{where}.file", rename)
+        file, where = entry["file"], f"{where}.file"
+        changed["file"] = (
+            {language: rename(f"{where}.{language}", path) for language, path in file.items()}
+            if isinstance(file, Mapping)
+            else rename(where, str(file))
+        )
     return changed
 
 
@@ -112,19 +124,8 @@ def _source(source: str, where: str, rename: Rename) -> str:
     return rename(f"{where}.source", source) if is_file else source
 
 
-def _file(file: Any, where: str, rename: Rename) -> Any:
-    if isinstance(file, Mapping):
-        return {language: rename(f"{where}.{language}", path) for language, path in file.items()}
-    return rename(where, str(file))
-
-
 def fault_of_path(path: str, folder: Path) -> str | None:
-    """Return why a stranger's study may not have a file opened, or None.
-
-    Args:
-        path: as its configuration names it.
-        folder: the study's folder, from which it is relative.
-    """
+    """Return why a stranger's study in a folder may not have a file opened, or None."""
     if Path(path).is_absolute() or path.startswith("~"):
         return "not relative"
     try:
@@ -139,14 +140,7 @@ def fault_of_path(path: str, folder: Path) -> str | None:
 
 def named_files(config: Config) -> list[str]:
     """Return the files and folders that a configuration names, as it names them."""
-    found: list[str] = []
-
-    def look(key: str, path: str) -> str:
-        found.append(path)
-        return path
-
-    _look(config, look)
-    return found
+    return [path for _, path in _files(config)]
 
 
 def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, str]]:
@@ -154,30 +148,15 @@ def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, st
 
     A model may lie anywhere: it is compared where it is inside the study, and named if it is not.
     """
-    found: list[tuple[str, str, str]] = []
-
-    def look(key: str, path: str) -> str:
+    for key, path in _files(config):
         fault = fault_of_path(path, folder)
         if fault is not None and not key.endswith(".source"):
-            found.append((key, path, fault))
-        return path
-
-    _look(config, look)
-    yield from found
+            yield key, path, fault
 
 
 def confined(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return an entry that names nothing outside of its study: such a file is nowhere.
-
-    Args:
-        entry: of a dataset or a model, in a stranger's configuration.
-        folder: the study's folder.
-    """
-
-    def rename(key: str, path: str) -> str:
-        return NOWHERE if fault_of_path(path, folder) else path
-
-    return dict(_entry(entry, "", rename))
+    """Return a stranger's entry that names nothing outside of the study's folder, but nowhere."""
+    return dict(_entry(entry, "", lambda _, path: NOWHERE if fault_of_path(path, folder) else path))
 
 
 def misleading_name(config: Config) -> str | None:

@@ -1,7 +1,9 @@
 """Values checked against a JSON Schema: one sentence for the first thing that is wrong."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from userturn.config.entries import Config
@@ -103,30 +105,14 @@ def plain_number(value: Any, kind: str) -> int | float | None:
 
 def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
     """Replace, in place, each value of a configuration that should be a number and plainly is."""
-    for error in _strict_errors(config, schema):
+    # 1.0 counts as an integer in JSON Schema
+    for error in _errors(config, schema, "integer", lambda value: isinstance(value, int)):
         wanted = error.validator_value if error.validator == "type" else ()
         kind = next((kind for kind in ("integer", "number") if kind in wanted), None)
         number = plain_number(error.instance, kind) if kind and error.absolute_path else None
         if number is not None:
-            _put(config, list(error.absolute_path), number)
-
-
-def _strict_errors(config: Any, schema: Mapping[str, Any]) -> list[Any]:
-    from jsonschema import Draft7Validator  # not in the processes that check no configuration
-    from jsonschema.validators import extend
-
-    whole = Draft7Validator.TYPE_CHECKER.redefine(  # 1.0 counts as an integer in JSON Schema
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    )
-    strict = extend(Draft7Validator, type_checker=whole)  # type: ignore[no-untyped-call]
-    return list(strict(schema).iter_errors(config))
-
-
-def _put(config: Any, path: list[Any], number: int | float) -> None:
-    *above, last = path
-    for key in above:
-        config = config[key]
-    config[last] = number
+            *above, last = error.absolute_path
+            reduce(getitem, above, config)[last] = number
 
 
 def validate(config: Config) -> None:
@@ -146,27 +132,37 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    errors = _errors(values, schema, where)
-    if errors:
-        raise ConfigError(schema_sentence(errors[0]))
+    for error in _faults(values, schema, where):
+        raise ConfigError(schema_sentence(error))
 
 
 def allowed_fault(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> str | None:
     """Return what a configuration says beyond a schema, as one sentence; what it lacks is none."""
-    errors = [error for error in _errors(values, schema, where) if error.validator != "required"]
-    return schema_sentence(errors[0]) if errors else None
+    errors = (e for e in _faults(values, schema, where) if e.validator != "required")
+    return next(map(schema_sentence, errors), None)
 
 
-def _errors(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
+def _faults(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
+    """Return the errors of values, the nearest to the top first."""
+    for key in reversed(list(where)):
+        values, schema = {key: values}, {"properties": {key: schema}}
+    errors = _errors(values, schema, "number", _is_finite)
+    return sorted(errors, key=lambda error: len(error.path))
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < float("inf")  # YAML has .inf and .nan
+
+
+def _errors(
+    values: Any, schema: Mapping[str, Any], kind: str, is_kind: Callable[[Any], bool]
+) -> list[Any]:
+    """Return the errors of values by a schema with another notion of one kind of number."""
     from jsonschema import Draft7Validator  # not in the processes that check no configuration
     from jsonschema.validators import extend
 
-    def is_finite(_: Any, value: Any) -> bool:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and abs(value) < float("inf")
-
-    kinds = Draft7Validator.TYPE_CHECKER.redefine("number", is_finite)  # YAML has .inf and .nan
+    kinds = Draft7Validator.TYPE_CHECKER.redefine(
+        kind, lambda _, value: is_kind(value) and not isinstance(value, bool)
+    )
     validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]
-    for key in reversed(list(where)):
-        values, schema = {key: values}, {"properties": {key: schema}}
-    return sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
+    return list(validator(schema).iter_errors(values))

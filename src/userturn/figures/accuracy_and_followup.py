@@ -5,21 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    families_in,
-    held,
-    hover,
-    in_percent,
-    is_ordered,
-    note,
-    out_of,
-    over_size,
-    panel_width,
-    plain_cells,
-    temperature_row,
-    titled,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.study.cells import PLAIN
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
@@ -40,7 +26,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
     counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]
     tables = [
         table.with_columns(measure=pl.lit(measure)).select(
-            *SHOWN, share=in_percent(), of=out_of(*count)
+            *SHOWN, share=theme.in_percent(), of=theme.out_of(*count)
         )
         for measure, table, count in zip(
             MEASURES, (accuracy.with_columns(**nothing), rates), counted, strict=True
@@ -51,20 +37,16 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel, up to the top of its measure."""
-    x, width = over_size(table, families, panel_width(table["dataset"].n_unique()))
-    told = told_apart("family", families_in(families, table))
-    shown = hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
+    x, width = theme.over_size(table, families, theme.panel_width(table["dataset"].n_unique()))
+    told = theme.told_apart("family", theme.families_in(families, table))
+    shown = theme.hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
     base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=4)
     # Models side by side have no order, so no line joins them.
-    opacity = 1 if is_ordered(table) else 0
+    opacity = 1 if theme.is_ordered(table) else 0
     lines = base.mark_line(strokeWidth=1.3, opacity=opacity, invalid="filter").encode(y=y)
-    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(
-        y="estimate:Q", shape=told["shape"], tooltip=shown
-    )
     top = base.mark_rule(opacity=0).encode(y="top:Q")
-    return alt.layer(lines, bars, points, top, data=table)
+    return alt.layer(lines, *theme.limits_upright(base, told, shown, 1.5, 50), top, data=table)
 
 
 def accuracy_and_followup(
@@ -78,17 +60,15 @@ def accuracy_and_followup(
     rates = of_cells(rates)
     table = _measures(rates, accuracy, families)
     seen = table.drop_nulls("estimate")
-    if seen.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):
-        return note(TITLE, "nothing was graded or scored")
-    chart = _layers(table, families).facet(
-        row=alt.Row("measure:N", title=None, sort=MEASURES),
-        column=alt.Column("dataset:N", title=None),
-    )
-    chart = held(chart, temperature=rates["temperature"].min(), perturbation=PLAIN)
+    if seen.is_empty() or (theme.plain_cells(rates).is_empty() and accuracy.is_empty()):
+        return theme.note(TITLE, "nothing was graded or scored")
+    rows = alt.Row("measure:N", title=None, sort=MEASURES)
+    chart = _layers(table, families).facet(row=rows, column=theme.BY_DATASET)
+    chart = theme.held(chart, temperature=rates["temperature"].min(), perturbation=PLAIN)
     # All panels of a measure end where its highest interval ends, and accuracy at 100%.
     accurate = f"datum.measure === '{MEASURES[0]}'"
     chart = chart.transform_joinaggregate(highest="max(upper)", groupby=["measure"])
     chart = chart.transform_calculate(top=f"{accurate} ? 1 : datum.highest")
-    more = f"; unperturbed{temperature_row(rates)}; 95% intervals; a scale for each measure"
-    title = titled(TITLE, judge, more)
+    more = f"; unperturbed{theme.temperature_row(rates)}; 95% intervals; a scale for each measure"
+    title = theme.titled(TITLE, judge, more)
     return chart.resolve_scale(y="independent").properties(title=title)

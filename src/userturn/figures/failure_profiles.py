@@ -5,22 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    ALL_DATASETS,
-    NOTHING,
-    SPACED,
-    families_in,
-    held,
-    hover,
-    in_percent,
-    models_in,
-    note,
-    out_of,
-    panel_width,
-    plain_cells,
-    titled,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 from userturn.workflow.registry import Figure
@@ -34,20 +19,16 @@ SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "o
 
 def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the bars, intervals and points of one label."""
-    told = told_apart("family", families_in(families, table))
-    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
-    width = panel_width(table["label"].n_unique(), 105)
+    told = theme.told_apart("family", theme.families_in(families, table))
+    y = alt.Y("model:N", title=None, sort=theme.models_in(families, table)).axis(grid=True)
+    width = theme.panel_width(table["label"].n_unique(), 105)
     base = alt.Chart(table, width=width, height=alt.Step(20)).encode(
-        y=y, color=told["color"], tooltip=hover(*SHOWN)
+        y=y, color=told["color"], tooltip=theme.hover(*SHOWN)
     )
     x = alt.X("estimate:Q", title="share")
     x = x.axis(format="%", tickCount=2, grid=False, labelFlush=False)
     bars = base.mark_bar(fillOpacity=0.3, height=9).encode(x=x)
-    rules = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q")
-    points = base.mark_point(filled=True, size=32, opacity=1).encode(
-        x="estimate:Q", shape=told["shape"]
-    )
-    return bars + rules + points
+    return alt.layer(bars, *theme.limits_across(base, told, "estimate:Q", size=32))
 
 
 def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
@@ -56,17 +37,20 @@ def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) ->
     Shown are the unperturbed turns over all datasets at the lowest temperature.
     """
     rows = rates.filter(pl.col("model") != ALL, pl.col("average") == "micro").drop_nulls("estimate")
-    if plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
-        return note(TITLE, NOTHING)
-    told = {"share": in_percent(), "of": out_of("n_positive", "n_scored", "scored turns")}
-    table = rows.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS), **told)
+    if theme.plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
+        return theme.note(TITLE, theme.NOTHING)
+    told = {
+        "share": theme.in_percent(),
+        "of": theme.out_of("n_positive", "n_scored", "scored turns"),
+    }
+    table = rows.with_columns(pl.col("dataset").replace(ALL, theme.ALL_DATASETS), **told)
     table = table.select(*SHOWN, "family", "estimate", "lower", "upper")
     labels = sorted(table["label"].unique(), key=lambda label: (label != GENUINE, label))
     header = alt.Header(labelExpr=IN_LINES)
     chart = _bars(table, families).facet(
-        column=alt.Column("label:N", title=None, sort=labels, header=header), spacing=SPACED
+        column=alt.Column("label:N", title=None, sort=labels, header=header), spacing=theme.SPACED
     )
     lowest: Any = table["temperature"].min()
-    chart = held(chart, dataset=ALL_DATASETS, temperature=lowest, perturbation=PLAIN)
+    chart = theme.held(chart, dataset=theme.ALL_DATASETS, temperature=lowest, perturbation=PLAIN)
     more = f"; unperturbed, temperature {lowest:g}, all datasets; 95% intervals"
-    return chart.properties(title=titled(TITLE, judge, more))
+    return chart.properties(title=theme.titled(TITLE, judge, more))

@@ -5,16 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    INK,
-    PALE_TO_BLUE,
-    conditions_in,
-    hover,
-    in_percent,
-    models_in,
-    note,
-    out_of,
-)
+from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
@@ -40,8 +31,8 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
         number=number.fill_null("–"),
         troubles=pl.concat_str(letters),
         marked=_fitting(pl.concat_str(letters)),
-        genuine=in_percent(),
-        scored=out_of("n_scored", "n_turns", "turns"),
+        genuine=theme.in_percent(),
+        scored=theme.out_of("n_scored", "n_turns", "turns"),
     )
 
 
@@ -57,14 +48,15 @@ def _from_zero(numbers: pl.Series) -> list[float]:
 
 def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the squares of one perturbation and dataset: rate by colour and number, interval."""
-    y = alt.Y("model:N", title=None, sort=models_in(families, table))
+    y = alt.Y("model:N", title=None, sort=theme.models_in(families, table))
     x = alt.X("temperature:O", title="temperature").axis(labelAngle=0, domain=False, ticks=False)
     width = max(LEAST_WIDTH, 110 // table["temperature"].n_unique())
     base = alt.Chart(table, width=alt.Step(width), height=alt.Step(HEIGHT)).encode(
         x=x, y=y.axis(domain=False, ticks=False)
     )
     # From 0 to the highest of the whole figure, so that parts of it on paper have the same scales.
-    scale = alt.Scale(range=PALE_TO_BLUE, interpolate="rgb", domain=_from_zero(table["estimate"]))
+    domain = _from_zero(table["estimate"])
+    scale = alt.Scale(range=theme.PALE_TO_BLUE, interpolate="rgb", domain=domain)
     legend = alt.Legend(format="%", gradientLength=120, titleLimit=300, tickCount=2)
     colour = alt.Color("estimate:Q", title="genuine follow-ups", scale=scale, legend=legend)
     # From edge to edge: beside marks with an offset, a rectangle would have a width of its own.
@@ -72,12 +64,12 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         x=x.bandPosition(0),
         x2=alt.X2("temperature:O", bandPosition=1),
         color=colour,
-        tooltip=hover(*CELL_KEYS, "genuine", "scored", "troubles"),
+        tooltip=theme.hover(*CELL_KEYS, "genuine", "scored", "troubles"),
     )
-    numbers = base.mark_text(fontSize=11, dy=2, color=INK).encode(text="number:N")
-    troubles = base.mark_text(fontSize=11, dy=-9, color=INK).encode(text="marked:N")
+    numbers = base.mark_text(fontSize=11, dy=2, color=theme.INK).encode(text="number:N")
+    troubles = base.mark_text(fontSize=11, dy=-9, color=theme.INK).encode(text="marked:N")
     interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
-        strokeWidth=2.5, yOffset=13, color=INK
+        strokeWidth=2.5, yOffset=13, color=theme.INK
     )
     limits = alt.Scale(nice=False, padding=2, domain=_from_zero(table["upper"]))
     offset = alt.XOffset("limit:Q", scale=limits)
@@ -87,14 +79,12 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 def grid_overview(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw the rate of every cell with its 95% interval as a line, and mark its troubles."""
     if of_cells(rates).is_empty():
-        return note(TITLE, "the grid has no cell")
+        return theme.note(TITLE, "the grid has no cell")
     table = _cells(of_cells(rates))
-    chart = _squares(table, families).facet(
-        row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
-            labelAngle=0, labelAlign="left", labelBaseline="middle", labelExpr=WORD_BY_WORD
-        ),
-        column=alt.Column("dataset:N", title=None),
-    )
+    names = theme.conditions_in(table, "perturbation")
+    header = alt.Header(**theme.LEVEL, labelExpr=WORD_BY_WORD)
+    rows = alt.Row("perturbation:N", title=None, sort=names, header=header)
+    chart = _squares(table, families).facet(row=rows, column=theme.BY_DATASET)
     more = [
         f"judge: {judge}; percent of turns; line: 95% interval, a square is as wide as the highest",
         f"over {OVER:.0%} of turns: E empty, T cut at the limit, R refused, U unscored, X error;"

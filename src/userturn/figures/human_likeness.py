@@ -5,19 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    ALL_DATASETS,
-    INK,
-    SMALL,
-    hover,
-    in_percent,
-    lines_with_limits,
-    models_in,
-    note,
-    out_of,
-    over_temperatures,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.study.cells import ALL
 from userturn.workflow.registry import Figure
 
@@ -31,13 +19,10 @@ def human_likeness(table: pl.DataFrame, families: pl.DataFrame, judge: str) -> A
     """Draw the share over temperature: a panel a model, a line a dataset; no judge has a part."""
     named = _named(table)
     if named["estimate"].count() == 0:
-        return note(TITLE, "nobody has labelled a pair yet: see docs/annotation.md")
-    models = models_in(families, named)
-    width, height = (300, 180) if len(models) <= SMALL else (200, 62)
-    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    chart = _layers(named, width, height).facet(
-        row=alt.Row("model:N", title=None, sort=models, header=header)
-    )
+        return theme.note(TITLE, "nobody has labelled a pair yet: see docs/annotation.md")
+    models = theme.models_in(families, named)
+    width, height = (300, 180) if len(models) <= theme.SMALL else (200, 62)
+    chart = theme.row_a_model(_layers(named, width, height), models, alt.Undefined)
     more = "share of labels; 95% intervals by pair; dashed: the two cannot be told apart"
     return chart.properties(title=alt.Title(TITLE, subtitle=more))
 
@@ -48,9 +33,9 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
     if table.filter(pl.col("scope") == "cell")["dataset"].n_unique() > 1:
         scopes.append("model and temperature")
     named = table.filter(pl.col("scope").is_in(scopes)).with_columns(
-        dataset=pl.col("dataset").replace({ALL: ALL_DATASETS}),
-        taken=in_percent(),
-        labelled=out_of("n_labelled", "n_pairs", "pairs"),
+        dataset=pl.col("dataset").replace({ALL: theme.ALL_DATASETS}),
+        taken=theme.in_percent(),
+        labelled=theme.out_of("n_labelled", "n_pairs", "pairs"),
         chance=pl.lit(CHANCE),
     )
     shift = APART * (pl.col("dataset").rank("dense") - 1)
@@ -59,10 +44,10 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals and points of one panel, and the line of chance."""
-    told = told_apart("dataset", table["dataset"].unique().sort().to_list())
-    shown = hover("model", "dataset", "temperature", "taken", "labelled")
+    told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
+    shown = theme.hover("model", "dataset", "temperature", "taken", "labelled")
     base = alt.Chart(table, width=width, height=height).encode(
-        x=over_temperatures(table), color=told["color"]
+        x=theme.over_temperatures(table), color=told["color"]
     )
-    chance = alt.Chart(table).mark_rule(color=INK, strokeDash=[2, 2]).encode(y="chance:Q")
-    return lines_with_limits(base, told, shown) + chance
+    chance = alt.Chart(table).mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(y="chance:Q")
+    return theme.lines_with_limits(base, told, shown) + chance

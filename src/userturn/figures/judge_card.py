@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.figures.theme import INK, hover, note, out_of, titled, told_apart, with_limits
+from userturn.figures import theme
 from userturn.humans.labels import PEOPLE
 from userturn.study.inputs import LABELLED
 from userturn.tables.judges import cards
@@ -27,31 +27,24 @@ MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
 
 def judge_card(judges: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw each measure of a judge's card with its interval, one mark per source of turns."""
-    table = (
-        cards(judges)
-        .drop_nulls("estimate")
-        .with_columns(
-            pl.col("source").replace(SHOWN),
-            value=with_limits(),
-            scored=out_of("n_scored", "n_turns", "turns"),
-        )
+    scored = theme.out_of("n_scored", "n_turns", "turns")
+    table = cards(judges).drop_nulls("estimate")
+    table = table.with_columns(
+        pl.col("source").replace(SHOWN), value=theme.with_limits(), scored=scored
     )
     if table.is_empty():
-        return note(TITLE, "no turn of a known kind has a verdict")
+        return theme.note(TITLE, "no turn of a known kind has a verdict")
     sources = [name for name in SHOWN.values() if name in set(table["source"])]
-    told = told_apart("source", sources)
+    told = theme.told_apart("source", sources)
     y = alt.Y("measure:N", title=None, sort=MEASURES).axis(grid=True)
     base = alt.Chart(table, width=420, height=alt.Step(14)).encode(
         y=y.scale(paddingInner=0.3),
         yOffset=alt.YOffset("source:N", sort=sources),
-        tooltip=hover("source", "measure", "value", "scored"),
+        color=told["color"],
+        tooltip=theme.hover("source", "measure", "value", "scored"),
     )
     scale = alt.Scale(domain=[min(0.0, float(str(table["lower"].min() or 0))), 1.0])
     x = alt.X("estimate:Q", title="share, or kappa", scale=scale)
-    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", color=told["color"])
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        x=x, color=told["color"], shape=told["shape"]
-    )
-    one = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(1))
-    chart = alt.layer(one, bars, points, data=table)
-    return chart.properties(title=titled(TITLE, judge, "; 95% intervals"))
+    one = alt.Chart().mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(x=alt.datum(1))
+    chart = alt.layer(one, *theme.limits_across(base, told, x), data=table)
+    return chart.properties(title=theme.titled(TITLE, judge, "; 95% intervals"))

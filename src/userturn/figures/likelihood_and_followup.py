@@ -6,21 +6,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    ALL_DATASETS,
-    INK,
-    PANEL,
-    families_in,
-    hover,
-    is_ordered,
-    note,
-    over_size,
-    plain_cells,
-    temperature_row,
-    titled,
-    told_apart,
-    with_limits,
-)
+from userturn.figures import theme
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
 from userturn.tables.rates import of_cells, of_models
@@ -28,24 +14,16 @@ from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_likelihood", place=110, tables=("rates", "likelihood"))
 TITLE = "Writing follow-ups, and expecting a dataset's"
-LIMITS = ["estimate", "lower", "upper"]
 TICKS = 5
 
 
 class Measure(NamedTuple):
-    """One column of panels.
+    """One column of panels."""
 
-    Attributes:
-        name: in the table of likelihood, None for the rate of follow-ups.
-        title: what the axis says.
-        unit: of the measure in that table.
-        format: of the axis's numbers.
-    """
-
-    name: str | None
-    title: str
-    unit: str
-    format: str
+    name: str | None  # in the table of likelihood, None for the rate of follow-ups
+    title: str  # what the axis says
+    unit: str  # of the measure in that table
+    format: str  # of the axis's numbers
 
 
 MEASURES = (
@@ -65,13 +43,13 @@ def likelihood_and_followup(
     """
     likelihood = likelihood.filter(pl.col("part") == REFERENCE)
     if likelihood["estimate"].count() == 0:
-        return note(TITLE, "no reference follow-up was scored")
+        return theme.note(TITLE, "no reference follow-up was scored")
     rows = [
         alt.hconcat(*_panels(name, rates, likelihood, families), spacing=30)
         for name in likelihood["dataset"].unique().sort()
     ]
-    more = f"; unperturbed{temperature_row(rates)}; 95% intervals; dashed: by chance"
-    return alt.vconcat(*rows, spacing=30).properties(title=titled(TITLE, judge, more))
+    more = f"; unperturbed{theme.temperature_row(rates)}; 95% intervals; dashed: by chance"
+    return alt.vconcat(*rows, spacing=30).properties(title=theme.titled(TITLE, judge, more))
 
 
 def _panels(
@@ -91,46 +69,38 @@ def _panels(
 
 def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the models' rates without `chance`, and of what dataset they are."""
-    of_dataset = plain_cells(of_cells(rates)).filter(pl.col("dataset") == dataset)
+    rates = rates.with_columns(chance=pl.lit(None, pl.Float64))
+    of_dataset = theme.plain_cells(of_cells(rates)).filter(pl.col("dataset") == dataset)
     if of_dataset.height:
-        return _without_chance(of_dataset), dataset
-    return _without_chance(plain_cells(of_models(rates))), ALL_DATASETS
-
-
-def _without_chance(table: pl.DataFrame) -> pl.DataFrame:
-    return table.with_columns(chance=pl.lit(None, pl.Float64))
+        return of_dataset, dataset
+    return theme.plain_cells(of_models(rates)), theme.ALL_DATASETS
 
 
 def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
     """Return one panel: an interval a model, and the line of chance where it is known."""
     named = table.select(
-        *("model", "dataset", "chance", *LIMITS),
-        value=with_limits(),
+        *("model", "dataset", "chance", *theme.INTERVAL),
+        value=theme.with_limits(),
         scored=pl.format("{} turns", "n_scored"),
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
-        return note(measure.title, "nothing was scored").properties(width=PANEL, height=180)
+        nothing = theme.note(measure.title, "nothing was scored")
+        return nothing.properties(width=theme.PANEL, height=180)
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
-    told = told_apart("family", families_in(families, families))  # one legend for all panels
-    x, width = over_size(named, families)
+    every = theme.families_in(families, families)  # one legend for all panels
+    told = theme.told_apart("family", every)
+    x, width = theme.over_size(named, families)
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
-    shown = hover("model", "value", "scored", "chance")
+    shown = theme.hover("model", "value", "scored", "chance")
     y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
     y = y.axis(format=measure.format, tickCount=TICKS)
-    lines = base.mark_line(strokeWidth=1).encode(y=y)
-    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        y=y, shape=told["shape"], tooltip=shown
-    )
-    layers = [lines, bars, points] if is_ordered(named) else [bars, points]
+    lines = [base.mark_line(strokeWidth=1).encode(y=y)] if theme.is_ordered(named) else []
+    layers = [*lines, *theme.limits_upright(base, told, shown, 1.5, 45, y)]
     if chance is not None:
         level = alt.Chart(pl.DataFrame({"chance": [chance]}))
-        layers.append(level.mark_rule(strokeDash=[4, 3], color=INK).encode(y="chance:Q"))
-    return alt.layer(*layers, data=named, title=_panel_title(measure, place))
-
-
-def _panel_title(measure: Measure, place: str) -> Any:
-    return alt.Title(measure.title, subtitle=place, fontSize=12, offset=6)
+        layers.append(level.mark_rule(strokeDash=[4, 3], color=theme.INK).encode(y="chance:Q"))
+    title = alt.Title(measure.title, subtitle=place, fontSize=12, offset=6)
+    return alt.layer(*layers, data=named, title=title)
 
 
 def _scale(measure: Measure) -> Any:

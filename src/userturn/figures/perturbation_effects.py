@@ -5,21 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    ALL_DATASETS,
-    INK,
-    SPACED,
-    conditions_in,
-    held,
-    hover,
-    in_percent,
-    models_in,
-    note,
-    panel_width,
-    temperature_row,
-    titled,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.study.cells import ALL
 from userturn.workflow.registry import Figure
 
@@ -34,7 +20,8 @@ def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     names = sorted(set(table["dataset"]) - {ALL})
     if len(names) < 2:
         return table.filter(pl.col("dataset") != ALL), names
-    return table.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS)), [ALL_DATASETS, *names]
+    named = table.with_columns(pl.col("dataset").replace(ALL, theme.ALL_DATASETS))
+    return named, [theme.ALL_DATASETS, *names]
 
 
 def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
@@ -44,13 +31,13 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     """
     table, datasets = _datasets(_changes(contrasts))
     if table.is_empty():
-        return note(TITLE, "no perturbation shares a scored item with the plain answer")
+        return theme.note(TITLE, "no perturbation shares a scored item with the plain answer")
     chart = _layers(table, families).facet(
-        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
+        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=theme.SPACED
     )
-    chart = held(chart, temperature=table["temperature"].min())
-    more = f"{temperature_row(table)}; 95% intervals; filled: adjusted p < 0.05"
-    return chart.properties(title=titled(TITLE, judge, more))
+    chart = theme.held(chart, temperature=table["temperature"].min())
+    more = f"{theme.temperature_row(table)}; 95% intervals; filled: adjusted p < 0.05"
+    return chart.properties(title=theme.titled(TITLE, judge, more))
 
 
 def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +46,7 @@ def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
         pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
     ).with_columns(
         detected=pl.col("p_adjusted") < 0.05,
-        change=in_percent(CHANGE, " points"),
+        change=theme.in_percent(CHANGE, " points"),
         items=pl.format("{} tested", "n_items"),
         adjusted_p=pl.col("p_adjusted").round(3),
     )
@@ -67,13 +54,13 @@ def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the zero line, intervals and points of one dataset."""
-    told = told_apart("condition", conditions_in(table, "condition"))
-    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
-    width = panel_width(table["dataset"].n_unique(), 125)
+    told = theme.told_apart("condition", theme.conditions_in(table, "condition"))
+    y = alt.Y("model:N", title=None, sort=theme.models_in(families, table)).axis(grid=True)
+    width = theme.panel_width(table["dataset"].n_unique(), 125)
     base = alt.Chart(table, width=width, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
-    shown = hover(*SHOWN)
+    shown = theme.hover(*SHOWN)
     x = alt.X("difference:Q", title="change, points")
     in_points = "format(100 * datum.value, '.0f')"
     x = x.axis(labelExpr=in_points, tickCount=3, grid=False, labelFlush=False)
@@ -84,5 +71,5 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         .encode(x=x, shape=told["shape"], tooltip=shown)
         for filled in (True, False)
     ]
-    zero = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(0))
+    zero = alt.Chart().mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(x=alt.datum(0))
     return alt.layer(zero, bars, *points, data=table)

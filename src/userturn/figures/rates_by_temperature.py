@@ -5,21 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    NOTHING,
-    SMALL,
-    conditions_in,
-    hover,
-    in_percent,
-    lines_with_limits,
-    models_in,
-    note,
-    out_of,
-    over_temperatures,
-    panel_width,
-    titled,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import Figure
@@ -41,8 +27,8 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 def _told(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates with what hovering tells of them and of their chance floors."""
-    told = {"genuine": in_percent(), "scored": out_of("n_scored", "n_turns", "turns")}
-    return rates.with_columns(chance_floor=in_percent(FLOOR), **told)
+    told = {"genuine": theme.in_percent(), "scored": theme.out_of("n_scored", "n_turns", "turns")}
+    return rates.with_columns(chance_floor=theme.in_percent(FLOOR), **told)
 
 
 def _subtitle(table: pl.DataFrame) -> str:
@@ -54,31 +40,26 @@ def _subtitle(table: pl.DataFrame) -> str:
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals, points and floors of one panel."""
-    told = told_apart("perturbation", conditions_in(table, "perturbation"))
-    shown = hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
+    told = theme.told_apart("perturbation", theme.conditions_in(table, "perturbation"))
+    shown = theme.hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(
-        x=over_temperatures(table), color=told["color"]
+        x=theme.over_temperatures(table), color=told["color"]
     )
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
         y="floor:Q"
     )
-    return lines_with_limits(base, told, shown) + floor
+    return theme.lines_with_limits(base, told, shown) + floor
 
 
 def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
     rates = of_cells(rates)
     if rates["estimate"].count() == 0:
-        return note(TITLE, NOTHING)
+        return theme.note(TITLE, theme.NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.
     table = _beside_each_other(_told(rates))
-    models = models_in(families, table)
-    widest, height = (260, 180) if len(models) <= SMALL else (130, 62)
-    width = panel_width(table["dataset"].n_unique(), widest)
-    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    chart = _layers(table, width, height).facet(
-        row=alt.Row("model:N", title=None, sort=models, header=header),
-        column=alt.Column("dataset:N", title=None),
-    )
-    title = titled(TITLE, judge, _subtitle(table))
-    return chart.properties(title=title)
+    models = theme.models_in(families, table)
+    widest, height = (260, 180) if len(models) <= theme.SMALL else (130, 62)
+    width = theme.panel_width(table["dataset"].n_unique(), widest)
+    chart = theme.row_a_model(_layers(table, width, height), models)
+    return chart.properties(title=theme.titled(TITLE, judge, _subtitle(table)))

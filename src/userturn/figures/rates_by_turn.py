@@ -5,21 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import (
-    NOTHING,
-    SHIFT,
-    SMALL,
-    hover,
-    in_percent,
-    lines_with_limits,
-    models_in,
-    note,
-    out_of,
-    over_counts,
-    panel_width,
-    titled,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import PLAIN
 from userturn.tables.parts_of_cells import BY_TURN
@@ -35,26 +21,22 @@ def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> An
     of_turns = rates.filter(pl.col("scope") == BY_TURN, pl.col("perturbation") == PLAIN)
     table = of_turns.with_columns(turn=pl.col("group").cast(pl.Int64)).drop_nulls("turn")
     if table["estimate"].count() == 0:
-        return note(TITLE, NOTHING)
-    return _over_turns(table, families).properties(title=titled(TITLE, judge, LIMITS))
+        return theme.note(TITLE, theme.NOTHING)
+    return _over_turns(table, families).properties(title=theme.titled(TITLE, judge, LIMITS))
 
 
 def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Draw rates over the number of the turn, from the rows of one judge."""
     named = table.with_columns(
-        genuine=in_percent(),
-        scored=out_of("n_scored", "n_turns", "turns"),
-        place=pl.col("turn") + SHIFT * (pl.col("temperature").rank("dense") - 1),
+        genuine=theme.in_percent(),
+        scored=theme.out_of("n_scored", "n_turns", "turns"),
+        place=pl.col("turn") + theme.SHIFT * (pl.col("temperature").rank("dense") - 1),
     )
-    models = models_in(families, named)
-    widest, height = (240, 170) if len(models) <= SMALL else (130, 62)
-    width = panel_width(named["dataset"].n_unique(), widest)
-    told = told_apart("temperature", named["temperature"].unique().sort().to_list())
-    x = over_counts(named, "turn")
-    shown = hover(*CELL_KEYS, "turn", "genuine", "scored")
+    models = theme.models_in(families, named)
+    widest, height = (240, 170) if len(models) <= theme.SMALL else (130, 62)
+    width = theme.panel_width(named["dataset"].n_unique(), widest)
+    told = theme.told_apart("temperature", named["temperature"].unique().sort().to_list())
+    x = theme.over_counts(named, "turn")
+    shown = theme.hover(*CELL_KEYS, "turn", "genuine", "scored")
     base = alt.Chart(named, width=width, height=height).encode(x=x, color=told["color"])
-    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    return lines_with_limits(base, told, shown).facet(
-        row=alt.Row("model:N", title=None, sort=models, header=header),
-        column=alt.Column("dataset:N", title=None),
-    )
+    return theme.row_a_model(theme.lines_with_limits(base, told, shown), models)

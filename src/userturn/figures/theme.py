@@ -132,6 +132,8 @@ MARGIN = 0.06  # of temperature, before the first and after the last mark
 SMALL = 3  # with more models than this, panels are small
 PANEL, OF_MODEL = 160, 12  # pixels of a panel, and at least of a model in it
 ACROSS, LEAST = 660, 84  # pixels of panels beside each other, and at least of one
+BY_DATASET = alt.Column("dataset:N", title=None)
+LEVEL = {"labelAngle": 0, "labelAlign": "left", "labelBaseline": "middle"}
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
@@ -179,21 +181,56 @@ def over_size(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -
     return x.scale(type="log", nice=False, padding=12), width
 
 
+def limits_across(base: Any, told: Any, x: Any, width: float = 1.6, size: int = 40) -> list[Any]:
+    """Return limits and points from left to right, at the rows of a chart."""
+    bars = base.mark_rule(strokeWidth=width).encode(x="lower:Q", x2="upper:Q")
+    points = base.mark_point(filled=True, size=size, opacity=1)
+    return [bars, points.encode(x=x, shape=told["shape"])]
+
+
+def limits_upright(
+    base: Any, told: Any, shown: Any, width: float, size: int, y: Any = "estimate:Q"
+) -> list[Any]:
+    """Return limits and points over the x axis of a chart."""
+    bars = base.mark_rule(strokeWidth=width).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=size, opacity=1)
+    return [bars, points.encode(y=y, shape=told["shape"], tooltip=shown)]
+
+
 def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:
     """Return lines through rates, their limits and points, over the x axis of a chart.
 
     Args:
         base: the chart, with x and the colour of its lines.
-        told: how its lines are told apart (`theme.told_apart`).
+        told: how its lines are told apart (`told_apart`).
         shown: what a mark tells that is pointed at.
     """
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=told["dash"])
-    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
-    points = base.mark_point(filled=True, size=30, opacity=1).encode(
-        y="estimate:Q", shape=told["shape"], tooltip=shown
-    )
-    return lines + bars + points
+    return alt.layer(lines, *limits_upright(base, told, shown, 1.2, 30))
+
+
+def row_a_model(chart: Any, models: list[str], columns: Any = BY_DATASET) -> Any:
+    """Return a chart once for each model, below each other, and for each of some columns."""
+    rows = alt.Row("model:N", title=None, sort=models, header=alt.Header(**LEVEL))
+    return chart.facet(row=rows, column=columns)
+
+
+def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: Any) -> pl.DataFrame:
+    """Return some columns of a table once for each measure that it has, with its limits.
+
+    Args:
+        table: with `x`, `x_lower` and `x_upper` of a measure x, of `estimate` `lower` and `upper`.
+        measures: what is said of a measure, by its column.
+        columns: what else is kept of a row.
+    """
+    parts = []
+    for name, said in measures.items():
+        if name in table.columns:
+            of = "" if name == "estimate" else f"{name}_"
+            limits = {"lower": f"{of}lower", "upper": f"{of}upper"}
+            parts.append(table.select(*columns, measure=pl.lit(said), estimate=name, **limits))
+    return pl.concat(parts)
 
 
 def over_temperatures(table: pl.DataFrame) -> alt.X:

@@ -6,19 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.figures.theme import (
-    MARGIN,
-    SHIFT,
-    SMALL,
-    held,
-    hover,
-    in_percent,
-    lines_with_limits,
-    models_in,
-    note,
-    over_temperatures,
-    told_apart,
-)
+from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import PLAIN
 from userturn.workflow.registry import Figure
@@ -36,49 +24,33 @@ MEASURES = {  # by the table's column, in the order of the panels
 WIDTH = 130  # of a panel
 
 
-def _long(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each measure of a row of the table."""
-    parts = [
-        table.select(
-            *CELL_KEYS,
-            measure=pl.lit(measure),
-            estimate=name,
-            lower=f"{name}_lower",
-            upper=f"{name}_upper",
-        )
-        for name, measure in MEASURES.items()
-    ]
-    shift = MARGIN * SHIFT * (pl.col("dataset").rank("dense") - 1)
-    return pl.concat(parts).with_columns(place=pl.col("temperature") + shift, value=in_percent())
-
-
 def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw five measures over temperature: a row a model, a panel a measure, a line a dataset."""
-    table = _long(properties)
+    shift = theme.MARGIN * theme.SHIFT * (pl.col("dataset").rank("dense") - 1)
+    table = theme.row_a_measure(properties, MEASURES, *CELL_KEYS).with_columns(
+        place=pl.col("temperature") + shift, value=theme.in_percent()
+    )
     of_models = table.filter(pl.col("model") != HUMAN)
     if of_models["estimate"].count() == 0:
-        return note(TITLE, NOTHING)
-    models = models_in(families, of_models)
+        return theme.note(TITLE, NOTHING)
+    models = theme.models_in(families, of_models)
     of_people = table.filter(pl.col("model") == HUMAN).drop("model").drop_nulls("estimate")
     people = of_people.join(pl.DataFrame({"model": models}), how="cross").select(table.columns)
-    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
     drawn = pl.concat([of_models, people])
-    chart = _layers(drawn, of_models, len(models)).facet(
-        row=alt.Row("model:N", title=None, sort=models, header=header),
-        column=alt.Column("measure:N", title=None, sort=list(MEASURES.values())),
-    )
-    chart = held(chart, perturbation=PLAIN)
+    measures = alt.Column("measure:N", title=None, sort=list(MEASURES.values()))
+    chart = theme.row_a_model(_layers(drawn, of_models, len(models)), models, measures)
     more = "95% intervals by item; horizontal: turns that people wrote"
-    return chart.properties(title=alt.Title(TITLE, subtitle=more))
+    return theme.held(chart, perturbation=PLAIN).properties(title=alt.Title(TITLE, subtitle=more))
 
 
 def _layers(drawn: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
     """Return the lines, intervals and points of one panel, and people's as horizontal rules."""
-    height = 110 if n_models <= SMALL else 62
-    told = told_apart("dataset", drawn["dataset"].unique().sort().to_list())
-    shown = hover(*CELL_KEYS, "measure", "value")
+    height = 110 if n_models <= theme.SMALL else 62
+    told = theme.told_apart("dataset", drawn["dataset"].unique().sort().to_list())
+    shown = theme.hover(*CELL_KEYS, "measure", "value")
     base = alt.Chart(drawn, width=WIDTH, height=height).encode(color=told["color"])
     own = base.transform_filter("datum.temperature !== null")
     people = base.transform_filter("datum.temperature === null")
     rules = people.mark_rule(strokeDash=[4, 3]).encode(y="estimate:Q", tooltip=shown)
-    return lines_with_limits(own.encode(x=over_temperatures(of_models)), told, shown) + rules
+    own = own.encode(x=theme.over_temperatures(of_models))
+    return theme.lines_with_limits(own, told, shown) + rules
