@@ -133,7 +133,7 @@ SMALL = 3  # with more models than this, panels are small
 PANEL, OF_MODEL = 160, 12  # pixels of a panel, and at least of a model in it
 ACROSS, LEAST = 660, 84  # pixels of panels beside each other, and at least of one
 BY_DATASET = alt.Column("dataset:N", title=None)
-LEVEL = {"labelAngle": 0, "labelAlign": "left", "labelBaseline": "middle"}
+LEVEL: dict[str, Any] = {"labelAngle": 0, "labelAlign": "left", "labelBaseline": "middle"}
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
