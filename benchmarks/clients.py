@@ -39,7 +39,7 @@ OURS = """
 import json, sys
 from pathlib import Path
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import judge_cell
 
 folder, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
 judge = Judge("j", settings, folder, folder / "costs", {}, None, 1.0)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.heuristic import FEWEST, continued, follow_ups, replies, swapped, trees_of
 from userturn.config.load import load_config
-from userturn.controls.hard_failures import hard_failures, parse_texts
+from userturn.controls.failures import hard_failures, parse_texts
 from userturn.controls.labelled_turns import read_labelled
 from userturn.datasets.messages import ShownAnswer
 from userturn.generation.likelihood_contexts import ASSISTANT_HEADER, OTHER_ANSWER, OWN, Context

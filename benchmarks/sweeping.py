@@ -32,7 +32,7 @@ from userturn.generation.describe_model import describe_model
 from userturn.generation.load_engine import LoadedModel, load_model
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import judge_cell
 from userturn.models.completion import Completion, Engine
 from userturn.models.fetch import model_folder
 from userturn.models.requests import Request

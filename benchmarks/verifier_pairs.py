@@ -11,8 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from userturn.grading.grade import Case
-from userturn.grading.verifiers import verifier_named
+from userturn.grading.grade import Case, verifier_named
 
 PAIRS = Path(__file__).with_suffix(".jsonl")
 

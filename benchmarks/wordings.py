@@ -23,9 +23,9 @@ from userturn.config.load import load_config
 from userturn.controls.control_turn import control_turn
 from userturn.datasets.prepare import MESSAGE
 from userturn.generation.collect import USER_TURNS_SCHEMA
-from userturn.judges.judge_cell import verdicts_table
+from userturn.judges.judge import verdicts_table
 from userturn.judges.kinds import kind_of
-from userturn.judges.serve import fill_journal
+from userturn.judges.pending_cells import fill_journal
 from userturn.judges.verdict import GENUINE
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import write_table

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_011, 33_586),
-    "tests": (52_987, 30_112),
+    "src": (61_734, 33_386),
+    "tests": (52_996, 30_103),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -12,7 +12,7 @@ from userturn.audit.findings import COMPARED, Finding, Item, Status
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import judge_cell
 from userturn.sources.registry import judged
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents

@@ -9,14 +9,12 @@ import yaml
 
 from userturn.config.check import check
 from userturn.controls.control_turn import HARD, IN_CONVERSATION, LABELS, PLANTED_HARD, SOURCES
-from userturn.controls.hard_failures import parse_texts
-from userturn.controls.harder_failures import parse_frames
-from userturn.controls.human_turns import human_turns
+from userturn.controls.failures import parse_frames, parse_texts
+from userturn.controls.labelled_turns import human_turns
 from userturn.controls.planted import planted_turns
 from userturn.datasets.prepare import SCHEMA
 from userturn.errors import ConfigError, UserError
-from userturn.judges.judge import Judge
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import Judge, judge_cell
 from userturn.sources.controls import INPUTS, judged
 from userturn.study.grid import Grid
 from userturn.tables.agreement import AGREEMENT

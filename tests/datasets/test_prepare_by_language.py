@@ -14,7 +14,7 @@ from userturn.datasets.clusters import clusters
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import fetched, items_table
 from userturn.errors import ConfigError, UserError
-from userturn.grading.verifiers import grade_answers
+from userturn.grading.grade import grade_answers
 from userturn.storage.hashing import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from tests.support.judged_cell import cell, judge, spent, verdicts_of
 from userturn.endpoints import http_client, http_errors
 from userturn.errors import UserError
 from userturn.judges import batch_api
-from userturn.judges.serve import running
+from userturn.judges.pending_cells import running
 
 pytestmark = pytest.mark.slow
 

@@ -17,11 +17,11 @@ from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http,
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.endpoints.response_body import Received
 from userturn.judges import batch_api
-from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import json_format, questions_about
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import read_reply
 from userturn.judges.question import load_prompt
+from userturn.judges.session import ChatEndpoint
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,15 @@ import polars as pl
 import pytest
 
 from tests.support.paired_study import NO_PAIRS, SEED, pair_key, paired_of, people_of, turns_of
-from userturn.humans.paired_turns import paired_turns, people_turns
-from userturn.humans.pairs import FIRST, SIDES, drawn_pairs, keyed_pairs, shown_pairs
+from userturn.humans.pairs import (
+    FIRST,
+    SIDES,
+    drawn_pairs,
+    keyed_pairs,
+    paired_turns,
+    people_turns,
+    shown_pairs,
+)
 from userturn.storage.table_files import CELL_KEYS
 
 COLD, WARM = turns_of(60), turns_of(60, temperature=1.0)

@@ -13,13 +13,11 @@ import pytest
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
 from tests.support.snakemake_runs import ROOT
-from userturn.humans.import_pairs import import_pairs
+from userturn.humans.import_labels import import_pairs
 from userturn.humans.label_files import read_file
-from userturn.humans.pair_page import pair_page
 from userturn.humans.pairs import SIDES, shown_pairs
-from userturn.humans.practice import PracticeTurn, practice_turns
 from userturn.humans.rounds import ITEMS_SCHEMA
-from userturn.humans.task_page import page
+from userturn.humans.task_page import PracticeTurn, page, pair_page, practice_turns
 from userturn.judges.rubric import read_rubric
 
 pytestmark = [pytest.mark.slow, needs_chromium]

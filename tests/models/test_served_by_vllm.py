@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.judges.serve import running
+from userturn.judges.pending_cells import running
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.judges.ask_missing import note_trial
 from userturn.judges.endpoint_verdicts import json_format
-from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import CellToJudge, Judge, judge_cell
 
 MAX_TOKENS = 100  # of a verdict
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}

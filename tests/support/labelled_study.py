@@ -15,7 +15,7 @@ from tests.support.annotation_rounds import (
     together,
 )
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.humans.rater_pairs import labelled_beside_judges
+from userturn.humans.labels import labelled_beside_judges
 
 NO_ANNOTATIONS = pl.DataFrame(schema=ANNOTATIONS_SCHEMA)
 

@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import save as draw_figure
-from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.judge import scan_verdicts
 from userturn.report.build import build_report
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import Cell

@@ -2,8 +2,14 @@
 
 import polars as pl
 
-from userturn.humans.paired_turns import PEOPLE_SCHEMA, TURNS_SCHEMA, paired_turns
-from userturn.humans.pairs import PAIR_KEY_SCHEMA, drawn_pairs, keyed_pairs
+from userturn.humans.pairs import (
+    PAIR_KEY_SCHEMA,
+    PEOPLE_SCHEMA,
+    TURNS_SCHEMA,
+    drawn_pairs,
+    keyed_pairs,
+    paired_turns,
+)
 
 SEED = 1
 NO_PAIRS = pl.DataFrame(schema=PAIR_KEY_SCHEMA)

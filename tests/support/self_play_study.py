@@ -11,7 +11,7 @@ from userturn.generation.collect import collect_table
 from userturn.generation.load_engine import load_model
 from userturn.generation.self_play import collect_self_play
 from userturn.generation.sweep import request_runner
-from userturn.judges.judge_cell import judge_cell
+from userturn.judges.judge import judge_cell
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest

@@ -6,7 +6,7 @@ import pytest
 from tests.support.annotation_rounds import FAMILIES, LABELS, annotated, key_of, study
 from tests.support.labelled_study import SIMULATED, simulated, tables_of
 from userturn.figures.confusion import confusion_figure
-from userturn.humans.rater_pairs import labelled_beside_judges
+from userturn.humans.labels import labelled_beside_judges
 from userturn.tables.confusion import PAIRS, confusion, disagreements
 
 

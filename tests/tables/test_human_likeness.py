@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.support.paired_study import SEED, pair_key, paired_of, turns_of
-from userturn.humans.import_pairs import pair_labels
+from userturn.humans.import_labels import pair_labels
 from userturn.humans.label_files import Row
 from userturn.stats.proportions import wilson
 from userturn.tables.human_likeness import NOT_DRAWN, NOTHING_LEFT, SCHEMA, human_likeness

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from userturn.judges.judge_cell import OF_SOME, VERDICTS_SCHEMA
+from userturn.judges.judge import OF_SOME, VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.tables.judge_card import judge_card
 from userturn.tables.known_turns import beside_labels

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.tables.beside_accuracy import beside_accuracy
 from userturn.tables.decoupling import item_association
 from userturn.tables.turn_rates import count_answers, count_items

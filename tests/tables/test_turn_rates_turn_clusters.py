@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
 from userturn.storage.table_files import TURN_KEYS

@@ -98,7 +98,7 @@ def verify(cases, n_processes=1):
         + """
 config['datasets']['gsm8k']['verifier'] = 'shouted'
 checked_study(config)
-from userturn.grading.verifiers import grade_answers
+from userturn.grading.grade import grade_answers
 row = {'outcome': 'ok', 'reference_answer': None, 'verifier_arguments': None,
        'messages': [{'content': 'Q'}]}
 print([g.correct for g in grade_answers('shouted', [row | {'answer': a} for a in ('A', 'a')])])

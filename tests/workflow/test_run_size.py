@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.self_play_study import MODEL, collect, place, study, sweep
 from tests.support.snakemake_runs import ROOT
-from userturn.judges.asked import format_of
 from userturn.judges.endpoint_verdicts import keys_and_decisions
 from userturn.judges.judge import CellToJudge
+from userturn.judges.kinds import format_of
 from userturn.sources.registry import judged
 from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.journal import Writer, files_of_journal

@@ -24,7 +24,7 @@ from userturn.workflow.startup import (
 )
 from userturn.workflow.study import Study
 
-OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
+OF_EVERY_CELL = "generation.collect", "judges.judge", "tables.rates"
 HEAVY = ["polars", "pyarrow", "scipy", "torch", "transformers", "vllm", "datasets", "altair"]
 
 

@@ -14,6 +14,8 @@ import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, Wrong, difference, not_compared
 from userturn.humans.allocation import BY_SETTINGS
+from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
+from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.blinding import special_tokens
 from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.humans.rounds import (
@@ -26,7 +28,7 @@ from userturn.humans.rounds import (
     keyed,
     shown,
 )
-from userturn.humans.sample import drawn
+from userturn.humans.sample import BY_SETTINGS, drawn
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.storage.table_files import CELL_KEYS, STRATUM_KEYS, Schema, read_tables
 from userturn.study.cells import files_of

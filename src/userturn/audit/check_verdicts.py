@@ -11,6 +11,9 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
+from userturn.audit.table_diff import difference
+from userturn.grading.grade import answers_to_grade, grade_answers, grades_table, keys_of
+from userturn.judges.judge import CellToJudge, verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.processes import at_most_overdue
 from userturn.sandbox.run import NoSandboxError

@@ -27,6 +27,7 @@ from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import comparisons, labelled_beside_judges
 from userturn.judges.verdict import GENUINE
+from userturn.humans.labels import PEOPLE, comparisons, labelled_beside_judges
 from userturn.stats.proportions import Interval
 from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL

@@ -18,8 +18,7 @@ from userturn.controls.labelled_turns import (
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import money
 from userturn.errors import ConfigError, near_miss
-from userturn.judges.judge import CellToJudge
-from userturn.judges.judge_cell import verdicts_table
+from userturn.judges.judge import CellToJudge, verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
@@ -70,7 +69,7 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
         take_labelled_turns("", LABELLED_TURNS, *paths)
         cell = LabelledCell(paths[1], paths[0])
         if judge.settings.get("serve"):
-            from userturn.judges.serve import fill_journal  # vLLM
+            from userturn.judges.pending_cells import fill_journal  # vLLM
 
             fill_journal(judge, [cell])
         judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)

@@ -15,8 +15,8 @@ from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
+from userturn.judges.check_entries import check_served_judge
 from userturn.judges.kinds import kind_of
-from userturn.judges.served_setup import check_served_judge
 from userturn.models.engine_setup import Setup
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.models.setup_refusals import check_setup

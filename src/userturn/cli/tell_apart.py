@@ -17,13 +17,14 @@ from userturn.humans.machine_pairs import (
     TWO_OF_A_MODEL,
     TWO_PEOPLE,
     WITH_A_PERSON,
+    LabelledPair,
     ToTellApart,
     drawn,
     pairs_of_models,
     pairs_of_people,
+    read_mirrorbench,
 )
-from userturn.humans.mirrorbench import LabelledPair, read_mirrorbench
-from userturn.humans.paired_turns import TURNS_SCHEMA, people_turns
+from userturn.humans.pairs import TURNS_SCHEMA, people_turns
 from userturn.judges.kinds import kind_of
 from userturn.judges.tell_apart import TOLD_APART, Choice, choices
 from userturn.prompts.perturbations import needs_reference

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from userturn.controls.hard_failures import NOISE_STEPS
-from userturn.controls.injections import INJECTIONS
+from userturn.controls.failures import INJECTIONS, NOISE_STEPS
 from userturn.judges.verdict import GENUINE
 from userturn.study.inputs import INJECTED
 

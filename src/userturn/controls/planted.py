@@ -12,9 +12,16 @@ from typing import Any
 import polars as pl
 
 from userturn.controls.control_turn import LABELS, ROLE_TOKENS, control_turn
-from userturn.controls.hard_failures import Planted, Texts, hard_failures, parse_texts
-from userturn.controls.harder_failures import Frames, harder_failures, parse_frames
-from userturn.controls.injections import INJECTIONS
+from userturn.controls.failures import (
+    INJECTIONS,
+    Frames,
+    Planted,
+    Texts,
+    hard_failures,
+    harder_failures,
+    parse_frames,
+    parse_texts,
+)
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.stats.rng import generator

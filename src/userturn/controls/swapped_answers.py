@@ -1,16 +1,32 @@
-"""User turns after another item's answer: the rate of turns that cannot react to the answer.
+"""User turns after another answer than their own: another item's, or their own edited.
 
-A judge sees the item's own conversation, the answer to another item, and the turn. The items have
-one drawn order for all cells of a dataset. Each gets the answer of the next one, and the last that
-of the first, so that no item keeps its own. An equal answer is skipped.
+After another item's answer, the rate is of turns that cannot react to the answer. A judge sees the
+item's own conversation, the answer to another item, and the turn. The items have one drawn order
+for all cells of a dataset. Each gets the answer of the next one, and the last that of the first, so
+that no item keeps its own. An equal answer is skipped.
+
+In an edited answer, every number, name or word that a turn has from the answer, and not from the
+prompt, is exchanged. So a judge that called the turn genuine because it reacts to the answer must
+not do so again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import cluster_of
+from userturn.judges.words import (
+    EMPTY_WORDS,
+    WORD,
+    content_words,
+    is_english,
+    stem,
+    vocabulary,
+    words,
+)
 from userturn.stats.rng import generator
 from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
 
@@ -110,3 +126,110 @@ def swap_answers(
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
     write_table(swapped_cells(dataset, cells, items, n_turns, seed), path_to_swapped, identity)
+
+
+EDITED_TURNS_SCHEMA: Schema = {
+    name: kind for name, kind in SWAPPED_TURNS_SCHEMA.items() if name != "answer_from"
+}
+READ_EDITED = list(EDITED_TURNS_SCHEMA)
+NAMES = WORD.findall("Tamsin Orlando Bukhara Verdi Ludmila Ghent Percival Nairobi Osman Trieste")
+NOUNS = WORD.findall("lantern gravel trumpet walnut saddle thimble harbour curtain pigeon anvil")
+
+
+def taken_up(prompt: str, answer: str, turn: str) -> list[str]:
+    """Return the stems of the telling words that a turn has from the answer alone, in order."""
+    new = vocabulary(answer) - vocabulary(prompt) - EMPTY_WORDS
+    return list(dict.fromkeys(word for word in content_words(words(turn)) if word in new))
+
+
+def edited(prompt: str, answer: str, turn: str) -> str | None:
+    """Return an answer in which what a turn takes up from it is exchanged.
+
+    A number becomes another, a name a name, and any other word a noun, that prompt, answer and turn
+    do not have. None if the turn takes up nothing, or the answer is in another language.
+    """
+    taken = taken_up(prompt, answer, turn)
+    known = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
+    spare: dict[bool, Iterator[str]] = {
+        is_name: iter([word for word in of if stem(word.lower()) not in known])
+        for is_name, of in ((True, NAMES), (False, NOUNS))
+    }
+    others = {word: _other(word, known, spare[_is_name(word, answer)]) for word in taken}
+    if not taken or None in others.values() or is_english(answer) is False:
+        return None
+    return WORD.sub(lambda found: _like(found[0], others), answer)
+
+
+def _is_name(word: str, answer: str) -> bool:
+    """Return whether the words of a stem are written with a capital wherever they stand."""
+    return all(w[0].isupper() for w in WORD.findall(answer) if stem(w.lower()) == word)
+
+
+def _other(word: str, known: frozenset[str], spare: Iterator[str]) -> str | None:
+    """Return what takes a word's place; None where no word is left for it."""
+    if word.isdecimal():
+        return next(str(n) for n in count(int(word[:9]) + 7, 4) if str(n) not in known)
+    return next(spare, None)
+
+
+def _like(old: str, others: Mapping[str, str | None]) -> str:
+    """Return what stands in an answer for a word: another with its capital, or itself."""
+    new = others.get(stem(old.lower().replace("’", "'")))
+    if new is None:
+        return old
+    return new.capitalize() if old[0].isupper() else new
+
+
+def edited_turns(
+    turns: pl.DataFrame, prompts: Mapping[str, str], n_turns: int, order: Sequence[str]
+) -> pl.DataFrame:
+    """Return some turns of one cell, each after its own answer without what it takes up.
+
+    Args:
+        turns: user turns of a cell; those that take up nothing are passed over.
+        prompts: the last message before the answer, by item.
+        n_turns: number of turns, in the order of items: all first samples before any second.
+        order: the dataset's items in their drawn order.
+
+    Returns:
+        `EDITED_TURNS_SCHEMA`: the turn, and the edited `answer`.
+    """
+    place = {item: at for at, item in enumerate(order)}
+    written = turns.select(READ_EDITED).filter(
+        pl.col("outcome") == "ok", pl.col("answer").is_not_null()
+    )
+    rows: list[dict[str, Any]] = []
+    for row in sorted(written.to_dicts(), key=lambda row: (row["sample"], place[row["item"]])):
+        if len(rows) == n_turns:
+            break
+        answer = edited(prompts[row["item"]], row["answer"], row["text"])
+        if answer is not None:
+            rows.append(row | {"answer": answer})
+    return pl.DataFrame(rows, schema=EDITED_TURNS_SCHEMA)
+
+
+def edited_cells(
+    dataset: str, cells: Iterable[pl.DataFrame], items: pl.DataFrame, n_turns: int, seed: int
+) -> pl.DataFrame:
+    """Return `n_turns` turns of each cell of a model and dataset after edited answers."""
+    rows = items.select("item", "messages").iter_rows()
+    prompts = {item: messages[-1]["content"] for item, messages in rows}
+    order = drawn_order([*prompts], generator(seed, "edited answers", dataset))
+    return pl.concat([edited_turns(cell, prompts, n_turns, order) for cell in cells]).sort(
+        TURN_KEYS
+    )
+
+
+def edit_answers(
+    dataset: str,
+    n_turns: int,
+    seed: int,
+    identity: str,
+    paths_to_user_turns: Sequence[str],
+    path_to_items: str,
+    path_to_edited: str,
+) -> None:
+    """Write some turns of each cell of a model and dataset, each after an edited answer."""
+    items = pl.read_parquet(path_to_items, columns=["item", "messages"])
+    cells = (pl.read_parquet(path, columns=READ_EDITED) for path in sorted(paths_to_user_turns))
+    write_table(edited_cells(dataset, cells, items, n_turns, seed), path_to_edited, identity)

@@ -14,7 +14,7 @@ from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.generation.server_record import note_server
-from userturn.judges.batch_notes import cost_of_abandoned
+from userturn.judges.batch_files import cost_of_abandoned
 from userturn.logs import say
 from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.completion import Engine

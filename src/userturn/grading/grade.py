@@ -1,8 +1,15 @@
-"""The interface of a verifier: cases in, grades out: correct, wrong or undecided, never a guess."""
+"""Grade the answers to a dataset by its verifier: correct, wrong, or undecided, never a guess."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.judges.judge import Judge
+from userturn.storage.table_files import ANSWER_KEYS, Schema, write_table
 
 STAYED_OPEN = "criteria stayed open"  # in the reason of a grade that a judge may still give
 
@@ -46,3 +53,115 @@ Verifier = Callable[[Sequence[Case], int], list[Grade]]
 def mean_score(scores: Sequence[float]) -> float | None:
     """Return the score of many answers: the mean of theirs, clipped to [0, 1]; None for none."""
     return min(1.0, max(0.0, sum(scores) / len(scores))) if scores else None
+
+
+GRADES_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "item": pl.String,
+    "correct": pl.Boolean,
+    "correct_loose": pl.Boolean,
+    "score": pl.Float64,
+    "reason": pl.String,
+}
+
+CANDIDATE_GRADES_SCHEMA: Schema = {  # where an item has several answers
+    **dict.fromkeys(ANSWER_KEYS, pl.String),
+    "sample": pl.Int64,
+    **{name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS},
+}
+
+
+def verifier_named(name: str) -> Verifier:
+    """Return `verify` of the module with a verifier's name; `rubric` asks a judge and has none."""
+    verify: Verifier = import_module(f"userturn.grading.{name}").verify
+    return verify
+
+
+def final_result(verifier: str, answer: str, arguments: str | None) -> str | None:
+    """Return the result that an answer ends in, by which equal answers are counted in a vote.
+
+    None where the answer has none, and for verifiers whose answers end in no result: those without
+    a function `final`. `arguments` are those of the item, as JSON.
+    """
+    find = getattr(import_module(f"userturn.grading.{verifier}"), "final", None)
+    found: str | None = find(answer, json.loads(arguments or "{}")) if find else None
+    return found
+
+
+def _case(row: Mapping[str, Any]) -> Case:
+    return Case(
+        answer=row["answer"] or "",
+        reference=row["reference_answer"],
+        arguments=json.loads(row["verifier_arguments"] or "{}"),
+        prompt=row["messages"][-1]["content"],
+    )
+
+
+def grade_answers(
+    verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
+) -> list[Grade]:
+    """Grade answers in order; a missing answer is undecided."""
+    if verifier == "none":
+        return [Grade(None, "no verifier") for _ in rows]
+    answered = [_case(row) for row in rows if row["outcome"] != "error"]
+    grades = iter(verifier_named(verifier)(answered, n_processes))
+    return [
+        Grade(None, "no answer: error") if row["outcome"] == "error" else next(grades)
+        for row in rows
+    ]
+
+
+def _grade_by_rubric(judge: Judge, rows: pl.DataFrame, n_at_once: int) -> list[Grade]:
+    from userturn.grading.rubric import grade_by_rubric  # the client takes a second to import
+
+    model, dataset = rows.select("model", "dataset").row(0)
+    what = f"grades/{model}/{dataset}"
+    return grade_by_rubric(judge, rows.to_dicts(), what, dataset, n_at_once)
+
+
+def grade(
+    verifier: str,
+    identity: str,
+    n_processes: int,
+    path_to_answers: str,
+    path_to_items: str,
+    path_to_grades: str,
+    grader: Judge | None = None,
+    n_at_once: int = 0,
+) -> None:
+    """Write one grade per answer: model, dataset, item, correct, correct_loose, score, reason.
+
+    Where an item has several answers each has its `sample`.
+
+    The verifier `rubric` asks a judge, at most `n_at_once` questions at a time, and gives a score.
+    `correct` is null if the verifier is undecided, and `reason` says why; `correct_loose` is also
+    null if there is no loose reading.
+    """
+    rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
+    if grader is not None:
+        grades = _grade_by_rubric(grader, rows, n_at_once)
+    else:
+        grades = grade_answers(verifier, rows.to_dicts(), n_processes)
+    write_table(grades_table(rows, grades), path_to_grades, identity, rules="2")
+
+
+def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Return answers with the columns of their items that a verifier needs."""
+    asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
+    given = answers.select(*keys_of(answers), "outcome", "answer")
+    return given.join(asked, on="item", how="left", maintain_order="left")
+
+
+def keys_of(answers: pl.DataFrame) -> list[str]:
+    """Return the columns that identify an answer: with `sample`, where an item has several."""
+    return [name for name in (*ANSWER_KEYS, "sample") if name in answers.columns]
+
+
+def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
+    """Return grades as a table, one row per answer."""
+    graded = {name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS}
+    return rows.select(keys_of(rows)).with_columns(
+        pl.Series(name, [getattr(grade, name) for grade in grades], dtype=kind)
+        for name, kind in graded.items()
+    )

@@ -1,13 +1,132 @@
-"""The verifier `math`: final answers compared as mathematics, by math-verify."""
+"""The verifier `math`: final answers compared as mathematics, by math-verify.
+
+What that calls equal gets a second, strict look, because it rounds to six decimals and reads no
+unit and no base, so that 1/2002! equals 1/2001! and 12 cm equals 12 m. There rational numbers are
+compared exactly, others relatively, units and bases as texts.
+"""
 
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from userturn.grading.grade import SECONDS, Case, Grade
-from userturn.grading.same_value import plain_number, second_look
+from userturn.grading.numbers import as_written, tokens
 from userturn.processes import map_bounded
+
+TOLERANCE = 1e-9  # relative, of numbers that are not rational
+DIGITS = 30
+SPACES = re.compile(r"\\[,;:! ]|~|\s|\\(?:left|right|displaystyle)(?![a-z])|[{}$]")
+BASE = re.compile(r"[0-9A-Fa-f]\}?_\{?(?:\\text\{)?(\d+)")
+LETTERS = r"\\(?:text|textrm|mathrm|mbox|rm)\s*\{\s*([^{}]*?)\s*\}|([A-Za-z]+)"
+UNIT = re.compile(rf"(?:^\\?\$|[\d}}](?:\\[,;:! ]|~|\s)*(?:{LETTERS})(?:\^\{{?(\d)\}}?)?\.?$)")
+SHORT = {
+    **{"centimeter": "cm", "millimeter": "mm", "kilometer": "km", "meter": "m", "inche": "in"},
+    **{"inch": "in", "foot": "ft", "feet": "ft", "yard": "yd", "mile": "mi", "gram": "g"},
+    **{"kilogram": "kg", "milligram": "mg", "pound": "lb", "ounce": "oz", "liter": "l", "hr": "h"},
+    **{"milliliter": "ml", "second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "day"},
+    **{"week": "week", "month": "month", "year": "year", "dollar": "$", "cent": "cent"},
+}
+UNITS = {*SHORT.values()}
+
+
+def plain_number(text: str) -> Fraction | None:
+    """Return the value of a text that is one number and nothing else, None of any other."""
+    said = as_written(text.replace("$", "")).strip()
+    found = tokens(said, None)
+    is_plain = len(found) == 1 and (found[0].start, found[0].end) == (0, len(said))
+    values, others, _ = found[0].reading if is_plain else ((), (), False)
+    return next(iter(values)) if len(values) == 1 and not others else None
+
+
+def unit_of(text: str) -> str | None:
+    """Return the unit of a number in LaTeX, the same for singular, plural and short; or None."""
+    found = UNIT.search(text.strip())
+    if found is None:
+        return None
+    if found[0].endswith("$"):
+        return "$"
+    name = found[1] or found[2]
+    name = name if len(name) < 3 else re.sub(r"tre(s?)$", r"ter\1", name.lower()).rstrip(".")
+    name = SHORT.get(name.removesuffix("s") if len(name) > 2 else name, name)
+    is_unit = name in UNITS if found[2] else name not in ("and", "or", "")
+    return f"{name}{found[3] or ''}" if is_unit else None
+
+
+def _number(value: Any) -> Any:
+    """Return a number of sympy with the decimals that were written, each as a fraction."""
+    import sympy
+
+    floats = {x: sympy.Rational(repr(float(x))) for x in value.atoms(sympy.Float)}
+    return value.xreplace(floats).doit()
+
+
+def _is_same_number(first: Any, second: Any) -> bool | None:
+    import sympy
+
+    a, b = _number(first), _number(second)
+    if a == b or (a.is_Rational and b.is_Rational):
+        return bool(a == b)
+    difference, size = (sympy.N(x, DIGITS) for x in (abs(a - b), abs(a) + abs(b)))
+    if not (difference.is_comparable and size.is_comparable):
+        return None
+    return bool(difference <= TOLERANCE * size)
+
+
+def _all(decisions: Sequence[bool | None]) -> bool | None:
+    return False if False in decisions else None if None in decisions else True
+
+
+def is_same(first: Any, second: Any) -> bool | None:
+    """Tell whether two values of sympy that math-verify calls equal are so; None if in doubt."""
+    import sympy
+
+    a, b = (
+        value.rhs if isinstance(value, sympy.Eq) and value.lhs.is_Symbol else value
+        for value in (first, second)
+    )
+    parts = [list(v) if isinstance(v, sympy.MatrixBase) else list(v.args) for v in (a, b)]
+    kinds = sympy.FiniteSet, sympy.Tuple, sympy.MatrixBase, sympy.Interval
+    if isinstance(a, sympy.FiniteSet) and isinstance(b, sympy.FiniteSet):
+        if len(a) != len(b):
+            return False
+        found = [[is_same(x, y) for y in parts[1]] for x in parts[0]]
+        return _all([True if True in row else _all(row) for row in found])
+    if any(isinstance(v, sympy.logic.boolalg.Boolean) for v in (a, b)):
+        return None if a != b and (a.atoms(sympy.Float) or b.atoms(sympy.Float)) else True
+    if any(isinstance(v, kinds) for v in (a, b)):
+        if type(a) is not type(b) or len(parts[0]) != len(parts[1]):
+            return None
+        return _all([is_same(x, y) for x, y in zip(*parts, strict=True)])
+    if not all(isinstance(v, sympy.Expr) for v in (a, b)):
+        return True if a == b else None
+    symbols = sorted(a.free_symbols | b.free_symbols, key=str)
+    given = {symbol: sympy.Rational(7 * n + 3, n + 2) for n, symbol in enumerate(symbols)}
+    return _is_same_number(a.subs(given), b.subs(given))
+
+
+def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool | None:
+    """Tell whether an answer that math-verify accepts is the reference; None if in doubt.
+
+    Args:
+        answer: the final answer in LaTeX.
+        reference: the reference in LaTeX.
+        found: what math-verify read in the answer.
+        expected: what it read in the reference.
+    """
+    if SPACES.sub("", answer) == SPACES.sub("", reference):
+        return True
+    bases = [BASE.findall(text) for text in (answer, reference)]
+    if all(bases) and bases[0] != bases[1]:
+        return False
+    units = [unit_of(text) for text in (answer, reference)]
+    if all(units) and units[0] != units[1]:
+        return False if {u.rstrip("23") for u in units if u} <= UNITS else None
+    if isinstance(found, str) or isinstance(expected, str):
+        return None
+    return is_same(found, expected)
+
 
 FINAL_LINE = re.compile(
     r"(?:^[^\w\n]*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*)$",

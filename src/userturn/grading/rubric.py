@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from userturn.grading.grade import STAYED_OPEN, Grade
-from userturn.judges.decisions import Decisions
+from userturn.judges.decisions import Decisions, open_decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
-from userturn.judges.former_names import open_decisions
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object

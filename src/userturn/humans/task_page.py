@@ -1,24 +1,90 @@
-"""The annotation page, one file without dependencies, and the same task for Label Studio.
+"""The annotation page of a round of turns or pairs, and that of turns for Label Studio.
 
-The page's policy allows only its own script and style, by their hashes; every text is stored as
-escaped JSON and shown as text content. For each turn both contain an opaque id, the conversation
-and the turn, and nothing else.
+The page is one file without dependencies. Its policy allows only its own script and style, by their
+hashes; every text is stored as escaped JSON and shown as text content. For each turn it contains an
+opaque id, the conversation and the turn, and nothing else. The turns of a pair are shown by the
+same code in boxes of equal size, and nothing tells which is whose.
+
+A round of turns begins with the project's own turns to learn the labels by, whose label is known.
+They belong to no study, so nothing that is chosen for them can enter its results.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
 
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.label_files import UNSURE
-from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
+from userturn.humans.pairs import SIDES
 from userturn.humans.rounds import ASKED_FIRST
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
+
+N_TURNS = 10
+READINGS = ("first_label", "second_label", "third_label")
+ABOUT = (
+    "These turns are not part of the round, and nothing you choose here is kept. They were written "
+    "for practice; each has the label that language models gave it in three separate readings of "
+    "the guide. Where you see a turn differently, read the guide again, then trust yourself."
+)
+
+
+class PracticeTurn(TypedDict):
+    """A turn as the annotation page shows it, with its known label."""
+
+    conversation: list[dict[str, str]]
+    turn: str
+    label: str
+
+
+def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn]:
+    """Return ten English turns, each after a conversation of its own and as many of each label.
+
+    Nobody chooses them: of each label those that rank first by a hash, of turns on whose label all
+    readings agree; the order is that of the hash, too.
+
+    Args:
+        path: `data/labelled/turns.jsonl`; its README describes the columns.
+        labels: the rubric's labels; turns of others are left out.
+    """
+    rows = pl.read_ndjson(path).to_dicts()
+    ranked = sorted(filter(_is_clear, rows), key=_rank)
+    chosen: list[Mapping[str, Any]] = []
+    while len(chosen) < N_TURNS and (row := _next(ranked, chosen, labels)):
+        chosen.append(row)
+    return [_shown(row) for row in sorted(chosen, key=_rank)]
+
+
+def _is_clear(row: Mapping[str, Any]) -> bool:
+    """Return whether a turn has one label by all readings, and no token that a round would hide."""
+    is_plain = row["language"] == "en" and "<|" not in row["turn"]
+    return is_plain and len({row[name] for name in READINGS}) == 1
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    return fingerprint(["practice", row["id"]])
+
+
+def _next(
+    ranked: Sequence[Mapping[str, Any]], chosen: Sequence[Mapping[str, Any]], labels: Sequence[str]
+) -> Mapping[str, Any] | None:
+    """Return the first turn of the label that was chosen least often, after a new conversation."""
+    n_of = Counter(row["label"] for row in chosen)
+    used = {row["conversation"] for row in chosen}
+    free = [r for r in ranked if r["conversation"] not in used and r["label"] in labels]
+    return min(free, key=lambda row: (n_of[row["label"]], labels.index(row["label"])), default=None)
+
+
+def _shown(row: Mapping[str, Any]) -> PracticeTurn:
+    said = [{"role": str(m["role"]), "text": str(m["content"])} for m in row["messages"]]
+    return {"conversation": said, "turn": row["turn"], "label": row["label"]}
+
 
 MARKS_SHOWN = (
     "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
@@ -197,3 +263,33 @@ def build_annotation(
     }
     for path, text in texts.items():
         write_text(text, path)
+
+
+PAIR_GUIDE = (
+    "Read the conversation, then the two turns below it. Both stand where the user's next message "
+    "would be, after the same answer. A person wrote one of them, a language model the other. "
+    "Choose the one that you think the person wrote. Which is first is shuffled.",
+    "Choose also when you cannot tell, and mark that you are not sure: guesses are right half the "
+    "time, so they show that the turns cannot be told apart.",
+    MARKS_SHOWN,
+)
+PAIR_LABELS = [
+    {"name": name, "criterion": "", "described": f"A person wrote the {name} turn."}
+    for name in SIDES
+]
+
+
+def pair_page(round_name: str, items: pl.DataFrame) -> str:
+    """Return the annotation page of a round of pairs as HTML.
+
+    Args:
+        round_name: name of the round.
+        items: `id`, `conversation` and `turns`, in the order in which they are shown.
+    """
+    words = TaskWords("pair", "Written by a person in pair", PAIR_GUIDE, PAIR_LABELS)
+    return annotation_page(round_name, items, words)
+
+
+def build_pair_page(round_name: str, path_to_items: str, path_to_page: str) -> None:
+    """Write the page of a round of pairs."""
+    write_text(pair_page(round_name, pl.read_parquet(path_to_items)), path_to_page)

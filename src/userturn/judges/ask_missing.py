@@ -8,11 +8,9 @@ from pathlib import Path
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
 from userturn.endpoints.http_errors import BROKEN_AFTER, UNANSWERABLE
 from userturn.errors import UserError
-from userturn.judges.chat_endpoint import ChatEndpoint
-from userturn.judges.decide import Read, decide, record_of
 from userturn.judges.decisions import Record, only_writer
 from userturn.judges.question import Question
-from userturn.judges.session import Session
+from userturn.judges.session import ChatEndpoint, Read, Session, decide, record_of
 from userturn.logs import Progress
 from userturn.storage.files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
@@ -183,7 +181,7 @@ async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
     decisions, account = session.decisions, session.account
     with only_writer(decisions.folder):
         decisions.refresh()  # another cell may have asked the same question
-        missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
+        missing = decisions.unfinished()
         progress = Progress(session.about, len(missing))
 
         def asked_once() -> Iterator[Question]:

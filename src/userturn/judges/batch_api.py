@@ -6,111 +6,39 @@ noted id or by its file. Nothing is submitted twice and no reply is counted twic
 """
 
 import json
-import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from itertools import chain
+from typing import Any, NamedTuple
 
 import openai
 
+from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.budget import cap_reached
 from userturn.endpoints.http_errors import error_in, why_unscored
 from userturn.endpoints.response_body import Received, without_surrogates
 from userturn.endpoints.usage import Spent, at_most
-from userturn.judges.batch_file import PATH, BatchFile, line_of
-from userturn.judges.batch_notes import BatchNotes, OpenBatch
-from userturn.judges.chat_endpoint import ChatEndpoint
-from userturn.judges.decide import Read, left_open, record_of
-from userturn.judges.decisions import Decisions, Record
+from userturn.errors import UserError
+from userturn.judges.batch_files import (
+    BatchFile,
+    BatchNotes,
+    BatchReply,
+    OpenBatch,
+    keys_collected,
+    read_lines,
+)
+from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.parse_reply import read_reply
 from userturn.judges.question import Question
-from userturn.judges.session import Session
+from userturn.judges.session import Session, left_open, record_of, repaired
 from userturn.logs import say
-from userturn.storage.journal import Writer, decode_line
+from userturn.storage.journal import Writer
 
-KEY = re.compile(r"[0-9a-f]{64}")
-
-
-class BatchReply(NamedTuple):
-    """One reply of a batch.
-
-    Attributes:
-        key: key of the question.
-        status: HTTP status of the response, 0 without one.
-        body: body of the response.
-        text: the API's message if the status is not 200.
-    """
-
-    key: str
-    status: int
-    body: bytes
-    text: str
-
-
-def _read_line(line: bytes) -> BatchReply | None:
-    try:
-        parsed: Any = json.loads(line)
-        key, response = parsed["custom_id"], parsed.get("response") or {}
-        status, body = response.get("status_code", 0), response.get("body")
-        text = json.dumps(parsed.get("error") or body)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
-    if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
-        return None
-    return BatchReply(key, status, json.dumps(body).encode(), text)
-
-
-def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
-    """Return the replies in a batch's output files, and the number of unreadable lines."""
-    lines = [line for content in contents for line in content.splitlines() if line.strip()]
-    found = [reply for line in lines if (reply := _read_line(line)) is not None]
-    return found, len(lines) - len(found)
-
-
-def record_of_reply(
-    reply: BatchReply, endpoint: ChatEndpoint, read: Read, first_reason: str | None
-) -> tuple[Record, Mapping[str, Any] | None]:
-    """Return the journal's record of a reply and its usage, None if nothing was billed.
-
-    Args:
-        reply: one reply of a batch.
-        endpoint: the endpoint, whose key is kept out of the record.
-        read: parses the reply.
-        first_reason: why the first reply could not be read, if this one answers a repair.
-    """
-    received = Received(reply.body)
-    parsed, usage = read_reply(received)
-    is_good = 200 <= reply.status < 300
-    found = error_in(received) if is_good else (reply.status, reply.text)
-    if found is not None:
-        what = "an error in a reply" if is_good else f"status {found[0]}"
-        text = endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
-        why = why_unscored(found[1])
-        about = {"key": reply.key, "outcome": "error", "reason": text}
-        if why is not None:
-            about = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
-        return cast(Record, about), usage if is_good else None
-    record = record_of(reply.key, parsed, read, endpoint)
-    if first_reason is not None and record["outcome"] != "ok":
-        record = left_open(record, first_reason)
-    return record, usage
-
-
-def keys_collected(journal: Path, batch: str) -> set[str]:
-    """Return the keys of the questions whose replies from a batch are in a journal."""
-    name = batch.encode()
-    keys = set()
-    for path in sorted(journal.glob("[!.]*.jsonl")):
-        with path.open("rb") as file:
-            for line in file:
-                record = decode_line(line) if name in line else None
-                if record is not None and record.get("of_batch") == batch:
-                    keys.add(str(record["key"]))
-    return keys
-
-
+PATH = "/v1/chat/completions"
+ROUNDS = 2  # all questions, then the repairs and what had no reply
+UNUSABLE = 20  # replies, and none that can be read: no repair is paid for
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
 RETRIES = 6  # of requests that only read
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
@@ -121,35 +49,103 @@ MOST_UNKNOWN = 5  # looks in a row at a status of no name
 REFUSALS = (openai.BadRequestError, openai.NotFoundError, openai.UnprocessableEntityError)
 QUEUE_IS_FULL = "token_limit_exceeded"
 
+Asked = tuple[Session, Callable[[], Iterable[Question]]]
+"""A session, and what makes its questions anew, one at a time."""
+
+
+def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
+    """Ask for what journals lack, everything out first, and wait for the replies.
+
+    Batches that an earlier job left open are waited for first.
+
+    Each session is about another dataset, and its endpoint need not be open. With no round, it only
+    waits for the open batches.
+
+    Raises:
+        UserError: the API cannot be used or refuses a batch, no reply can be read, or the hard cap
+            forbids another request.
+    """
+    with ExitStack() as stack:
+        pools = [stack.enter_context(_opened(*one)) for one in asked]
+        for pool in pools:
+            pool.session.decisions.refresh()
+            for one in pool.notes.open():
+                pool.session.account.reserve(one.most)
+        _raise_refused(chain(*[pool.collect_open() for pool in pools]), False)
+        for _ in range(n_rounds):
+            _ask_round(pools)
+
+
+@contextmanager
+def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> Iterator["Batches"]:
+    """Yield the batches of a session; no other process asks about its dataset meanwhile."""
+    endpoint, folder = session.endpoint, session.decisions.folder
+    key = endpoint.key or "none"  # the client wants one
+    transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
+    client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
+    reader = client.with_options(max_retries=RETRIES)
+    with only_writer(folder), session.account, session.watched(), client:
+        try:
+            yield Batches(client, reader, session, BatchNotes(folder), questions)
+        except openai.OpenAIError as error:
+            text = without_key(f"{type(error).__name__}: {error}", endpoint.key)[:300]
+            raise UserError(
+                f"the Batch API cannot be used: {text}; run the same command again, nothing is "
+                "submitted twice"
+            ) from None
+
+
+def _ask_round(pools: Sequence["Batches"]) -> None:
+    """Send what is not decided, wait for all of it, and send again what found a full queue."""
+    left = [pool.session.decisions.unfinished() for pool in pools]
+    while any(left):
+        sent = [pool.submit(keys) for pool, keys in zip(pools, left, strict=True)]
+        if not any(sent):
+            session = pools[0].session
+            raise cap_reached(session.about, session.account.cap, sum(map(len, left)))
+        refused = [pool.collect_open() for pool in pools]
+        back = [{key for refusal in of_pool for key in refusal.keys} for of_pool in refused]
+        was_any_answered = sum(map(len, back)) < sum(map(len, sent))
+        _raise_refused(chain(*refused), was_any_answered)
+        for pool, keys in zip(pools, sent, strict=True):
+            _check_usable(pool.session, keys)
+        left = [(keys - gone) | again for keys, gone, again in zip(left, sent, back, strict=True)]
+
 
 class Refusal(NamedTuple):
-    """A batch that the API did not begin.
-
-    Attributes:
-        keys: of its questions.
-        why: in the API's words, without the key.
-        is_full: whether it may be begun once others have ended.
-    """
+    """A batch that the API did not begin; one that found the queue `is_full` may be sent again."""
 
     keys: tuple[str, ...]
     why: str
     is_full: bool
 
 
+def _raise_refused(refused: Iterable[Refusal], was_any_answered: bool) -> None:
+    """Refuse to go on after a refusal that no wait will mend."""
+    for refusal in refused:
+        if not (refusal.is_full and was_any_answered):
+            raise UserError(
+                f"the API refused a batch: {refusal.why}; correct what that names and run the same "
+                "command again: the questions then go out in a new file"
+            )
+
+
+def _check_usable(session: Session, sent: set[str]) -> None:
+    """Refuse to pay for repairs where no reply to a first question could be read."""
+    reasons = [session.decisions.reason_of_first(key) for key in sorted(sent)]
+    if len(reasons) >= UNUSABLE and None not in reasons:
+        raise UserError(
+            f"{session.about}: none of {len(reasons)} replies of a batch can be used; the "
+            f"first: {reasons[0]}; correct the judge's entry and run the same command again"
+        )
+
+
 @dataclass
 class Batches:
-    """The batches of one judge and dataset.
+    """The batches of one judge and dataset."""
 
-    Attributes:
-        client: client of the openai package, for submitting.
-        reader: the same client with retries, for reading.
-        session: the job's session; its endpoint says what a request looks like.
-        notes: notes on the steps of all batches.
-        questions: makes all questions anew, one at a time.
-    """
-
-    client: Any
-    reader: Any
+    client: Any  # of the openai package, for submitting
+    reader: Any  # the same with retries, for reading
     session: Session
     notes: BatchNotes
     questions: Callable[[], Iterable[Question]]
@@ -167,34 +163,40 @@ class Batches:
                 reason = self.session.decisions.reason_of_first(question.key)
                 if question.key not in left or (reason is not None) != are_repairs:
                     continue
-                line = line_of(question, reason, self.session.endpoint.fixed)
+                line = self._line_of(question, reason)
                 if file.is_full(line):
-                    sent |= self.upload(file, are_repairs)
+                    sent |= self._upload(file, are_repairs)
                     file = BatchFile()
                 more = at_most(len(line), self.session.endpoint.max_output)
                 if not self.session.account.allows(file.most + more):
                     break
                 left.discard(question.key)
                 file.add(question.key, line, more)
-            sent |= self.upload(file, are_repairs)
+            sent |= self._upload(file, are_repairs)
         return sent
 
-    def upload(self, file: BatchFile, are_repairs: bool) -> set[str]:
+    def _line_of(self, question: Question, first_reason: str | None) -> bytes:
+        """Return a file's line for a question, or for its repair if there is a reason for one."""
+        asked = question if first_reason is None else repaired(question, first_reason)
+        body = {**self.session.endpoint.fixed, "messages": list(asked.messages)}
+        line = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
+        return json.dumps(line).encode()
+
+    def _upload(self, file: BatchFile, are_repairs: bool) -> set[str]:
         """Upload a file, if anything is in it, and make it a batch; return its keys."""
         if not file.keys:
             return set()
         content = ("questions.jsonl", b"\n".join(file.lines) + b"\n")
         with _readable("an uploaded file"):
-            name = self.id_of(self.client.files.create(file=content, purpose="batch"))
+            name = self._id_of(self.client.files.create(file=content, purpose="batch"))
         self.session.account.reserve(file.most)
-        largest = max(map(len, file.lines))
-        made = OpenBatch(name, None, are_repairs, file.most, largest, tuple(file.keys))
-        self.notes.uploaded(made)
+        sizes = file.most, max(map(len, file.lines))
+        self.notes.uploaded(OpenBatch(name, None, are_repairs, *sizes, tuple(file.keys)))
         with suppress(*REFUSALS, openai.RateLimitError):  # tried again when it is collected
-            self.create(name)
+            self._create(name)
         return set(file.keys)
 
-    def create(self, file: str) -> str:
+    def _create(self, file: str) -> str:
         """Return the id of an uploaded file's batch: an existing one, else a new one."""
         with _readable("the list of batches"):
             page = self.reader.batches.list(limit=100)
@@ -205,90 +207,84 @@ class Batches:
             if not made:
                 asked = {"input_file_id": file, "endpoint": PATH, "completion_window": "24h"}
                 made = [self.client.batches.create(**asked)]
-            batch = self.id_of(made[0])
+            batch = self._id_of(made[0])
         self.notes.created(file, batch)
         return batch
 
-    def id_of(self, made: Any) -> str:
+    def _id_of(self, made: Any) -> str:
         """Return the id of what the API has made; it is written down, so it may not be a key."""
         name = made.id
         if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
             raise ValueError("no id that can be noted")
         return name
 
-    def wait(self, batch: str) -> Any:
-        """Wait for a batch to end and return its state; None if the API does not know it."""
-        wait, n_unknown = FIRST_POLL, 0
-        try:
-            while (status := (state := self.look(batch)).status) not in ENDED:
-                n_unknown = 0 if status in RUNNING + WAITING else n_unknown + 1
-                if n_unknown == MOST_UNKNOWN:
-                    raise openai.OpenAIError(f"the state of {batch} is {status!r} for ever")
-                say(f"batch {batch}: {status}, looking again in {wait:.0f} s")
-                time.sleep(wait)
-                wait = min(LONGEST_POLL, wait * 2)
-        except openai.NotFoundError:
-            return None
-        return state
-
-    def look(self, batch: str) -> Any:
-        """Return the state of a batch."""
-        with _readable(f"the state of {batch}"):
-            state = self.reader.batches.retrieve(batch)
-            state.status, state.output_file_id, state.error_file_id, state.errors  # noqa: B018
-        return state
-
     def collect_open(self) -> list[Refusal]:
         """Wait for every batch that is open, put its replies into the journal; return refusals."""
         found = sorted(self.notes.open(), key=lambda one: one.batch is None)
-        return [refusal for one in found if (refusal := self.collect(one)) is not None]
+        return [refusal for one in found if (refusal := self._collect(one)) is not None]
 
-    def collect(self, one: OpenBatch) -> Refusal | None:
+    def _collect(self, one: OpenBatch) -> Refusal | None:
         """Wait for a batch and put its replies into the journal; return its refusal, if any."""
-        refusal, batch = None, one.batch
+        batch, why = one.batch, None
         try:
-            batch = batch or self.create(one.file)
+            batch = batch or self._create(one.file)
         except REFUSALS as error:
-            refusal = self.refusal(one, f"{error}")
+            why = f"{error}"
         else:
-            state = self.wait(batch)
+            state = self._wait(batch)
             if state is not None and state.status == "failed" and not state.output_file_id:
-                refusal = self.refusal(one, _errors(state))
+                why = _errors(state)
             else:
-                self.put_into_journal(one, batch, state)
+                self._put_into_journal(one, batch, state)
         self.notes.collected(one.file, batch or "")
         self.session.account.reserve(Spent() - one.most)
         self.session.decisions.refresh()
-        return refusal
-
-    def refusal(self, one: OpenBatch, why: str) -> Refusal:
-        """Return the refusal of a batch."""
+        if why is None:
+            return None
         shown = self.session.endpoint.redacted(why, 300)
         return Refusal(one.keys, f"batch of {one.file}: {shown}", QUEUE_IS_FULL in why)
 
-    def put_into_journal(self, one: OpenBatch, batch: str, state: Any) -> None:
+    def _wait(self, batch: str) -> Any:
+        """Wait for a batch to end and return its state; None if the API does not know it."""
+        wait, n_unknown = FIRST_POLL, 0
+        while True:
+            try:
+                with _readable(f"the state of {batch}"):
+                    state = self.reader.batches.retrieve(batch)
+                    status, *_ = state.status, state.output_file_id, state.error_file_id
+            except openai.NotFoundError:
+                return None
+            if status in ENDED:
+                return state
+            n_unknown = 0 if status in RUNNING + WAITING else n_unknown + 1
+            if n_unknown == MOST_UNKNOWN:
+                raise openai.OpenAIError(f"the state of {batch} is {status!r} for ever")
+            say(f"batch {batch}: {status}, looking again in {wait:.0f} s")
+            time.sleep(wait)
+            wait = min(LONGEST_POLL, wait * 2)
+
+    def _put_into_journal(self, one: OpenBatch, batch: str, state: Any) -> None:
         """Append a record for each question of a batch that the journal does not hold yet.
 
         A question without a reply that can be read is an error, and counted as large as it can be.
         """
-        replies, n_bad = read_lines(self.outputs(state))
-        there = keys_collected(self.session.decisions.folder, batch)
+        replies, n_bad = read_lines(self._outputs(state))
+        folder, account = self.session.decisions.folder, self.session.account
+        there = keys_collected(folder, batch)
         keys = one.keys or tuple(reply.key for reply in replies)
-        about = Decisions(self.session.decisions.folder, keys)
+        about = Decisions(folder, keys)
         most = at_most(one.largest, self.session.endpoint.max_output)
         by_key = {reply.key: reply for reply in reversed(replies)}  # the first of two counts
-        account, status = self.session.account, "gone" if state is None else state.status
-        with Writer(self.session.decisions.folder) as journal:
+        status = "gone" if state is None else state.status
+        with Writer(folder) as journal:
             for key in (key for key in dict.fromkeys(keys) if key not in there):
-                first = about.reason_of_first(key) if one.are_repairs else None
                 reason = f"batch {batch}, which is {status}, has no reply to it"
                 record: Record = {"key": key, "outcome": "error", "reason": reason}
                 usage: Mapping[str, Any] | None = {}
-                n_bytes = 0
                 if (reply := by_key.get(key)) is not None:
-                    endpoint, n_bytes = self.session.endpoint, len(reply.body)
-                    record, usage = record_of_reply(reply, endpoint, self.session.read, first)
-                account.bill(most, usage, n_bytes)
+                    first = about.reason_of_first(key) if one.are_repairs else None
+                    record, usage = record_of_reply(reply, self.session, first)
+                account.bill(most, usage, len(reply.body) if reply else 0)
                 if record["outcome"] == "ok":
                     account.decided()
                 journal.append(about.in_round(record) | {"of_batch": batch})
@@ -297,16 +293,14 @@ class Batches:
         if n_bad:
             say(f"batch {batch}: {n_bad} lines cannot be read; their questions are asked again")
 
-    def outputs(self, state: Any) -> list[bytes]:
-        """Return the contents of a batch's output; a file that the API has no more is left out."""
-        names = [] if state is None else [state.output_file_id, state.error_file_id]
-        found = []
+    def _outputs(self, state: Any) -> Iterator[bytes]:
+        """Yield the contents of a batch's output; a file that the API has no more is left out."""
+        names = () if state is None else (state.output_file_id, state.error_file_id)
         for name in filter(None, names):
             with suppress(openai.NotFoundError):
-                found.append(self.output(name))
-        return found
+                yield self._output(name)
 
-    def output(self, name: str) -> bytes:
+    def _output(self, name: str) -> bytes:
         """Return a file of a batch's output; one without any line of it is read again."""
         for wait in (FIRST_POLL, 2 * FIRST_POLL, 0):
             content: bytes = self.reader.files.content(name).content
@@ -314,6 +308,30 @@ class Batches:
                 break
             time.sleep(wait)
         return content
+
+
+def record_of_reply(
+    reply: BatchReply, session: Session, first_reason: str | None
+) -> tuple[Record, Mapping[str, Any] | None]:
+    """Return the journal's record of a reply and its usage, None if nothing was billed.
+
+    `first_reason` says why the first reply could not be read, if this one answers a repair.
+    """
+    received, is_good = Received(reply.body), 200 <= reply.status < 300
+    parsed, usage = read_reply(received)
+    found = error_in(received) if is_good else (reply.status, reply.text)
+    record: Record
+    if found is not None:
+        what = "an error in a reply" if is_good else f"status {found[0]}"
+        text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
+        record = {"key": reply.key, "outcome": "error", "reason": text}
+        if (why := why_unscored(found[1])) is not None:
+            record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
+        return record, usage if is_good else None
+    record = record_of(reply.key, parsed, session.read, session.endpoint)
+    if first_reason is not None and record["outcome"] != "ok":
+        record = left_open(record, first_reason)
+    return record, usage
 
 
 @contextmanager
@@ -329,5 +347,4 @@ def _readable(what: str) -> Iterator[None]:
 def _errors(state: Any) -> str:
     """Return the API's reasons for refusing a batch."""
     found = getattr(getattr(state, "errors", None), "data", None) or []
-    told = [f"{error.message} ({error.code})" for error in found]
-    return "; ".join(told) or "the API gives no reason"
+    return "; ".join(f"{e.message} ({e.code})" for e in found) or "the API gives no reason"

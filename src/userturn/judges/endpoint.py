@@ -7,8 +7,8 @@ from userturn.config.endpoint_models import check_address, check_key_variable
 from userturn.config.entries import Config
 from userturn.endpoints.usage import MILLION, TOKEN_LIMITS, most_written
 from userturn.errors import ConfigError
-from userturn.judges.asked import judge_turns as judge_turns
-from userturn.judges.asked import verdicts as verdicts
+from userturn.judges.kinds import judge_turns as judge_turns
+from userturn.judges.kinds import verdicts as verdicts
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity
 from userturn.judges.verdict import Verdict, verdict_schema
 from userturn.models.fetch import source_identity
@@ -16,7 +16,7 @@ from userturn.storage.hashing import fingerprint
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
-    from userturn.judges.reply_format import ReplyFormat
+    from userturn.judges.session import ReplyFormat
 
 IS_DETERMINISTIC = False
 SAW_LABELLED_TURNS = False

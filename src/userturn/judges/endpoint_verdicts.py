@@ -13,16 +13,12 @@ from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
-from userturn.judges.batch_file import LARGEST_BATCH
-from userturn.judges.batch_notes import BatchNotes
-from userturn.judges.chat_endpoint import ChatEndpoint
-from userturn.judges.decisions import Decision, Decisions, decision_of
-from userturn.judges.former_names import open_decisions
+from userturn.judges.batch_files import LARGEST_BATCH, BatchNotes
+from userturn.judges.decisions import Decision, Decisions, decision_of, open_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import read_verdict
 from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
-from userturn.judges.reply_format import ReplyFormat
-from userturn.judges.session import Session
+from userturn.judges.session import ChatEndpoint, ReplyFormat, Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, together, verdict_schema
 from userturn.storage.table_files import PART
 
@@ -128,7 +124,7 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     """
     by_batch = session.endpoint.settings["batch"]
     if by_batch or BatchNotes(session.decisions.folder).open():
-        from userturn.judges.ask_by_batch import ROUNDS, ask_by_batch  # openai: 2 s
+        from userturn.judges.batch_api import ROUNDS, ask_by_batch  # openai: 2 s
 
         held = list(questions) if by_batch else []
         ask_by_batch([(session, lambda: held)], ROUNDS if by_batch else 0)

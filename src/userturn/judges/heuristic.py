@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from userturn.config.entries import Config
-from userturn.judges.language import is_english
 from userturn.judges.verdict import ARGUABLE, GENUINE, UserTurn, Verdict
 from userturn.judges.words import (
     EMPTY_WORDS,
     content_words,
+    is_english,
     pairs,
     pairs_of,
     share_found,

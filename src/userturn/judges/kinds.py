@@ -14,7 +14,12 @@ from userturn.judges.verdict import UserTurn, Verdict
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
-    from userturn.judges.reply_format import ReplyFormat
+    from userturn.judges.session import ReplyFormat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from userturn.judges.judge import CellToJudge, Judge
+    from userturn.judges.session import ReplyFormat
 
 Entry = Mapping[str, Any]
 
@@ -140,3 +145,34 @@ def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
 def judge_identity(entry: Entry) -> dict[str, Any]:
     """Return the parts of a judge's complete entry that shape its verdicts."""
     return kind_of(entry).identity(entry)
+
+
+def format_of(judge: "Judge") -> "ReplyFormat":
+    """Return how a judge is asked, and how its replies are read."""
+    kind = kind_of(judge.settings)
+    assert isinstance(kind, AskedKind), "only such kinds are asked"
+    return kind.reply_format(judge)
+
+
+def verdicts(
+    judge: "Judge", cell: "CellToJudge", n_at_once: int
+) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
+    """Yield the parts of a cell with their verdicts, asking the questions missing in the journal.
+
+    Raises:
+        UserError: see `endpoint_verdicts`.
+    """
+    from userturn.judges.endpoint_verdicts import endpoint_verdicts
+
+    return endpoint_verdicts(judge, format_of(judge), cell, n_at_once)
+
+
+def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
+    """Ask about each turn, without a journal.
+
+    Raises:
+        UserError: the endpoint's key is missing, or nothing serves it.
+    """
+    from userturn.judges.endpoint_verdicts import ask_about_turns
+
+    return ask_about_turns(judge, format_of(judge), turns, paid_by)

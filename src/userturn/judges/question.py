@@ -13,8 +13,7 @@ from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
-from userturn.judges.prompt_fields import SYSTEM_ENDS
-from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
+from userturn.judges.rubric import SYSTEM_ENDS, Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import ARGUABLE, UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
 from userturn.storage.files import given_text

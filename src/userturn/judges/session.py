@@ -1,14 +1,112 @@
-"""The endpoint, journal and account that one job uses to ask a judge."""
+"""One job's questions to a judge: the endpoint, one question and its repair, one record.
 
-from collections.abc import Iterator
+What comes back is a usable reply, or one after a repair, or the reason for neither.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
+from userturn.config.judge_keys import EndpointEntry
+from userturn.datasets.messages import Message
 from userturn.endpoints.budget import Account
-from userturn.judges.chat_endpoint import ChatEndpoint
-from userturn.judges.decide import Read
-from userturn.judges.decisions import Decisions
+from userturn.endpoints.http_client import Endpoint
+from userturn.endpoints.http_errors import CUT, EndpointError, UnscoredError
+from userturn.endpoints.response_body import Received, without_surrogates
+from userturn.endpoints.usage import most_written, was_cut
+from userturn.judges.decisions import Decisions, Outcome, Record, Said
+from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply
+from userturn.judges.question import JudgePrompt, Question
 from userturn.logs import say
+
+Read = Callable[[Reply], Said]
+"""Parses a reply, or raises UnclearReplyError."""
+
+REPAIR = (
+    "\n\nAn earlier reply to this could not be used: {reason}. Reply with the one JSON object that "
+    "is asked for and nothing else."
+)
+
+
+@dataclass
+class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
+    """An open connection to a judge's endpoint for chat completions.
+
+    Attributes:
+        settings: the judge's complete entry.
+        response_format: field of the request's body, or None.
+    """
+
+    settings: EndpointEntry
+    response_format: Mapping[str, Any] | None
+    path: ClassVar[str] = "chat/completions"
+    _has_cut: bool = field(default=False, init=False)
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The fields of every request's body except its messages."""
+        body = {"model": self.settings["model"], **self.settings["settings"]}
+        form = self.response_format
+        return body if form is None else body | {"response_format": form}
+
+    async def complete(self, asked: Sequence[Message], account: Account) -> Reply:
+        """Return the reply to a conversation, after as many attempts as the entry allows.
+
+        Raises:
+            UnscoredError: the server says that it read far less than was sent.
+            EndpointError: no reply; a later attempt may get one.
+            CapReachedError: one more request could pass the hard cap.
+        """
+        reply = await super().complete(asked, account)
+        texts = [message["content"] for message in asked]
+        if not was_cut(reply.n_read, texts):
+            return reply
+        found = f"{reply.n_read} tokens read of {sum(map(len, texts))} characters"
+        if not self._has_cut:
+            self._has_cut = True
+            say(
+                f"the endpoint '{self.url}' cuts what it is sent ({found}): these questions are "
+                "unscored; give it a larger context, and use `userturn rejudge`"
+            )
+        raise UnscoredError(found, CUT)
+
+    def body(self, asked: Sequence[Message]) -> dict[str, Any]:
+        """Return the body of a request."""
+        return {**self.fixed, "messages": list(asked)}
+
+    def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+        reply, usage = read_reply(received)
+        return reply._replace(raw=self.redacted(reply.raw)), usage
+
+    def unread(self, received: bytes) -> Reply:
+        """Return a reply without content."""
+        return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
+
+    def largest_reply(self, asked: Sequence[Message]) -> int:
+        """Return the largest number of tokens in a reply, which no question changes."""
+        return self.max_output
+
+    @property
+    def max_output(self) -> int:
+        """The largest number of tokens in a reply."""
+        return most_written(self.settings)
+
+
+class ReplyFormat(NamedTuple):
+    """How a kind of judge is asked over HTTP, and how its replies are read.
+
+    Attributes:
+        prompt: the prompt of its questions.
+        open_endpoint: returns the endpoint, not yet open, at a URL, for so many requests at once.
+        read: parses its replies.
+    """
+
+    prompt: JudgePrompt
+    open_endpoint: Callable[[str, int], ChatEndpoint]
+    read: Read
 
 
 @dataclass(frozen=True)
@@ -39,3 +137,73 @@ class Session:
         yield
         if n := account.spent.n_unmetered:
             say(f"{self.about}: {n} replies without token counts; each counts as the maximum")
+
+
+def repaired(question: Question, reason: str) -> Question:
+    """Return the repair of a question: the same question with what was wrong with the first reply.
+
+    The text is added to the last message, because some chat templates refuse two user messages in a
+    row, and others an empty assistant message.
+    """
+    *before, last = question.messages
+    again = {"role": last["role"], "content": last["content"] + REPAIR.format(reason=reason)}
+    return Question(question.key, (*before, again))
+
+
+def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Record:
+    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
+
+    Its outcome is `ok`, `unscored` if asking again is useless, else `unclear`.
+    """
+    record: Record
+    try:
+        said = read(reply)
+    except UnclearReplyError as error:
+        outcome: Outcome = "unscored" if error.final else "unclear"
+        raw = endpoint.redacted(reply.refusal or reply.raw if error.final else reply.raw)
+        record = {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
+    else:
+        texts = {
+            name: endpoint.redacted(without_surrogates(value))
+            for name, value in said.items()
+            if isinstance(value, str) and name != "label"  # a label comes from the rubric
+        }
+        record = {"key": key, "outcome": "ok", "said": said | texts}
+    model = endpoint.other_name(reply)
+    return record if model is None else record | {"model": model}
+
+
+async def decide(
+    reply_to: Callable[[Question], Awaitable[Record]],
+    question: Question,
+    first_reason: str | None,
+    keep_first: Callable[[Record], None],
+) -> Record:
+    """Return the record of one question: decided, unscored after one repair, or an error.
+
+    Args:
+        reply_to: sends a question and returns the record of the reply.
+        question: the question to decide.
+        first_reason: why an earlier first reply could not be read; None without one.
+        keep_first: is called with the first reply if that cannot be read.
+    """
+    try:
+        if first_reason is None:
+            first = await reply_to(question)
+            if first["outcome"] != "unclear":
+                return first
+            keep_first(first)
+            first_reason = str(first["reason"])
+        second = await reply_to(repaired(question, first_reason))
+    except UnscoredError as error:
+        key, text = question.key, str(error)
+        return {"key": key, "outcome": "unscored", "reason": error.why, "reply": text}
+    except EndpointError as error:
+        return {"key": question.key, "outcome": "error", "reason": str(error)}
+    return second if second["outcome"] == "ok" else left_open(second, first_reason)
+
+
+def left_open(second: Record, first_reason: str) -> Record:
+    """Return the unscored record of a question whose second reply cannot be read either."""
+    why = f"{first_reason}; asked again: {second['reason']}"
+    return second | {"outcome": "unscored", "reason": why}

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from userturn.datasets.messages import Message
-from userturn.judges.decisions import Decisions
+from userturn.judges.decisions import Decisions, open_decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
-from userturn.judges.former_names import open_decisions
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object

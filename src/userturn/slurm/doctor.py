@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from userturn.config.load import load_study
 from userturn.disk_space import full_folders
 from userturn.errors import UserError
-from userturn.judges.served_setup import check_served_judge
+from userturn.judges.check_entries import check_served_judge
 from userturn.slurm.scheduler import (
     attempts_of,
     entries_of_jobs,

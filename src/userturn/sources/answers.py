@@ -62,7 +62,7 @@ def grading(what: str, answers: str, grades: str) -> Job:
     """Return the job that grades answers: the path of the grades from that of the answers."""
     return Job(
         f"Grade a model's {what} to one dataset with the dataset's verifier.",
-        "grading.verifiers.grade",
+        "grading.grade.grade",
         {"path_to_answers": answers, "path_to_items": ITEMS},
         {"path_to_grades": grades},
         identity(f"identity({grades})") | {"verifier": "study.data.verifier"},

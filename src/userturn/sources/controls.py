@@ -6,7 +6,7 @@ from typing import Any
 
 from userturn.config.formats import in_default
 from userturn.controls.control_turn import HUMAN, LABELS
-from userturn.controls.injections import INJECTIONS
+from userturn.controls.failures import INJECTIONS
 from userturn.sources.answers import answers_path
 from userturn.sources.job import Job, identity
 from userturn.sources.source import (
@@ -95,7 +95,7 @@ PATH_OF_HUMANS = f"results/controls/{HUMAN}/{{dataset}}/user_turns.parquet"
 JOBS = {
     "take_human_turns": Job(
         "Take the real user turns of a dataset, each after the answer that it reacts to.",
-        "controls.human_turns.take_human_turns",
+        "controls.labelled_turns.take_human_turns",
         {"path_to_items": ITEMS},
         {"path_to_user_turns": PATH_OF_HUMANS},
         identity(f"identity({PATH_OF_HUMANS})"),

@@ -32,7 +32,7 @@ RULE = JudgeRule("judge_edited", FOLDER)
 JOBS = {
     "edit_answers": Job(
         "Exchange in the answer before some user turns of each cell what they take up from it.",
-        "controls.edited_answers.edit_answers",
+        "controls.swapped_answers.edit_answers",
         {"paths_to_user_turns": f"study.made_of({FOLDER})", "path_to_items": ITEMS},
         {"path_to_edited": RULE.user_turns},
         identity(f"identity({RULE.user_turns})"),

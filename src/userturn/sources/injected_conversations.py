@@ -46,7 +46,7 @@ RULE = JudgeRule("judge_injected", INJECTED, PATH_TO_ITEMS)
 JOBS = {
     "inject_conversations": Job(
         "Write a prompt injection into the project's own conversations, for every judge to read.",
-        "controls.injected_conversations.inject_conversations",
+        "controls.labelled_turns.inject_conversations",
         {"path_to_labelled": "data/labelled/turns.jsonl"},
         {"path_to_items": PATH_TO_ITEMS, "path_to_user_turns": RULE.user_turns},
         identity(f"identity({PATH_TO_ITEMS})"),

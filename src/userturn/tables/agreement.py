@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.clusters import clusters
-from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.humans.rater_pairs import (
+from userturn.humans.labels import (
+    NO_LABELS,
+    PEOPLE,
     PEOPLE_GENUINE,
     Comparison,
     comparisons,

@@ -5,8 +5,7 @@ It has no text of a turn, so it may leave with an archive; the report's explorer
 
 import polars as pl
 
-from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.humans.rater_pairs import comparisons, judges_of
+from userturn.humans.labels import NO_LABELS, PEOPLE, comparisons, judges_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import Schema
 from userturn.tables.make_tables import Material

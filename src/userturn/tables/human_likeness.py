@@ -7,18 +7,23 @@ import numpy as np
 import polars as pl
 
 from userturn.humans.blinding import special_tokens
-from userturn.humans.import_pairs import PAIR_LABELS_SCHEMA
+from userturn.humans.import_labels import PAIR_LABELS_SCHEMA
 from userturn.humans.labels import NO_LABELS
-from userturn.humans.paired_turns import (
+from userturn.humans.pairs import (
     CUT,
     FAILED,
+    FIRST,
+    PAIR_KEY_SCHEMA,
     SAME,
+    SIDES,
     TURNS_SCHEMA,
     paired_turns,
     people_turns,
 )
 from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
 from userturn.stats.agreement import estimate_all
+from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.multiple_tests import holm
 from userturn.stats.rng import generator
 from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables

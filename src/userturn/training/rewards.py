@@ -10,8 +10,7 @@ from typing import Any
 
 from userturn.config.recipes import Recipe
 from userturn.datasets.messages import Message
-from userturn.grading.grade import Case
-from userturn.grading.verifiers import verifier_named
+from userturn.grading.grade import Case, verifier_named
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object

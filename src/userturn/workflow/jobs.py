@@ -142,13 +142,13 @@ SWEEPS = {
 }
 SERVE = Job(
     "Serve a judge's model once and work through every pending cell of it.",
-    "judges.serve.serve_judge",
+    "judges.pending_cells.serve_judge",
 )
 JUDGING = {
     **dict.fromkeys(("serve_judge", "look_up_judge"), SERVE),  # or asking nothing
     "batch_judge": Job(
         "Ask a judge about every pending cell of it, in batches that the cells share.",
-        "judges.batch_judge.batch_judge",
+        "judges.pending_cells.batch_judge",
     ),
 }
 PEOPLE = {
@@ -214,13 +214,13 @@ PEOPLE = {
     ),
     "build_pair_page": Job(
         "Write the page of a round of pairs for annotators.",
-        "humans.pair_page.build_pair_page",
+        "humans.task_page.build_pair_page",
         {"path_to_items": f"{PAIRS}/items.parquet"},
         {"path_to_page": f"{PAIRS}/task.html"},
     ),
     "import_pairs": Job(
         "Check every row that annotators sent back for one round of pairs, and take all or none.",
-        "humans.import_pairs.import_pairs",
+        "humans.import_labels.import_pairs",
         {"paths_to_files": "study.pairs.annotation_files", "path_to_key": f"{PAIRS}/key.parquet"},
         {"path_to_annotations": f"{PAIRS}/annotations.parquet"},
         identity("pairs.annotations_identity") | {"skip_problems": "study.pairs.skip_problems"},
@@ -249,7 +249,7 @@ def every_job() -> dict[str, Job]:
     verdicts = {
         of.name: Job(
             f"Have one judge label every user turn in {of.folder.partition('/')[0]}.",
-            "judges.judge_cell.judge_cell",
+            "judges.judge.judge_cell",
             {
                 "one_job": f"study.judges.marker({of.verdicts})",
                 "path_to_user_turns": of.user_turns,

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.generation.collect_scores import SCORED_ROW
-from userturn.judges.asked import format_of
+from userturn.judges.decisions import former_decisions
 from userturn.judges.endpoint_verdicts import keys_and_decisions
-from userturn.judges.former_names import former_decisions
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.kinds import kind_of
+from userturn.judges.kinds import format_of, kind_of
 from userturn.sources.answers import grades_identity
 from userturn.sources.registry import asked, judged, verdicts_identity
 from userturn.sources.source import SCORES, STAGES, Asked, Size, Turns

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from userturn.errors import UserError
-from userturn.judges.served_setup import check_served_judge
+from userturn.judges.check_entries import check_served_judge
 from userturn.sources.registry import artifacts, judged, source_inputs
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid

@@ -13,12 +13,11 @@ import pytest
 from tests.support.published_data import SHARED, needs_shared_data, shared_rows
 from userturn.datasets.items import without_nulls
 from userturn.grading import ifeval as instruction_following
-from userturn.grading.grade import Case, Grade
+from userturn.grading.grade import Case, Grade, grade, grade_answers
 from userturn.grading.ifeval import checks, grade_case, grade_instructions, variants
 from userturn.grading.math import final_answer, mathematical
 from userturn.grading.math import verify as grade_mathematics
 from userturn.grading.numeric import verify as grade_numbers
-from userturn.grading.verifiers import grade, grade_answers
 from userturn.processes import at_most_overdue, map_bounded
 
 

@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from userturn.controls.control_turn import HARDER, IN_ANSWERS, INJECTED, PLANTED_HARD, SOURCES
-from userturn.controls.hard_failures import Planted
-from userturn.controls.harder_failures import (
+from userturn.controls.failures import (
+    BAIT,
+    INSTRUCTION,
     Frames,
+    Planted,
     harder_failures,
     long_words,
     other_numbers,
     parse_frames,
 )
-from userturn.controls.injections import BAIT, INSTRUCTION
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import GENUINE
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
-from userturn.humans.pair_page import pair_page
 from userturn.humans.pairs import SIDES, shown_pairs
+from userturn.humans.task_page import pair_page
 
 TURNS = turns_of(12)
 KEY = pair_key(paired_of(TURNS, n=12), 12)

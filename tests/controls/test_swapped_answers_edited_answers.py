@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from userturn.controls.edited_answers import (
+from userturn.controls.swapped_answers import (
     EDITED_TURNS_SCHEMA,
     NAMES,
     NOUNS,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE, PLANTED_HARD, SOURCES
-from userturn.controls.hard_failures import (
+from userturn.controls.failures import (
     Texts,
     as_question,
     halves,

@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import FAMILIES, LABELS, NO_KEY, annotated, study, together
-from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.rounds import NO_LABELLED, draw, keyed
-from userturn.humans.sample import drawn, sampling_frame, wanted
+from userturn.humans.sample import allocation_name, drawn, sampling_frame, shared_out, wanted
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.corrected_rates import domains
 

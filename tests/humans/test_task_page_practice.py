@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.annotation_rounds import LABELS
 from tests.support.snakemake_runs import ROOT
-from userturn.humans.practice import practice_turns
+from userturn.humans.task_page import practice_turns
 from userturn.study.inputs import LABELLED_TURNS
 
 ROWS = [json.loads(line) for line in (ROOT / LABELLED_TURNS).read_text().splitlines()]

@@ -12,7 +12,7 @@ import pytest
 from tests.support.judged_cell import cell, judge, verdicts_of
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
-from userturn.judges import serve as serving
+from userturn.judges import pending_cells as serving
 from userturn.judges.judge import Judge
 from userturn.storage.journal import read_journal
 

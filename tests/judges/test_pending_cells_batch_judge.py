@@ -13,9 +13,9 @@ from userturn.cli.rejudge import void_unscored
 from userturn.endpoints.usage import money
 from userturn.errors import UserError
 from userturn.judges import batch_api
-from userturn.judges.batch_judge import fill_journal
-from userturn.judges.batch_notes import cost_of_abandoned
+from userturn.judges.batch_files import cost_of_abandoned
 from userturn.judges.judge import CellToJudge
+from userturn.judges.pending_cells import fill_by_batch
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def test_cells_of_a_dataset_share_a_batch_in_which_an_equal_question_is_sent_onc
     api = BatchServer(first=json.dumps(GENUINE))
     with judge_server(api) as server:
         one, found = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?", "How?")
-        assert fill_journal(one, found) == 3
+        assert fill_by_batch(one, found) == 3
         assert n_sent(api) == [5]  # two that all cells share, and one of each
         for each in found:
             assert verdicts_of(one, each)["label"].to_list() == ["genuine_followup"] * 3
@@ -54,10 +54,10 @@ def test_changed_cell_sends_its_own_new_question_and_no_other(tmp_path: Path) ->
     api = BatchServer(first=json.dumps(GENUINE))
     with judge_server(api) as server:
         one, found = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?", "How?")
-        fill_journal(one, found)
+        fill_by_batch(one, found)
         changed = cell(tmp_path, "Why?", "How?", "What else?", name="cells/m/d/t1/none")
-        assert fill_journal(one, [found[0], changed, found[2]]) == 1
-        assert fill_journal(one, [found[0], changed, found[2]]) == 0
+        assert fill_by_batch(one, [found[0], changed, found[2]]) == 1
+        assert fill_by_batch(one, [found[0], changed, found[2]]) == 0
     assert n_sent(api) == [5, 1]
 
 
@@ -71,7 +71,7 @@ def test_batches_of_all_datasets_are_out_before_the_first_is_waited_for(tmp_path
 
     with judge_server(looking) as server:
         one = judge(tmp_path, server.url, batch=True)
-        fill_journal(one, [*cells(tmp_path, "Why?"), *cells(tmp_path, "Why?", dataset="e")])
+        fill_by_batch(one, [*cells(tmp_path, "Why?"), *cells(tmp_path, "Why?", dataset="e")])
     assert n_sent(api) == [4, 4] and set(made) == {2}
 
 
@@ -79,7 +79,7 @@ def test_repairs_of_all_cells_share_a_batch(tmp_path: Path) -> None:
     api = BatchServer(first="?")
     with judge_server(api) as server:
         one, found = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?")
-        fill_journal(one, found)
+        fill_by_batch(one, found)
         assert verdicts_of(one, found[2])["label"].to_list() == ["genuine_followup"] * 2
     assert n_sent(api) == [4, 4]
 
@@ -100,7 +100,7 @@ def test_error_that_a_batch_left_is_asked_again_by_its_cell_only_beyond_the_limi
     with judge_server(api) as server:
         one = judge(tmp_path, server.url, batch=True, max_error_share=share)
         found = cells(tmp_path, "Why?")
-        fill_journal(one, found)
+        fill_by_batch(one, found)
         if share == 0.1:
             with pytest.raises(UserError, match="1 of 2 questions ended in an error"):
                 verdicts_of(one, found[2])
@@ -137,8 +137,8 @@ def test_pool_that_stopped_is_found_again_and_nothing_is_sent_twice(tmp_path: Pa
     with judge_server(api) as server:
         one, found = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?", "How?")
         with pytest.raises(UserError, match="the Batch API cannot be used"):
-            fill_journal(one, found)
-        fill_journal(one, found)
+            fill_by_batch(one, found)
+        fill_by_batch(one, found)
         assert verdicts_of(one, found[0])["label"].null_count() == 0
     assert n_sent(api) == [5] and spent(tmp_path).n_requests == 5
 
@@ -148,7 +148,7 @@ def test_judge_that_refuses_each_time_is_asked_once_for_each_rejudging(tmp_path:
     with judge_server(api) as server:
         one, (first, *_) = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?")
         for n_rounds in range(1, 5):
-            fill_journal(one, [first])
+            fill_by_batch(one, [first])
             reasons = verdicts_of(one, first)["unscored_reason"].to_list()
             assert reasons == ["the judge refused"] * 2 and n_sent(api) == [2] * n_rounds
             assert void_unscored(one.journal("d")) == 2
@@ -171,8 +171,8 @@ def test_rejudging_while_repairs_are_out_asks_nothing_twice(tmp_path: Path) -> N
 
         server.answer = fails_at_the_repairs
         with pytest.raises(UserError, match="the Batch API cannot be used"):
-            fill_journal(one, [first])
+            fill_by_batch(one, [first])
         assert void_unscored(one.journal("d")) == 0
-        fill_journal(one, [first])
+        fill_by_batch(one, [first])
         assert verdicts_of(one, first)["label"].to_list() == ["genuine_followup"] * 2
     assert n_sent(api) == [2, 2] and spent(tmp_path).n_requests == 4

@@ -8,8 +8,8 @@ import pytest
 
 from userturn.endpoints.rate_limit import Pace
 from userturn.endpoints.response_body import Received
+from userturn.judges.letters import LetterEndpoint, probabilities, read_scores
 from userturn.judges.parse_reply import Reply, UnclearReplyError
-from userturn.judges.scored import LetterEndpoint, probabilities, read_scores
 
 LABELS = ["one", "two", "three"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.support.made_up_results import made_up_config
-from userturn.humans.draw_once import Drawn, draw_once
+from userturn.humans.rounds import Drawn, draw_once
 from userturn.study.grid import Grid
 from userturn.workflow.humans import RoundGrid
 

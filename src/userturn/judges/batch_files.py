@@ -1,15 +1,100 @@
-"""Notes on each batch beside a judge's journal, so that a job finds it again after a kill."""
+"""A batch on its way: the file of its questions, the replies in its output, notes on each step.
 
-from collections.abc import Mapping
+The notes stand beside a judge's journal, so that a job finds its batch again after a kill.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.files import is_held
-from userturn.storage.journal import Writer, read_journal
+from userturn.storage.journal import Writer, decode_line, read_journal
 
+LARGEST_BATCH = 50_000  # questions, as many as the API takes
+LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB
 UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
+KEY = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass
+class BatchFile:
+    """A file of questions in the making.
+
+    Attributes:
+        keys: of its questions.
+        lines: one for each question.
+        most: what all of them together may cost.
+    """
+
+    keys: list[str] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    most: Spent = field(default_factory=Spent)
+    _n_bytes: int = 0
+
+    def is_full(self, line: bytes) -> bool:
+        """Tell whether one more line would make it larger than the API takes."""
+        is_long = self._n_bytes + len(line) + 1 > LARGEST_FILE
+        return bool(self.lines) and (is_long or len(self.lines) >= LARGEST_BATCH)
+
+    def add(self, key: str, line: bytes, most: Spent) -> None:
+        """Add the line of a question that may cost so much."""
+        self.keys.append(key)
+        self.lines.append(line)
+        self.most += most
+        self._n_bytes += len(line) + 1
+
+
+class BatchReply(NamedTuple):
+    """One reply of a batch.
+
+    Attributes:
+        key: key of the question.
+        status: HTTP status of the response, 0 without one.
+        body: body of the response.
+        text: the API's message if the status is not 200.
+    """
+
+    key: str
+    status: int
+    body: bytes
+    text: str
+
+
+def _read_line(line: bytes) -> BatchReply | None:
+    try:
+        parsed: Any = json.loads(line)
+        key, response = parsed["custom_id"], parsed.get("response") or {}
+        status, body = response.get("status_code", 0), response.get("body")
+        text = json.dumps(parsed.get("error") or body)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
+        return None
+    return BatchReply(key, status, json.dumps(body).encode(), text)
+
+
+def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
+    """Return the replies in a batch's output files, and the number of unreadable lines."""
+    lines = [line for content in contents for line in content.splitlines() if line.strip()]
+    found = [reply for line in lines if (reply := _read_line(line)) is not None]
+    return found, len(lines) - len(found)
+
+
+def keys_collected(journal: Path, batch: str) -> set[str]:
+    """Return the keys of the questions whose replies from a batch are in a journal."""
+    name = batch.encode()
+    keys = set()
+    for path in sorted(journal.glob("[!.]*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                record = decode_line(line) if name in line else None
+                if record is not None and record.get("of_batch") == batch:
+                    keys.add(str(record["key"]))
+    return keys
 
 
 @dataclass(frozen=True)

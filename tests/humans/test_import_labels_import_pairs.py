@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paired_study import pair_key, paired_of, turns_of
 from userturn.errors import UserError
-from userturn.humans.import_pairs import PAIR_LABELS_SCHEMA, import_pairs
+from userturn.humans.import_labels import PAIR_LABELS_SCHEMA, import_pairs
 
 KEY = pair_key(paired_of(turns_of(4), n=4), 4)
 IDS = KEY["id"].to_list()

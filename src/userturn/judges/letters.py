@@ -1,0 +1,268 @@
+"""Labels as letters: prompts in both orders as token ids, and the probability of each letter."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, fsum
+from string import ascii_uppercase
+from typing import Any, ClassVar, cast
+
+from userturn.config.judge_keys import EndpointEntry
+from userturn.datasets.messages import Message
+from userturn.endpoints.http_errors import UnscoredError
+from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.response_body import Received
+from userturn.judges.decisions import Said
+from userturn.judges.judge import Judge
+from userturn.judges.kinds import judge_identity
+from userturn.judges.parse_reply import Reply, UnclearReplyError
+from userturn.judges.question import JudgePrompt, filled_prompt
+from userturn.judges.rubric import described, parse_rubric
+from userturn.judges.session import ChatEndpoint, ReplyFormat
+from userturn.models.fetch import model_folder
+from userturn.prompts.answer_beginning import answer_beginning
+from userturn.prompts.chat_template import Template
+from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.load_template import load_template
+from userturn.prompts.tokenize import TemplateError
+from userturn.storage.files import given_text
+
+DATE = "2026-04-02"  # for templates that print one: a verdict does not depend on the day
+NOT_SHOWN = "the chat template of the judge's model cannot show the conversation"
+NAME = "token_id:{}"  # how vLLM names a token, with `return_tokens_as_token_ids`
+DIGITS = 6  # of a log-probability in the journal
+
+
+def lettered_prompts(
+    rubric_text: str, prompt_text: str, identity: Mapping[str, Any]
+) -> tuple[JudgePrompt, JudgePrompt]:
+    """Return a judge's prompt with A for the rubric's first label, and with A for its last.
+
+    Both give their labels in the rubric's order; `identity` is the judge's.
+    """
+    rubric = parse_rubric(rubric_text)
+    names = list(rubric.labels)
+    forward, backward = (
+        filled_prompt(
+            rubric,
+            prompt_text,
+            "\n".join(
+                f"{letter}. {name}: {described(rubric.labels[name])}"
+                for letter, name in zip(ascii_uppercase, order, strict=False)
+            ),
+            identity,
+        )
+        for order in (names, names[::-1])
+    )
+    return forward, backward
+
+
+def load_lettered_prompts(settings: Mapping[str, Any]) -> tuple[JudgePrompt, JudgePrompt]:
+    """Read the rubric and the prompt of a judge's entry."""
+    rubric, prompt = (given_text(settings[key]) for key in ("rubric", "prompt"))
+    return lettered_prompts(rubric, prompt, judge_identity(settings))
+
+
+def load_judge_template(settings: Mapping[str, Any]) -> Template:
+    """Return the chat template of a judge's model, with thinking off.
+
+    Raises:
+        UserError: the model cannot be found, or has no chat template that can be used.
+    """
+    folder = model_folder(settings["model"], settings.get("revision"))
+    options = settings.get("template_options", {})
+    entry: Any = {"enable_thinking": False, "template_options": options}
+    return load_template(folder, entry, DATE)
+
+
+@dataclass(frozen=True)
+class LetterPrompt:
+    """A chat template that ends in the place of a letter.
+
+    Attributes:
+        template: of the judge's model.
+        systems: the system messages, one for each order of the labels.
+        n_labels: number of letters.
+    """
+
+    template: Template
+    systems: Sequence[str]
+    n_labels: int
+
+    @cached_property
+    def takes_system(self) -> bool:
+        """Whether the template shows a system message before the user's."""
+        try:
+            self.template.split([{"role": "system", "content": "Sum."}, EXAMPLE[0]], True)
+        except TemplateError:
+            return False
+        return True
+
+    def _with_letter(self, system: str, user: Message, letter: str) -> list[int]:
+        """Return the token ids of a conversation whose last text is an answer's letter."""
+        messages: list[Message] = [{"role": "system", "content": system}, user]
+        if not self.takes_system:
+            messages = [{"role": "user", "content": f"{system}\n\n{user['content']}"}]
+        literals, contents = self.template.split(messages, add_generation_prompt=True)
+        end = literals[-1] + answer_beginning(self.template) + letter
+        return self.template.encoder.encode([*literals[:-1], end], contents)
+
+    @cached_property
+    def _letters(self) -> tuple[tuple[int, ...], int]:
+        """The first token in which each letter differs, and how many from there end the text.
+
+        Raises:
+            TemplateError: two letters begin with the same token.
+        """
+        texts = [
+            self._with_letter(self.systems[0], EXAMPLE[0], letter)
+            for letter in ascii_uppercase[: self.n_labels]
+        ]
+        pairs = zip(*texts, strict=False)
+        n_shared = next((n for n, ids in enumerate(pairs) if len(set(ids)) > 1), 0)
+        first = tuple(ids[n_shared] for ids in texts)
+        if len(set(first)) < self.n_labels:
+            raise TemplateError("the letters of two labels begin with the same token")
+        return first, len(texts[0]) - n_shared
+
+    @property
+    def letter_ids(self) -> tuple[int, ...]:
+        """The token id of each letter."""
+        return self._letters[0]
+
+    def token_ids(self, user: Message) -> list[list[int]]:
+        """Return the prompt after which the letter comes, for each order of the labels.
+
+        Raises:
+            TemplateError: the template cannot show this message, or joins its end to the letter.
+        """
+        (first, *_), n_end = self._letters
+        prompts = []
+        for system in self.systems:
+            ids = self._with_letter(system, user, ascii_uppercase[0])
+            if ids[-n_end] != first:
+                raise TemplateError("the letter of a label is another token after this message")
+            prompts.append(ids[:-n_end])
+        return prompts
+
+
+def letter_prompt(settings: Mapping[str, Any]) -> LetterPrompt:
+    """Return the letter prompt of a judge's entry.
+
+    Raises:
+        UserError: the template of its model cannot be used.
+    """
+    prompts = load_lettered_prompts(settings)
+    systems = [prompt.system for prompt in prompts]
+    return LetterPrompt(load_judge_template(settings), systems, len(prompts[0].labels))
+
+
+@dataclass
+class LetterEndpoint(ChatEndpoint):
+    """A vLLM server that is asked for the log-probabilities of letters.
+
+    Attributes:
+        prompt: makes the prompts.
+        letter_ids: the token of each letter.
+    """
+
+    prompt: LetterPrompt = field(kw_only=True)
+    letter_ids: tuple[int, ...] = field(kw_only=True)
+    path: ClassVar[str] = "completions"
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The fields of every request's body except its prompts."""
+        ids = list(self.letter_ids)
+        return {
+            "model": self.settings["model"],
+            "max_tokens": 1,
+            "temperature": 0,
+            "logprobs": 0,
+            "logprob_token_ids": ids,
+            "allowed_token_ids": ids,  # the token itself is not read
+            "return_tokens_as_token_ids": True,
+        }
+
+    @property
+    def max_output(self) -> int:
+        """The number of tokens in a reply: one for each order of the labels."""
+        return len(self.prompt.systems)
+
+    def body(self, asked: Sequence[Message]) -> dict[str, Any]:
+        """Return the body of a request: the prompt with the labels in each order.
+
+        Raises:
+            UnscoredError: the template cannot show the conversation.
+        """
+        try:
+            prompts = self.prompt.token_ids(asked[-1])
+        except TemplateError as error:
+            raise UnscoredError(str(error), NOT_SHOWN) from None
+        return {**self.fixed, "prompt": prompts}
+
+    def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
+        """Return the letters' log-probabilities as JSON, one list for each order, and the usage."""
+        parsed = received.parsed
+        try:
+            choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
+            found = [choice["logprobs"]["top_logprobs"][0] for choice in choices]
+            names = [NAME.format(token_id) for token_id in self.letter_ids]
+            scores = [[round(float(each[name]), DIGITS) for name in names] for each in found]
+        except (LookupError, TypeError, ValueError):
+            return Reply(None, None, None, self.redacted(received.text)), {}
+        model, usage = parsed.get("model"), parsed.get("usage")
+        named = model if isinstance(model, str) else None
+        reply = Reply(json.dumps(scores), None, "stop", self.redacted(received.text), named)
+        return reply, usage if isinstance(usage, dict) else {}
+
+
+def probabilities(scores: Sequence[float]) -> list[float]:
+    """Return the probability of each letter among the letters, from their log-probabilities."""
+    most = max(scores)
+    weights = [exp(score - most) for score in scores]
+    return [weight / fsum(weights) for weight in weights]
+
+
+def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
+    """Return what a reply says: the likeliest label, and the probability of each.
+
+    The probability of a label is its mean over the two orders; in the second, A is the last label.
+
+    Raises:
+        UnclearReplyError: the reply has no log-probability of each letter in each order.
+    """
+    scores = json.loads(reply.content) if reply.content is not None else []
+    if [len(each) for each in scores] != [len(labels)] * 2:
+        raise UnclearReplyError("the reply has no log-probabilities of the letters", final=True)
+    forward, backward = scores[0], scores[1][::-1]
+    pairs = zip(probabilities(forward), probabilities(backward), strict=True)
+    mean = {label: (a + b) / 2 for label, (a, b) in zip(labels, pairs, strict=True)}
+    on_letters = fsum(map(exp, [*forward, *backward])) / 2
+    return {
+        "label": max(labels, key=lambda label: mean[label]),
+        "rationale": _in_words(mean, on_letters),
+        "probabilities": {label: round(p, DIGITS) for label, p in mean.items()},
+        "log_probabilities": {"forward": forward, "backward": backward},
+    }
+
+
+def _in_words(mean: Mapping[str, float], on_letters: float) -> str:
+    """Return the probabilities of the likelier labels, and that of any letter."""
+    ranked = sorted(mean, key=lambda label: -mean[label])
+    shown = ", ".join(f"{label} {mean[label]:.0%}" for label in ranked if mean[label] >= 0.05)
+    return f"{shown}; any letter {on_letters:.0%}"
+
+
+def letter_format(judge: Judge) -> ReplyFormat:
+    """Return how a judge is asked for letters, and how its replies are read."""
+
+    def open_endpoint(url: str, n_at_once: int) -> ChatEndpoint:
+        settings = cast("EndpointEntry", judge.settings)
+        prompt = letter_prompt(judge.settings)
+        pace, ids = Pace(n_at_once), prompt.letter_ids
+        return LetterEndpoint(url, settings, None, pace, None, prompt=prompt, letter_ids=ids)
+
+    prompt, _ = load_lettered_prompts(judge.settings)
+    return ReplyFormat(prompt, open_endpoint, lambda reply: read_scores(reply, prompt.labels))
