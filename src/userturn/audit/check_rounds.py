@@ -13,9 +13,6 @@ from shlex import quote
 import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, Wrong, difference, not_compared
-from userturn.humans.allocation import BY_SETTINGS
-from userturn.audit.findings import COMPARED, Finding, Item, Status, not_compared
-from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.blinding import special_tokens
 from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.humans.rounds import (

@@ -8,10 +8,6 @@ import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Note, Status, difference, not_compared
 from userturn.audit.pair import BrokenError, Pair
-from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table, keys_of
-from userturn.judges.judge import CellToJudge
-from userturn.judges.judge_cell import verdicts_table
-from userturn.audit.table_diff import difference
 from userturn.grading.grade import answers_to_grade, grade_answers, grades_table, keys_of
 from userturn.judges.judge import CellToJudge, verdicts_table
 from userturn.judges.kinds import kind_of

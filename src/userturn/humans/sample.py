@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from userturn.judges.verdict import GENUINE
-from userturn.stats.allocation import allocated
+from userturn.stats.prediction_powered import allocated
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import CELL_KEYS, STRATUM_KEYS, TURN_KEYS, write_table
 

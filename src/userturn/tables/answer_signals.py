@@ -14,7 +14,7 @@ from userturn.generation.likelihood_contexts import (
     SIGNALS,
     reaction_signals,
 )
-from userturn.grading.verifiers import final_result
+from userturn.grading.grade import final_result
 from userturn.stats.discrimination import (
     auc_within,
     change_from_random,

@@ -12,9 +12,7 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.judges.judge_cell import scan_verdicts
 from userturn.judges.judge import scan_verdicts
-from userturn.stats.clustered import copies
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side
 from userturn.stats.proportions import Interval, copies
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema

@@ -20,10 +20,7 @@ from userturn.humans.pairs import (
     paired_turns,
     people_turns,
 )
-from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
 from userturn.stats.agreement import estimate_all
-from userturn.stats.cluster_bootstrap import estimate_all
-from userturn.stats.multiple_tests import holm
 from userturn.stats.rng import generator
 from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables

@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
-from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.judge import scan_verdicts
 from userturn.storage.table_files import TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement

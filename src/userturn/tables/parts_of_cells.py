@@ -9,9 +9,8 @@ from userturn.datasets.clusters import clusters
 from userturn.datasets.turns import turn_numbers
 from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
-from userturn.judges.judge_cell import scan_verdicts
-from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.judge import scan_verdicts
+from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.verdict import ARGUABLE, GENUINE
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.table_files import (
