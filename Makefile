@@ -59,5 +59,5 @@ check: setup ## Check formatting, rules and types.
 check-gpu: setup ## Try both engines on this machine's GPUs, and print a table of each.
 	@failed=0; \
 	$(RUN) python benchmarks/transformers_on_gpu.py || failed=1; \
-	$(RUN) python -m userturn.models.gpu_check || failed=1; \
+	$(RUN) python benchmarks/vllm_on_gpu.py || failed=1; \
 	exit $$failed

@@ -29,7 +29,7 @@ from userturn.errors import UserError
 from userturn.generation import sweep
 from userturn.generation.describe_model import describe_model
 from userturn.models import engine as engines
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import ScoringRequest
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 

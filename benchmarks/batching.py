@@ -19,11 +19,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from userturn.models.completion import Engine
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Engine, Request, Sampling, make_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 

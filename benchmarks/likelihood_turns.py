@@ -36,7 +36,7 @@ from userturn.judges.words import (
 )
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import scoring_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.stats.rng import generator

@@ -93,8 +93,7 @@ def client(name: str, model: str, url: str, n: str, at_once: str) -> None:
     from userturn.endpoints.rate_limit import Pace
     from userturn.generation.ask_engine import to_record
     from userturn.models.completion_endpoint import CompletionEndpoint, Dialect, fields_of
-    from userturn.models.requests import make_request
-    from userturn.models.sampling import Sampling
+    from userturn.models.requests import Sampling, make_request
     from userturn.models.served import ServedModel
     from userturn.prompts.chat_template import Prompt
     from userturn.prompts.load_template import load_template

@@ -1,6 +1,6 @@
 """Whether `engine: transformers` is right on this machine's GPU, and how fast.
 
-Half of `make check-gpu`; the other half is vLLM's, `userturn.models.gpu_check`.
+Half of `make check-gpu`; the other half is vLLM's, `benchmarks/vllm_on_gpu.py`.
 
 From the project's folder: `python benchmarks/transformers_on_gpu.py`. It needs torch, transformers,
 numpy and yaml: no vLLM, no network, and no installed userturn. Checkpoints are random, of real
@@ -27,11 +27,15 @@ import numpy as np
 import torch
 import transformers
 
-from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.engine import load_engine
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import (
+    AnyRequest,
+    Completion,
+    Engine,
+    Request,
+    Sampling,
+    ScoringRequest,
+)
 from userturn.prompts.chat_template import Prompt
 
 TIMES = 2  # as much as transformers rounds: a token is chosen by two logits, each of them rounded

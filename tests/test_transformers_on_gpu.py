@@ -9,8 +9,8 @@ import torch
 
 from benchmarks import transformers_on_gpu
 from tests.support.snakemake_runs import ROOT
-from userturn.models import token_sampling
-from userturn.models.row_cache import RowCache
+from userturn.models import batch_rows
+from userturn.models.batch_rows import RowCache
 
 LIMIT = 600.0  # seconds: never reached
 
@@ -48,9 +48,9 @@ def test_positions_that_are_one_too_high_are_a_fault(
 def test_random_numbers_of_another_seed_are_a_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    draw = token_sampling.draw_tokens
+    draw = batch_rows.draw_tokens
     monkeypatch.setattr(
-        token_sampling,
+        batch_rows,
         "draw_tokens",
         lambda rows, s, numbers: draw(rows, s, [1 - n for n in numbers]),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.datasets.language_codes import language_code
+from userturn.datasets.language import language_code
 from userturn.datasets.prepare import items_table
 from userturn.errors import UserError
 from userturn.grading.grade import Case

@@ -11,8 +11,7 @@ import pytest
 from tests.support.judge_server import GENUINE, JudgeServer, completion, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from tests.support.snakemake_runs import ROOT
-from userturn.endpoints.account_files import SLOT, read_account, read_accounts
-from userturn.endpoints.budget import Account
+from userturn.endpoints.budget import SLOT, Account, read_account, read_accounts
 from userturn.endpoints.usage import Spent, at_most, money
 from userturn.errors import UserError
 from userturn.storage.journal import read_journal

@@ -9,7 +9,7 @@ import pytest
 from tests.support.batch_server import BatchServer
 from tests.support.judge_server import GENUINE, USAGE, Asked, completion, http, judge_server
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
-from userturn.endpoints import http_client, http_errors
+from userturn.endpoints import http_client, http_replies
 from userturn.errors import UserError
 from userturn.judges import batch_api
 from userturn.judges.pending_cells import running
@@ -100,7 +100,7 @@ def test_status_that_passes_is_tried_again_until_it_has_passed(status: int, tmp_
 def test_long_wait_says_how_long_it_is_and_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(http_errors, "LONGEST_RETRY_AFTER", 0.05)
+    monkeypatch.setattr(http_replies, "LONGEST_RETRY_AFTER", 0.05)
     monkeypatch.setattr(http_client, "LONG_WAIT", 0.04)
 
     def answer(asked: Asked) -> bytes:

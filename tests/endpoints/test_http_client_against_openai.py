@@ -15,7 +15,7 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.providers import PROVIDERS
 from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
-from userturn.endpoints.response_body import Received
+from userturn.endpoints.http_replies import Received
 from userturn.judges import batch_api
 from userturn.judges.endpoint_verdicts import json_format, questions_about
 from userturn.judges.judge import Judge

@@ -21,7 +21,7 @@ from tests.support.faults.usages import USAGES
 from tests.support.faults.wrappings import WRAPPINGS
 from tests.support.judge_server import judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
-from userturn.endpoints import http_client, http_errors
+from userturn.endpoints import http_client, http_replies
 from userturn.endpoints.usage import money
 from userturn.errors import UserError
 from userturn.judges import batch_api
@@ -40,7 +40,7 @@ N_BYTES = re.compile(r"(?i)content-length: *(\d+)")
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(http_client, "LONG_WAIT", 1e9)
-    monkeypatch.setattr(http_errors, "LONGEST_RETRY_AFTER", 0.02)
+    monkeypatch.setattr(http_replies, "LONGEST_RETRY_AFTER", 0.02)
     monkeypatch.setattr(batch_api, "FIRST_POLL", 0.01)
 
 

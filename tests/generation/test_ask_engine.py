@@ -14,6 +14,7 @@ from userturn.models.completion import Completion, Engine
 from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
 from userturn.processes import StopFlag
+from userturn.models.requests import Completion, Engine, Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.journal import read_journal
 

@@ -9,6 +9,8 @@ import pytest
 from userturn.generation.collect_scores import read_scores, score_record
 from userturn.models.completion import refusal, scores
 from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.generation.likelihood_score_records import read_scores, score_record
+from userturn.models.requests import ScoringRequest, refusal, scores, scoring_request
 from userturn.storage.journal import Writer
 
 REQUEST = ScoringRequest("k", "d", "i", (1, 2, 3, 4), 2)

@@ -15,8 +15,7 @@ from userturn.generation.plan_files import (
     write_plan,
 )
 from userturn.generation.planner import Planned
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import file_sha256

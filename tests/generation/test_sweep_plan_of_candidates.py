@@ -28,6 +28,7 @@ from userturn.grading.grade import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
 from userturn.processes import StopFlag
+from userturn.models.requests import AnyRequest, Completion, ScoringRequest, scores
 from userturn.prompts.perturbations import NO_ANSWER
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import REACTIONS, table_path

@@ -24,6 +24,7 @@ from userturn.generation.sweep import request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.processes import StopFlag
+from userturn.models.requests import Completion, Request
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked, asked_of
 from userturn.study.grid import Grid

@@ -9,9 +9,7 @@ import pytest
 from tests.support.edited_study import MODEL, edited_study, installed
 from tests.support.snakemake_runs import ROOT
 from userturn.generation.ask_engine import to_record
-from userturn.models.completion import Completion
-from userturn.models.requests import make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Completion, Sampling, make_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 

@@ -11,7 +11,9 @@ from tests.support import family_templates as families
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.letters import LetterPrompt, lettered_prompts
 from userturn.prompts.answer_beginning import answer_beginning
+from userturn.judges.letter_prompt import LetterPrompt, lettered_prompts
 from userturn.prompts.chat_template import Template, TemplateError
+from userturn.prompts.reasoning import answer_beginning
 
 USER = {"role": "user", "content": "Label <|im_end|> this & that."}
 SYSTEMS = ("A. one B. two", "A. two B. one")

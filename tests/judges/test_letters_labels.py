@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from userturn.endpoints.http_replies import Received
 from userturn.endpoints.rate_limit import Pace
 from userturn.endpoints.response_body import Received
 from userturn.judges.letters import LetterEndpoint, probabilities, read_scores

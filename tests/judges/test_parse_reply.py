@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from userturn.endpoints.response_body import Received
+from userturn.endpoints.http_replies import Received
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply, read_verdict
 
 LABELS = ["genuine_followup", "generic"]

@@ -15,10 +15,7 @@ from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.models.chat_completions import ChatCompletions, ChatModel
-from userturn.models.completion import Completion
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import Completion, Request, Sampling, make_request, scoring_request
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Prompt, Template
 from userturn.prompts.load_template import load_template

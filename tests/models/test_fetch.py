@@ -12,8 +12,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
-from userturn.models.fetch import local_path, model_folder, source_identity
-from userturn.models.revision import pinned_revision
+from userturn.models.fetch import local_path, model_folder, pinned_revision, source_identity
 from userturn.prompts.chat_template import TemplateError
 from userturn.study.grid import Grid
 

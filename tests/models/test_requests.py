@@ -4,9 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from userturn.models.requests import make_request
-from userturn.models.sampling import Sampling
-from userturn.models.seeds import derive_seed
+from userturn.models.requests import Sampling, derive_seed, make_request
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 

@@ -14,13 +14,11 @@ from tests.support.faults.completions import AGAIN, NEVER, TOO_SLOW, changed
 from tests.support.judge_server import Asked, judge_server
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints import http_client
-from userturn.endpoints.account_files import read_accounts
-from userturn.endpoints.budget import Account
+from userturn.endpoints.budget import Account, read_accounts
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import CompletionEndpoint
-from userturn.models.requests import Request, make_request
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import Request, make_request, scoring_request
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template

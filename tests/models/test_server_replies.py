@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.completion_server import KEY, Fake, as_http, asked, requests
 from tests.support.judge_server import judge_server
-from userturn.models import served
+from userturn.models import server_replies
 from userturn.models.completion_endpoint import Dialect, ServerReply
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import scoring_request
 from userturn.models.server_check import ServerCheck
 from userturn.models.server_replies import ReplyError, scores_in
 from userturn.prompts.chat_template import Template
@@ -84,7 +84,7 @@ def test_ids_in_logprobs_are_a_turn_up_to_its_end_and_hidden_tokens_are_no_other
 def test_fault_of_ours_stops_the_sweep_and_loses_no_request_in_silence(
     template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served, "fields_of", lambda *_: 1 / 0)
+    monkeypatch.setattr(server_replies, "fields_of", lambda *_: 1 / 0)
     with judge_server(Fake(template)) as server, pytest.raises(ZeroDivisionError):
         asked(template, server, tmp_path, requests(template, 1))
 

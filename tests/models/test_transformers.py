@@ -9,11 +9,8 @@ import pytest
 from tests.support.tiny_families import write_family
 from tests.support.tiny_model import write_tiny_model
 from tests.support.written_requests import request_of
-from userturn.models.completion import Completion
 from userturn.models.engine import load_engine
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import Completion, Request, Sampling, ScoringRequest, scoring_request
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +107,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     together = load_engine("transformers", folder, SETTINGS)
     texts = scoring_requests(requests)
     with pytest.MonkeyPatch.context() as patch:  # few requests fill their room and move to the left
-        patch.setattr("userturn.models.row_cache.SPARE_COLUMNS", 5)
+        patch.setattr("userturn.models.batch_rows.SPARE_COLUMNS", 5)
         runs = [
             {finished[0].key: finished[1] for finished in filter(None, engine(given))}
             for engine, given in [

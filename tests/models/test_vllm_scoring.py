@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from userturn.models import vllm as vllm_engine
-from userturn.models.completion import Completion
-from userturn.models.scoring import ScoringRequest
-from userturn.models.vllm_scoring import scored
+from userturn.models.requests import Completion, ScoringRequest
+from userturn.models.vllm import scored
 
 N_TOKENS, N_CONTEXT, N_VOCABULARY = 40, 30, 50
 REQUEST = ScoringRequest("key", "d", "i", tuple(range(N_TOKENS)), N_CONTEXT)
@@ -118,7 +117,7 @@ class V2Runner:
         """
         from vllm.v1.engine.logprobs import LogprobsProcessor
 
-        from userturn.models.vllm_scoring import scoring_parameters
+        from userturn.models.vllm import scoring_parameters
 
         parameters, rows = scoring_parameters(), {}
         for chunks in begins:

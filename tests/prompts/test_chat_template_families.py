@@ -14,9 +14,7 @@ from transformers import LlamaTokenizer
 from tests.support import family_templates as families
 from userturn.generation.ask_engine import to_record
 from userturn.generation.reasoning import Answer, read_answer
-from userturn.models.completion import Completion
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Completion, Request, Sampling
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.examples import NEXT_MESSAGES_BY_BEGINNING
 from userturn.prompts.template_checks import prove

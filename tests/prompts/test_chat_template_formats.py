@@ -12,9 +12,7 @@ import pytest
 from tests.support.chat_formats import Format, all_formats, histories, table
 from userturn.generation.ask_engine import to_record
 from userturn.generation.reasoning import Answer, read_answer
-from userturn.models.completion import Completion
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Completion, Request, Sampling
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.template_checks import prove
 

@@ -8,7 +8,8 @@ import jinja2
 import pytest
 
 from userturn.prompts.examples import EXAMPLE, user
-from userturn.prompts.render import Renderer, merge_system_message
+from userturn.prompts.given_messages import merge_system_message
+from userturn.prompts.render import Renderer
 from userturn.prompts.tokenize import TemplateError
 
 

@@ -21,6 +21,8 @@ from userturn.models import engine
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.processes import STOP_SIGNALS
+from userturn.models.requests import Completion, Request
+from userturn.signals import STOP_SIGNALS
 from userturn.sources.registry import asked
 from userturn.storage.files import read_identity
 from userturn.study.cells import Cell, files_of

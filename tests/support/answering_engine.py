@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models import engine
-from userturn.models.completion import AnyRequest, Completion, Engine, scores
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Engine, ScoringRequest, scores
 
 ASKED = "USERTURN_TEST_ASKED"  # names the folder of the notes
 AT_START = "from tests.support import answering_engine\nanswering_engine.install()\n"

@@ -21,7 +21,7 @@ from transformers import LlamaTokenizer, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from userturn.prompts.chat_template import Template
-from userturn.prompts.thinking_state import NONE, thinking_state
+from userturn.prompts.reasoning import NONE, thinking_state
 
 FORMATS = Path(__file__).parents[1] / "prompts" / "formats.yaml"
 WHEELS = {"trl": "chat_templates", "vllm": "transformers_utils/chat_templates"}

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from userturn.models.completion import Engine
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Engine, Request, Sampling, make_request
 from userturn.prompts.chat_template import Template
 
 QUESTIONS = [

@@ -9,10 +9,8 @@ from tests.support.judge_server import Asked, http
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
-from userturn.models.completion import Completion
 from userturn.models.completion_endpoint import CompletionEndpoint
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Completion, Request, Sampling, make_request
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template

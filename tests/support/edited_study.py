@@ -16,8 +16,7 @@ from userturn.generation.describe_model import describe_model
 from userturn.generation.self_play import collect_self_play
 from userturn.generation.sweep import run_sweep
 from userturn.models import engine
-from userturn.models.completion import AnyRequest, Completion, Engine, scores
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Engine, ScoringRequest, scores
 from userturn.sources.registry import asked, stages
 from userturn.sources.self_play import depths
 from userturn.sources.source import USER_TURNS, Asked

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models import engine
-from userturn.models.completion import AnyRequest, Completion, Engine
+from userturn.models.requests import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 
 ALLOWED = Path("allowed")

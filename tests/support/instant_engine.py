@@ -10,8 +10,7 @@ from typing import Any
 
 from tests.support.held_engine import held
 from userturn.models import engine
-from userturn.models.completion import AnyRequest, Completion, Engine, scores
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Engine, ScoringRequest, scores
 
 ASKED = Path("asked")  # a file for each job, a line for each request
 JOB = "SLURM_JOB_ID"

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.support.snakemake_runs import ROOT
-from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.judges.ask_missing import note_trial
 from userturn.judges.endpoint_verdicts import json_format

@@ -8,8 +8,8 @@ from typing import Any
 
 from userturn.config.load import load_config
 from userturn.generation.sweep import run_sweep
-from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.engine import LOADERS
+from userturn.models.requests import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending

@@ -30,8 +30,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.judges import heuristic
 from userturn.judges.verdict import GENUINE, Verdict
 from userturn.models import engine
-from userturn.models.completion import AnyRequest, Completion, Engine, scores
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Engine, ScoringRequest, scores
 from userturn.study.grid import Grid
 from userturn.workflow.study import Study
 

@@ -16,6 +16,8 @@ from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.processes import StopFlag
+from userturn.models.requests import AnyRequest, Completion, Request, ScoringRequest, scores
+from userturn.signals import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.self_play import SOURCE, Depth, depths
 from userturn.sources.source import SCORES

@@ -1,7 +1,6 @@
 """Requests made of token ids alone."""
 
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import Request, Sampling, make_request
 from userturn.prompts.chat_template import Prompt
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.datasets.clusters import version_id
+from userturn.datasets.turns import version_id
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy

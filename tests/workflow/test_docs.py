@@ -68,7 +68,7 @@ RUN_ELSEWHERE = {
     "userturn compare results.zip anew/results": "tests/export/test_remake.py, with the same study",
     "userturn compare results anew/results": "tests/export/test_remake.py, with the same study",
     "make test-slurm": "CI, in a smaller form",
-    "make check-gpu": "needs a GPU; tests/models/test_gpu_check.py runs its parts on a CPU",
+    "make check-gpu": "needs a GPU; tests/test_vllm_on_gpu.py runs its parts on a CPU",
     "make rehearsal": "takes hours, for the night",
     "make test-fast": "a part of make test",
     "make test-long": "takes half an hour",

@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.plan import plan
 from userturn.config.load import load_config
-from userturn.models.known_to_engines import classes_of_vllm
+from userturn.models.setup_refusals import classes_of_vllm
 from userturn.slurm.doctor import _setups
 from userturn.study.grid import Grid
 from userturn.workflow.study import Study

@@ -32,14 +32,13 @@ from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep_plan import SweepPlans
-from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import Completion, scoring_request
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
-from userturn.prompts.format_checks import Other
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
+from userturn.prompts.template_checks import Other
 from userturn.sources.registry import asked_of, judged
 from userturn.sources.source import SCORES, Asked
 from userturn.study.aliases import AsDescribed

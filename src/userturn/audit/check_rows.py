@@ -22,6 +22,7 @@ from userturn.generation.self_play import continued, going_on
 from userturn.models.requests import request_key
 from userturn.models.scoring import scoring_request
 from userturn.models.seeds import derive_seed, role_at
+from userturn.models.requests import derive_seed, request_key, role_at, scoring_request
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.candidates import REACTIONS
 from userturn.sources.registry import asked, asked_of, judged

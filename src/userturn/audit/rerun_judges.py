@@ -15,7 +15,7 @@ from userturn.audit.check_reruns import (
     draw_rows_by,
     rerun_table,
 )
-from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.judge import Judge

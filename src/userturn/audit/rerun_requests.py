@@ -29,12 +29,18 @@ from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
 from userturn.generation.collect_scores import ScoreRecord
 from userturn.models.completion import AnyRequest
+from userturn.generation.likelihood_score_records import ScoreRecord
 from userturn.models.engine import load_engine
-from userturn.models.engine_settings import engine_settings
+from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import (
+    AnyRequest,
+    Request,
+    Sampling,
+    ScoringRequest,
+    make_request,
+    scoring_request,
+)
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
 from userturn.sources.registry import asked

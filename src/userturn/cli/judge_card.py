@@ -15,7 +15,7 @@ from userturn.controls.labelled_turns import (
     read_labelled,
     take_labelled_turns,
 )
-from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import money
 from userturn.errors import ConfigError, near_miss
 from userturn.judges.judge import CellToJudge, verdicts_table

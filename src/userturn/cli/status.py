@@ -11,7 +11,7 @@ import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.config.endpoint_models import account_name
-from userturn.endpoints.account_files import AccountOnDisk, read_accounts
+from userturn.endpoints.budget import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.generation.collect_scores import SCORE_SCHEMA
 from userturn.sources.registry import asked_of

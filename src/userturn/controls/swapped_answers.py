@@ -27,6 +27,7 @@ from userturn.judges.words import (
     vocabulary,
     words,
 )
+from userturn.datasets.turns import cluster_of
 from userturn.stats.rng import generator
 from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
 

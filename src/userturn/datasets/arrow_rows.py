@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from userturn.datasets.columns import OF_FILES, OF_MODELS, check_names, no_column
+from userturn.datasets.rows import OF_FILES, OF_MODELS, check_names, no_column
 from userturn.errors import UserError
 
 PARQUET, FILE = b"PAR1", b"ARROW1"  # how files begin; else it is a stream of Arrow

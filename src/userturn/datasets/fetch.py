@@ -1,14 +1,21 @@
-"""Get a dataset's rows: from a local file, or a file of a pinned revision on the hub.
+"""Get a dataset: a local file, a file of a pinned revision on the hub, or a split row by row.
 
-Only `fetch` uses the network, and only for files that are not in the hub's cache.
+Only `fetch` and `hub_rows` use the network, `fetch` only for files that are not in the hub's cache.
+Of a split, `datasets` knows which files make it up and in which form, and fetches them piece by
+piece. Nothing of it is kept: the items are.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
+from userturn.config.dataset_files import by_language, saved_files
+from userturn.config.own_detector import DETECTOR_KEY
+from userturn.datasets.rows import OF_MODELS, Row, no_column
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.storage.files import given_text
@@ -123,3 +130,104 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
             f"{what} could not be downloaded ({type(error).__name__}); check hub, revision and "
             "file in the dataset's entry, and the access of your hub token"
         ) from error
+
+
+GATED = "is a gated dataset"  # what `datasets` says of one, and of no other
+LONGEST = 200  # characters shown of what the client says
+
+
+def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of an entry's split with their places, in the order of its files.
+
+    Args:
+        settings: the entry: `hub`, `revision`, and maybe `config`, `split` and `files`.
+        named: the columns that are wanted, `outer.inner` for a nested one.
+
+    Raises:
+        UserError: the split cannot be read: it is gated, not there, not reached, or no table.
+    """
+    what = f"the hub's dataset {settings['hub']}"
+    try:
+        rows = _opened(settings)
+        if rows.column_names:
+            rows = rows.select_columns(_wanted(rows.column_names, named, what))
+        for number, row in enumerate(rows, start=1):
+            yield f"{what}, row {number}", row
+    except UserError:
+        raise
+    except Exception as error:  # of the client, of what it reads, of the network
+        if is_full_disk(error) or isinstance(error, MemoryError):
+            raise
+        raise UserError(f"{what} at {settings['revision']} {_said(error)}") from error
+
+
+def _opened(settings: Mapping[str, Any]) -> Any:
+    from datasets import load_dataset
+
+    split, files = settings.get("split", "train"), settings.get("files")
+    return load_dataset(
+        settings["hub"],
+        settings.get("config"),
+        revision=settings["revision"],
+        data_files=None if files is None else {split: files},
+        split=split,
+        streaming=True,
+    )
+
+
+def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
+    """Return the top columns that have the wanted ones."""
+    known = list(names)
+    found = {name: name if name in known else name.partition(".")[0] for name in named}
+    for name, top in found.items():
+        if top not in known and name not in OF_MODELS:
+            raise no_column(name, known, what)
+    return sorted(set(found.values()) & set(known))
+
+
+def _said(error: Exception) -> str:
+    """Return why a split cannot be read, and what to do."""
+    text = " ".join(str(error).split())
+    if GATED in text:
+        return (
+            "is gated: accept its terms on its page on the hub, then give your token by `hf auth "
+            "login` or the environment variable HF_TOKEN, and run the same command again"
+        )
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return (
+        f"cannot be read ({type(error).__name__}: {shown}); check hub, revision, config, split and "
+        "files in the dataset's entry, the network, and the access of your hub token"
+    )
+
+
+NOTES = Path("logs", "unusable_datasets")
+
+
+def _note(dataset: str) -> Path:
+    return NOTES / f"{dataset}.json"
+
+
+@contextmanager
+def noted_if_unusable(dataset: str, identity: str) -> Iterator[None]:
+    """Note a dataset whose present content raises a `UserError` inside the block.
+
+    So the next run sweeps the others: a sweep loads a model once for all datasets, and waits for
+    each of them.
+    """
+    try:
+        yield
+    except UserError as error:
+        with suppress(OSError):
+            NOTES.mkdir(parents=True, exist_ok=True)
+            note = {"identity": identity, "reason": str(error)}
+            _note(dataset).write_text(json.dumps(note), "utf-8")
+        raise
+    _note(dataset).unlink(missing_ok=True)
+
+
+def is_unusable(dataset: str, identity: str) -> bool:
+    """Return whether a dataset was noted with the content that it has now."""
+    try:
+        return bool(json.loads(_note(dataset).read_text("utf-8"))["identity"] == identity)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False

@@ -10,9 +10,7 @@ from itertools import chain
 from math import isnan
 from typing import Any
 
-from userturn.datasets.clusters import version_id
-from userturn.datasets.columns import column
-from userturn.datasets.language_codes import language_code
+from userturn.datasets.language import language_code
 from userturn.datasets.messages import (
     Message,
     check_ending,
@@ -20,8 +18,8 @@ from userturn.datasets.messages import (
     split_reference,
     unpacked,
 )
-from userturn.datasets.rows import Row
-from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, wanted_parts
+from userturn.datasets.rows import Row, column
+from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, version_id, wanted_parts
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.wording import kind_of
@@ -221,7 +219,7 @@ def identified(items: Iterable[tuple[str, Row]], content_ids: int = 1) -> Iterat
     """Yield items with their ids; equal rows without an id become x, x-2, x-3.
 
     An id that is made of content leaves out what grades the item where `content_ids` is 2. The id
-    of an item with a problem begins with it (`datasets.clusters`).
+    of an item with a problem begins with it (`datasets.turns`).
 
     Raises:
         UserError: an id that another row already has.

@@ -22,13 +22,14 @@ from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR, detector_of
 from userturn.datasets.columns import OF_MODELS, column, named_columns
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.hub import hub_rows
+from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language, is_streamed
+from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
+from userturn.datasets.fetch import at_hand, fetch, hub_rows, noted_if_unusable
 from userturn.datasets.items import identified, items_of_row
-from userturn.datasets.language import detected, likeliest
-from userturn.datasets.language_codes import language_code
+from userturn.datasets.language import detected, language_code, likeliest
 from userturn.datasets.messages import answer_to, unread_keys
-from userturn.datasets.rows import Row, read_rows
+from userturn.datasets.rows import OF_MODELS, Row, column, named_columns, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
-from userturn.datasets.unusable import noted_if_unusable
 from userturn.errors import UserError
 from userturn.logs import say
 from userturn.storage.hashing import fingerprint

@@ -1,20 +1,122 @@
 """Read the rows of a dataset's file: JSON lines or list, CSV, tab-separated text, Parquet, Arrow.
 
-No form may have two columns of one name.
+Columns have the names that an entry gives. No form may have two columns of one name.
 """
 
+import csv
 import gzip
 import json
+import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import saved_files
 from userturn.datasets.csv_rows import csv_rows
+from userturn.config.dataset_files import saved_files
+from userturn.config.errors import near_miss
 from userturn.errors import UserError
 from userturn.wording import kind_of
+
+OF_FILES = ("language", "row")  # what rows are given where each language has a file
+OF_MODELS = ("system", "system_prompt", "tools", "functions")  # what an answer may depend on
+
+
+def check_names(names: Iterable[str], where: str) -> None:
+    """Check that no two columns have the same name.
+
+    Raises:
+        UserError: two do; which of them is meant cannot be told.
+    """
+    twice = [name for name, n in Counter(names).items() if n > 1 and name]
+    if twice:
+        raise UserError(
+            f"{where}: has the column '{twice[0]}' more than once; rename or remove all but one"
+        )
+
+
+def no_column(name: str, names: Iterable[str], where: str) -> UserError:
+    """Return the error of an entry that names a column which is not there."""
+    return UserError(
+        f"{where}: `fields` of the dataset's entry names '{name}', which is not a column"
+        f"{near_miss(name, names)}"
+    )
+
+
+def column(row: Mapping[str, Any], name: str, where: str) -> Any:
+    """Return a column's value; a dot names a nested column, or a place in a list, from 0.
+
+    Raises:
+        UserError: there is no such column; the message names the most similar one.
+    """
+    if name in row:
+        return row[name]
+    first, _, rest = name.partition(".")
+    inner = row.get(first)
+    if rest and isinstance(inner, Mapping):
+        return column(inner, rest, where)
+    if isinstance(inner, list) and rest.isdecimal():
+        if int(rest) < len(inner):
+            return inner[int(rest)]
+        raise UserError(
+            f"{where}: the column '{first}' is a list of {len(inner)}, which has no '{name}'; "
+            "correct that row or `fields`"
+        )
+    raise no_column(name, row, where)
+
+
+def named_columns(settings: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a file that an entry names, with dots as it has them."""
+    fields = dict(settings["fields"])
+    named = set(fields.pop("arguments", {}).values())
+    for value in fields.values():
+        named |= {value} if isinstance(value, str) else {*value}
+    return sorted(named)
+
+
+def separator(head: str) -> str:
+    """Return what separates the columns of a head: the most frequent of the usual ones."""
+    return max(",;\t", key=head.count)
+
+
+def csv_rows(lines: Iterable[str], file: str) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """Yield the rows of text with a head, with their places; an empty cell is None.
+
+    Rows of empty cells, which spreadsheets leave, are passed over.
+
+    Raises:
+        UserError: two columns of one name, another number of cells, or quotes that do not end.
+    """
+    csv.field_size_limit(sys.maxsize)  # Python's own limit is 128 kB, less than a conversation
+    texts = iter(lines)
+    first = next((line for line in texts if line.strip()), "")
+    reader = csv.reader(chain([first], texts), delimiter=separator(first), strict=True)
+    number = 0
+    try:
+        head = [name.strip() for name in next(reader)]
+        check_names(head, file)
+        for number, cells in enumerate(reader, start=1):
+            if any(cell.strip() for cell in cells):
+                where = f"{file}, row {number}"
+                yield where, dict(zip(head, _cells(cells, len(head), where), strict=True))
+    except csv.Error as error:
+        raise UserError(
+            f"{file}, after row {number}: not CSV ({error}); save the file again, with quotes "
+            "around cells that have separators, quotes or line ends"
+        ) from error
+
+
+def _cells(cells: list[str], n: int, where: str) -> list[str | None]:
+    if len(cells) != n:
+        raise UserError(
+            f"{where}: found {len(cells)} cells, expected {n} as in the head; put quotes around a "
+            "cell that has a separator, or remove that row"
+        )
+    return [cell or None for cell in cells]
+
 
 PARQUET = b"PAR1"
 BINARY = (PARQUET, b"ARROW1", b"\xff\xff\xff\xff")

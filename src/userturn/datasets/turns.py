@@ -1,21 +1,76 @@
-"""Items after each user turn of a conversation: `turns` of a dataset's entry.
+"""Items after each user turn of a conversation (`turns` of an entry), and which belong together.
 
-The id of such an item is `<conversation>/turn-<k>`, and in a tree, where conversations share their
-beginnings, `<tree>/turn-<k>/<message>`: `datasets.clusters` reads from it what belongs together.
+Items after the turns of one conversation are not independent, nor are the versions of one problem
+in several languages. Their ids begin alike: `<conversation>/turn-<k>`, in a tree, where
+conversations share their beginnings, `<tree>/turn-<k>/<message>`, and `<problem>/version/<id>`. So
+every table with a column `item` also says which items belong together, and every interval is
+clustered by that. Items with equal messages are one cluster, too, whatever their ids
+(`tables.copies`).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.datasets.clusters import TURN
 from userturn.datasets.messages import Message, check_ending, conversation, unpacked
 from userturn.datasets.rows import Row
 from userturn.storage.table_files import Schema
 
+TURN = "turn-"
+VERSION = "version"
+ENDING = rf"/(?:{VERSION}/.*|{TURN}\d+(?:/.*)?)$"
+
+
+def version_id(problem: str, item: str) -> str:
+    """Return the id of an item that is one version of a problem."""
+    return f"{problem}/{VERSION}/{item}"
+
+
+def cluster_of(item: str) -> str:
+    """Return the problem or conversation that an item belongs to; mostly the item itself."""
+    return re.sub(ENDING, "", item)
+
+
+# Every table is made with the copies of its study, and few of the functions between know the study.
+_copies: ContextVar[Mapping[str, str]] = ContextVar("copies")
+
+
+@contextmanager
+def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
+    """Take copies for one cluster in this block: `dataset`, `item` and `cluster` of each."""
+    place = pl.concat_str("dataset", "item", separator="\n")
+    token = _copies.set(dict(copies.select(place, "cluster").iter_rows()))
+    try:
+        yield
+    finally:
+        _copies.reset(token)
+
+
+def originals(item: str = "item") -> pl.Expr:
+    """Return a column of items, copies as the items that they are copies of."""
+    ending = pl.col(item).cast(pl.String).str.extract(f"({ENDING})").fill_null("")
+    return pl.concat_str(clusters(item), ending).alias(item)
+
+
+def clusters(item: str = "item") -> pl.Expr:
+    """Return the problems or conversations of a column of items, as text; copies are one.
+
+    Where a study has copies, the rows need their `dataset`.
+    """
+    name = pl.col(item).cast(pl.String).str.replace(ENDING, "")
+    copies = _copies.get({})
+    if not copies:
+        return name
+    place = pl.concat_str(pl.col("dataset").cast(pl.String), name, separator="\n")
+    old, new = list(copies), list(copies.values())
+    return place.replace_strict(old, new, default=name, return_dtype=pl.String).alias(item)
+
+
 ALL_TURNS = "all"
-ENDING = rf"/{TURN}(\d+)(?:/.*)?$"
 PARTS = "parts"  # of a row until its items are made
 TURN_COLUMNS: Schema = {"conversation": pl.String, "turn": pl.Int64}
 
@@ -40,7 +95,7 @@ class Part(NamedTuple):
 
 def turn_numbers(item: str = "item") -> pl.Expr:
     """Return the numbers of the user turns that items end in, null without `turns`."""
-    return pl.col(item).cast(pl.String).str.extract(ENDING).cast(pl.Int64)
+    return pl.col(item).cast(pl.String).str.extract(rf"/{TURN}(\d+)(?:/.*)?$").cast(pl.Int64)
 
 
 def parts_of(messages: Sequence[Message]) -> list[Part]:

@@ -1,9 +1,15 @@
-"""Adaptive concurrency: more questions in flight while latency holds, half on a rate limit."""
+"""How many requests may be in flight: by latency and rate limits, and by slots of this machine."""
 
 import asyncio
+import fcntl
+import os
 import random
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 
 FIRST_LIMIT = 4.0
 SLOW = 2.0  # times the usual latency
@@ -49,3 +55,46 @@ class Pace:
         """Wait until the pause is over, a little longer for each waiting question."""
         while (left := self.pause_until - time.monotonic()) > 0:
             await asyncio.sleep(left + random.uniform(0, 0.1 * left))
+
+
+WAIT = 0.02  # seconds between two looks for a free slot
+# Slots that this process gave back, by folder and number of slots: they are likely free.
+_given_back: dict[tuple[str, int], list[int]] = {}
+
+
+def _open(folder: str, number: int) -> int:
+    path = f"{folder}/{number}"
+    try:
+        return os.open(path, os.O_CREAT | os.O_RDWR)
+    except FileNotFoundError:  # the folder is not there yet, or not any more
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_CREAT | os.O_RDWR)
+
+
+def _taken(folder: str, most: int) -> tuple[int, int] | None:
+    """Return number and open file of a free slot, or None if all are taken."""
+    likely, first = _given_back.setdefault((folder, most), []), random.randrange(most)
+    any_other = ((first + number) % most for number in range(most))
+    for number in chain([likely.pop()] if likely else [], any_other):
+        slot = _open(folder, number)
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(slot)
+        else:
+            return number, slot
+    return None
+
+
+@asynccontextmanager
+async def one_slot(folder: Path, most: int) -> AsyncIterator[None]:
+    """Hold one of `most` slots; the slots of a process that dies become free."""
+    place = str(folder)
+    while (taken := _taken(place, most)) is None:
+        await asyncio.sleep(WAIT)
+    number, slot = taken
+    try:
+        yield
+    finally:
+        os.close(slot)
+        _given_back[place, most].append(number)

@@ -20,6 +20,15 @@ from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.models.stop_texts import first_stop, up_to_stop
 from userturn.processes import StopFlag
+from userturn.models.requests import (
+    AnyRequest,
+    Completion,
+    Engine,
+    Request,
+    ScoringRequest,
+    first_stop,
+    up_to_stop,
+)
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.storage.journal import Writer, finished_records

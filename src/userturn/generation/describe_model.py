@@ -19,21 +19,17 @@ from userturn.config.formats import (
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.logs import say
-from userturn.models.fetch import model_folder, source_identity
-from userturn.models.model_files import files_of_folder
-from userturn.models.revision import pinned_revision, resolved_revision
+from userturn.models.fetch import model_folder, pinned_revision, resolved_revision, source_identity
+from userturn.models.model_files import files_of_folder, weights_sha256
 from userturn.models.setup_refusals import check_setup
-from userturn.models.weights import weights_sha256
 from userturn.models.whole_model import check_weights
-from userturn.prompts.chat_template import Template
+from userturn.prompts.chat_template import RolePlayTemplate, Template
 from userturn.prompts.examples import EXAMPLE
-from userturn.prompts.format_checks import CLAIMS, Other, prove_format
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
-from userturn.prompts.role_play import RolePlayTemplate
-from userturn.prompts.settings_read import has_own_code, settings_read
-from userturn.prompts.template_checks import prove
-from userturn.prompts.thinking_state import OFF, contradiction, thinking_state
+from userturn.prompts.reasoning import OFF, contradiction, thinking_state
+from userturn.prompts.template_checks import CLAIMS, Other, prove, prove_format
+from userturn.prompts.template_text import has_own_code, settings_read
 from userturn.sources.registry import sources
 from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint

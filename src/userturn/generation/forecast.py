@@ -29,12 +29,9 @@ from userturn.generation.planner import Planned, Planner, Probe
 from userturn.generation.scoring_plan import Scorer, ScoringPlan
 from userturn.generation.sweep import complete_plans, present_items
 from userturn.generation.sweep_plan import SweepPlans
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import Request, Sampling, ScoringRequest
 from userturn.prompts.answer_form import AnswerForm
-from userturn.prompts.chat_template import Prompt
-from userturn.prompts.context_length import tokens_needed
+from userturn.prompts.chat_template import Prompt, tokens_needed
 from userturn.prompts.perturbations import (
     NO_ANSWER,
     NO_OTHER,

@@ -17,12 +17,12 @@ from userturn.generation.server_record import note_server
 from userturn.judges.batch_files import cost_of_abandoned
 from userturn.logs import say
 from userturn.models.chat_completions import ChatCompletions, ChatModel
-from userturn.models.completion import Engine
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.engine import load_engine
 from userturn.models.engine_account import noted_engines
 from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import model_folder
+from userturn.models.requests import Engine
 from userturn.models.served import ServedModel
 from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template

@@ -18,9 +18,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from userturn.generation.planner import Planned
-from userturn.models.completion import AnyRequest
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import AnyRequest, Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer

@@ -7,11 +7,8 @@ from typing import Any
 from userturn.config.formats import PLAYED
 from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
-from userturn.models.seeds import derive_seed, role_at
-from userturn.prompts.chat_template import Prompt, Template, TemplateError
-from userturn.prompts.context_length import check_context_length
+from userturn.models.requests import Request, Sampling, derive_seed, make_request, role_at
+from userturn.prompts.chat_template import Prompt, Template, TemplateError, check_context_length
 from userturn.prompts.perturbations import (
     NO_ANSWER,
     Context,

@@ -27,6 +27,7 @@ from userturn.models.completion import Engine
 from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
+from userturn.models.requests import Engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 

@@ -17,10 +17,10 @@ from userturn.generation.likelihood_contexts import (
     Context,
     Exchange,
 )
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.header import SHARED
-from userturn.prompts.stop_tokens import turn_ends
+from userturn.prompts.turn_ends import turn_ends
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.asks import Asks

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.datasets.clusters import cluster_of
 from userturn.datasets.prepare import Item, read_items
+from userturn.datasets.turns import cluster_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.asks import digest_of
 

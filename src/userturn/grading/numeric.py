@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from userturn.datasets.language_codes import language_code
+from userturn.datasets.language import language_code
 from userturn.grading.grade import Case, Grade
 from userturn.grading.numbers import final_reading
 

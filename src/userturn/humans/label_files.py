@@ -12,9 +12,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.datasets.csv_rows import separator
-from userturn.datasets.rows import once
-from userturn.endpoints.response_body import without_surrogates
+from userturn.datasets.rows import once, separator
+from userturn.endpoints.http_replies import without_surrogates
 from userturn.errors import UserError
 from userturn.storage.table_files import as_written
 

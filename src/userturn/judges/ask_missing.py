@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
-from userturn.endpoints.http_errors import BROKEN_AFTER, UNANSWERABLE
+from userturn.endpoints.http_replies import BROKEN_AFTER, UNANSWERABLE
 from userturn.errors import UserError
 from userturn.judges.decisions import Record, only_writer
 from userturn.judges.question import Question

@@ -22,7 +22,7 @@ from userturn.judges.words import (
     vocabulary,
     words,
 )
-from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE
+from userturn.prompts.tokenize import CONTROL_TOKEN, OPENS_ROLE
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge

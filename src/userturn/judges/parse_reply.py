@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from userturn.endpoints.http_errors import REFUSED
-from userturn.endpoints.response_body import Received, without_surrogates
+from userturn.endpoints.http_replies import REFUSED, Received, without_surrogates
 from userturn.endpoints.usage import tokens_read
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the

@@ -9,26 +9,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from userturn.endpoints.budget import CapReachedError, cap_reached
-from userturn.endpoints.http_errors import (
+from userturn.endpoints.http_replies import (
     CUT,
     BusyError,
     EndpointError,
     UnreachedError,
     UnscoredError,
 )
-from userturn.endpoints.model_names import is_other_model
-from userturn.endpoints.response_body import SURROGATE, Received
 from userturn.endpoints.usage import TOKEN_LIMITS, was_cut
 from userturn.errors import UserError
-from userturn.models.completion import AnyRequest, Completion
 from userturn.models.completion_endpoint import CompletionEndpoint, Dialect, Fields, ServerReply
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Request, Sampling, ScoringRequest
 from userturn.models.served import ServedModel
 from userturn.models.server_check import N_WRITTEN, QUESTIONS, SEEDS, ServerCheck, server_account
-from userturn.models.server_replies import ReplyError
+from userturn.models.server_replies import ReplyError, check_model, text_and_end
 from userturn.prompts.chat_template import Prompt, Template
 from userturn.prompts.examples import user
 
@@ -45,21 +39,12 @@ class ChatCompletions(CompletionEndpoint):
         """Return the largest number of tokens in a reply."""
         return int(next(asked[name] for name in TOKEN_LIMITS if name in asked))
 
-    def read(self, received: Received) -> tuple[ServerReply, dict[str, Any]]:
-        """Return the reply and the token usage in a response's body."""
-        parsed = received.parsed
-        try:
-            (choice,) = parsed["choices"]
-            said, reason = choice["message"], choice["finish_reason"]
-            text = said.get("content") or said.get("refusal") or ""
-            name, usage = parsed.get("model"), parsed.get("usage")
-        except (LookupError, TypeError, AttributeError, ValueError):
-            return ServerReply(None, {}, {}, self.redacted(received.text, 300)), {}
-        told = usage if isinstance(usage, dict) else {}
-        if self.shows_key(text):
-            return ServerReply(None, {}, told, "it shows the key"), told
-        found = {"text": text, "finish_reason": reason}
-        return ServerReply(name if isinstance(name, str) else None, found, told), told
+    def choice_in(self, parsed: Any) -> Fields:
+        """Return the text of the only message of a reply, and why it ended; else any error."""
+        (choice,) = parsed["choices"]
+        said = choice["message"]
+        text = said.get("content") or said.get("refusal") or ""
+        return {"text": text, "finish_reason": choice["finish_reason"]}
 
 
 def messages_in(prompt: Prompt, template: Template) -> Iterator[dict[str, str]]:
@@ -91,15 +76,8 @@ def reply_of(request: Request, reply: ServerReply, model: str, template: Templat
         ReplyError: it is of another model, no text, or did not end as a reply does.
         UnscoredError: the server says that it read far less than was sent.
     """
-    if not reply.choice:
-        raise ReplyError(f"the reply is no chat completion: {reply.raw!r}")
-    if reply.model is not None and is_other_model(model, reply.model):
-        raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
-    text, reason = reply.choice["text"], reply.choice["finish_reason"]
-    if not isinstance(text, str) or reason not in ("stop", "length"):
-        raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
-    if SURROGATE.search(text):
-        raise ReplyError("the reply's text has half a character")
+    check_model(reply, model, "chat completion")
+    text, reason = text_and_end(reply)
     sent = [message["content"] for message in messages_in(request.prompt, template)]
     if was_cut(reply.usage.get("prompt_tokens"), sent):
         raise UnscoredError(f"it read {reply.usage['prompt_tokens']} tokens: it cuts prompts", CUT)
@@ -109,24 +87,9 @@ def reply_of(request: Request, reply: ServerReply, model: str, template: Templat
 
 @dataclass
 class ChatModel(ServedModel):
-    """A model behind a chat API; it is an engine as `models.completion.Engine` says."""
+    """A model behind a chat API; it is an engine as `models.requests.Engine` says."""
 
     _length: str = TOKEN_LIMITS[0]
-
-    async def _checked(self) -> Dialect:
-        """Return how the server is asked, found out and noted at the first call.
-
-        Raises:
-            UserError: it cannot be asked, or the cap allows no question.
-        """
-        if self._dialect is None:
-            try:
-                found = await self._look()
-            except CapReachedError:
-                raise cap_reached(f"model {self.name}", self.account.cap) from None
-            self.checked(found)
-            self._dialect = BY_MESSAGES
-        return self._dialect
 
     async def _look(self) -> ServerCheck:
         """Ask the server a few short questions of our own.

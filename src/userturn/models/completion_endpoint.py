@@ -10,13 +10,18 @@ import aiohttp
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import LARGEST_BODY, Endpoint, bounded_body
-from userturn.endpoints.response_body import Received
-from userturn.models.requests import Request
-from userturn.models.scoring import ScoringRequest
+from userturn.endpoints.http_replies import Received
+from userturn.models.requests import Request, ScoringRequest
 from userturn.prompts.chat_template import Template
 from userturn.storage.hashing import fingerprint
 
 MOST_STOPS = 4  # texts that APIs take as `stop`
+TOKENS_AS_THEY_ARE = {  # special ones are neither added nor hidden, and ids come back
+    "add_special_tokens": False,
+    "skip_special_tokens": False,
+    "spaces_between_special_tokens": False,
+    "return_token_ids": True,
+}
 Fields = Mapping[str, Any]
 
 
@@ -84,19 +89,21 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
         """Return the reply and the token usage in a response's body."""
         parsed = received.parsed
         try:
-            (choice,) = parsed["choices"]
+            choice = self.choice_in(parsed)
             name, usage = parsed.get("model"), parsed.get("usage")
-            choice["finish_reason"], choice["text"]
         except (LookupError, TypeError, AttributeError, ValueError):
             return ServerReply(None, {}, {}, self.redacted(received.text, 300)), {}
         told = usage if isinstance(usage, dict) else {}
-        if self.shows_key(choice["text"]):
+        text = choice["text"]
+        if isinstance(text, str) and without_key(text, self.key) != text:  # no file may hold it
             return ServerReply(None, {}, told, "it shows the key"), told
         return ServerReply(name if isinstance(name, str) else None, choice, told), told
 
-    def shows_key(self, text: Any) -> bool:
-        """Tell whether a text has the key, which no file may hold."""
-        return isinstance(text, str) and without_key(text, self.key) != text
+    def choice_in(self, parsed: Any) -> Fields:
+        """Return the only choice of a reply, with `text` and `finish_reason`; else any error."""
+        (choice,) = parsed["choices"]
+        choice["finish_reason"], choice["text"]
+        return choice  # type: ignore[no-any-return]
 
     def unread(self, received: bytes) -> ServerReply:
         """Return a reply without content."""
@@ -105,9 +112,7 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
     async def told(self, url: str, sent: Fields | None = None) -> Any:
         """Return the JSON that the server has at an address of its own; None if it has none.
 
-        Args:
-            url: where.
-            sent: fields to post; None to get.
+        Fields that are `sent` are posted.
         """
         assert self._session is not None
         method = "GET" if sent is None else "POST"
@@ -148,17 +153,7 @@ def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[st
         "repetition_penalty": 1,
         "stop_token_ids": list(sampling.stop_token_ids),
         **({"logprobs": 1} if dialect.ids_by == "logprobs" else {}),
-        **_without_special_treatment(),
-    }
-
-
-def _without_special_treatment() -> dict[str, bool]:
-    """Return the fields by which special tokens are neither added nor hidden, and ids come back."""
-    return {
-        "add_special_tokens": False,
-        "skip_special_tokens": False,
-        "spaces_between_special_tokens": False,
-        "return_token_ids": True,
+        **TOKENS_AS_THEY_ARE,
     }
 
 
@@ -171,5 +166,5 @@ def scoring_fields(request: ScoringRequest, dialect: Dialect, template: Template
         "temperature": 0,
     }
     if dialect.scores_by == "prompt_logprobs":
-        return fields | {"prompt_logprobs": 0, **_without_special_treatment()}
+        return fields | {"prompt_logprobs": 0, **TOKENS_AS_THEY_ARE}
     return fields | {"echo": True, "logprobs": 1}

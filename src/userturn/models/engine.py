@@ -14,10 +14,10 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.logs import sentence
-from userturn.models.completion import AnyRequest, Completion, Engine
+from userturn.models.requests import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
-from userturn.models.weight_files import check_weight_files
+from userturn.models.whole_model import check_weight_files
 
 LONGEST = 400  # characters of a reason; vLLM lists every architecture that it knows
 ELSEWHERE = re.compile(

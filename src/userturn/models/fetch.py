@@ -6,7 +6,7 @@ that starts with `package:` is a file inside an installed Python package.
 
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
@@ -198,3 +199,29 @@ def model_folder(source: str, revision: str | None = None, with_weights: bool = 
             "`save_pretrained` wrote: correct the model's source in the config"
         )
     return folder
+
+
+def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:
+    """Return the commit of a hub source, from its snapshot's name; None for a local source."""
+    if local_path(source) is not None:
+        return None
+    folder = source_folder(source, revision, with_weights)
+    return folder.name if folder.parent.name == "snapshots" else revision
+
+
+def pinned_revision(paths_to_pins: Iterable[Path], source: str, revision: str) -> str:
+    """Return the commit that a study recorded for a source and a branch, else the branch.
+
+    The files are no outputs of a rule, so they survive when the description is remade, and a study
+    does not follow a branch that has moved. To move to a newer commit, delete the file.
+
+    Args:
+        paths_to_pins: the pin of the model, and that of its earlier name.
+        source: of the model.
+        revision: the branch, tag or commit that its entry names.
+    """
+    for path in filter(Path.is_file, paths_to_pins):
+        pin = given_object(path)
+        if (pin.get("source"), pin.get("asked_for")) == (source, revision):
+            return str(pin.get("revision") or revision)
+    return revision

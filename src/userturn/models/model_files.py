@@ -1,18 +1,30 @@
 """What of a local model's files shapes tokens, in a form that no reformatting changes.
 
 A file counts if an engine or a tokenizer may read it. JSON counts by its values and a chat template
-by `normal_template`; every other file by its bytes.
+by `normal_template`; every other file by its bytes. Of a large file an identity reads both ends
+only, so its whole hash is recorded in the model's description and compared before the model runs
+and by an audit: a model that was trained further cannot take over the earlier one's journals.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from userturn.disk_space import cache_folder
+from userturn.errors import UserError
 from userturn.models.fetch import local_path
 from userturn.prompts.template_text import normal_template
-from userturn.storage.hashing import WHOLE_FILE_LIMIT, fingerprint, sampled_sha256, short_hash
+from userturn.storage.atomic_files import write_text
+from userturn.storage.hashing import (
+    WHOLE_FILE_LIMIT,
+    file_sha256,
+    fingerprint,
+    sampled_sha256,
+    short_hash,
+)
 
 READ = re.compile(  # weights, templates, vocabularies, and the JSON files of configs and tokenizers
     r".*\.(safetensors|bin|pt|pth|gguf|jinja|model|spm|tiktoken|vocab|codes|bpe)"
@@ -119,3 +131,56 @@ def _templates(value: Any) -> Any:
         else named
         for named in value
     ]
+
+
+def weights_sha256(source: str) -> dict[str, str]:
+    """Return the sha256 of each local file over 64 MiB, by name; nothing for a hub model.
+
+    A file is read once: its hash is kept in the cache until its size, time or inode changes.
+    """
+    path = local_path(source)
+    if path is None:
+        return {}
+    files = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.is_file())
+    return {file.name: _hashed_once(file) for file in files if _is_large(file)}
+
+
+def _is_large(file: Path) -> bool:
+    return file.stat().st_size > WHOLE_FILE_LIMIT
+
+
+def _hashed_once(file: Path) -> str:
+    status = file.stat()
+    known_by = [str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
+    kept = cache_folder() / "sha256" / fingerprint(known_by)
+    if kept.is_file():
+        return kept.read_text()
+    digest = file_sha256(file)
+    with suppress(OSError):  # an audit, of a study that may be a stranger's, only reads the cache
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(digest, kept)
+    return digest
+
+
+def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the described and the present hash of a file that differs, shortened, or None."""
+    found = weights_sha256(source)
+    for name, digest in sorted(described.items()):
+        if found.get(name) != digest:
+            return f"{name} {short_hash(digest)}", f"{name} {short_hash(found.get(name))}"
+    return None
+
+
+def check_weights(model: str, source: str, described: Mapping[str, str]) -> None:
+    """Refuse a local model whose large files are not those that it was described with.
+
+    Raises:
+        UserError: one differs, somewhere between its first and its last MiB.
+    """
+    changed = changed_weights(source, described)
+    if changed is not None:
+        raise UserError(
+            f"model '{model}' at '{source}' was changed after it was described: expected "
+            f"{changed[0]}, found {changed[1]}; put the model back, or give the changed one "
+            "a name of its own in the config"
+        )

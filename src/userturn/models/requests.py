@@ -1,12 +1,124 @@
-"""Requests: one prompt with its sampling settings and seed, keyed by all that shapes its output."""
+"""What is asked of an engine, and what comes back: requests with keys and seeds, and completions.
 
-from collections.abc import Mapping, Sequence
+A request is one prompt with its sampling settings and seed, or an existing text whose tokens'
+log-likelihoods are computed. Its key is a hash of everything that shapes its result.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
-from userturn.storage.hashing import fingerprint
+from userturn.storage.hashing import canonical_json, fingerprint
+
+SEED_BITS = 63
+
+
+@lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
+def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
+    """Return the seed of one request: a hash, so that no two requests share one by design.
+
+    It does not depend on model, temperature or perturbation: contrasts over these are drawn
+    with common random numbers.
+    """
+    text = canonical_json([study_seed, role, dataset, item, sample])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
+
+
+def role_at(role: str, depth: int) -> str:
+    """Return a role as seeds have it: beyond the first depth of self-play, each has its own.
+
+    With one seed for all depths a turn would be drawn by the numbers of the turn before it, and
+    repeat it for no other reason.
+    """
+    return role if depth == 1 else f"{role} at depth {depth}"
+
+
+SCORING_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ScoringRequest:
+    """One conversation whose last tokens are scored, each given all tokens before it.
+
+    Attributes:
+        key: the sha256 of everything that can change the scores.
+        dataset: name of the request's dataset.
+        item: id of the item in the dataset.
+        token_ids: token ids of the whole conversation: the context, then the turn.
+        n_context: number of leading tokens that are context and are not scored.
+        ask: what it asks for (`study.asks`).
+        asked_as: name of its dataset in its key.
+    """
+
+    key: str
+    dataset: str
+    item: str
+    token_ids: tuple[int, ...]
+    n_context: int
+    ask: str | None = None
+    asked_as: str | None = None
+
+
+def scoring_request(
+    model: Mapping[str, Any], dataset: str, item: str, token_ids: Sequence[int], n_context: int
+) -> ScoringRequest:
+    """Return a scoring request with its key; `model` is the identity of the model and its engine.
+
+    Each dataset has its own journal, so the dataset is part of the key, as in generation. The item
+    is not: equal texts are scored once.
+
+    Raises:
+        ValueError: no token is left to score, or none to condition on.
+    """
+    if not 0 < n_context < len(token_ids):
+        raise ValueError(
+            f"found {n_context} context tokens of {len(token_ids)}, expected at least one token "
+            "of context and one to score"
+        )
+    key = fingerprint(
+        {
+            "scoring_version": SCORING_VERSION,
+            "model": dict(model),
+            "dataset": dataset,
+            "token_ids": list(token_ids),
+            "n_context": n_context,
+        }
+    )
+    return ScoringRequest(key, dataset, item, tuple(token_ids), n_context)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How one continuation is drawn. At temperature 0, decoding is greedy and needs no seed.
+
+    Attributes:
+        temperature: softmax temperature.
+        top_p: nucleus mass, 1 for all.
+        top_k: number of candidates, 0 for all.
+        presence_penalty: subtracted from the logit of every token already written.
+        max_tokens: length limit of the continuation.
+        stop_token_ids: tokens that end it.
+        seed: seed of this request alone.
+        stop_texts: texts that end it, for templates that continue in plain text.
+        begins_with: the end of the user header, if the model writes it; not part of its turn.
+        is_played: whether it is a user turn that the model writes as its own answer, so that its
+            reasoning and what else wraps an answer are not part of it.
+    """
+
+    temperature: float
+    top_p: float
+    top_k: int
+    presence_penalty: float
+    max_tokens: int
+    stop_token_ids: tuple[int, ...]
+    seed: int | None
+    stop_texts: tuple[str, ...] = ()
+    begins_with: str = ""
+    is_played: bool = False
+
 
 KEY_VERSION = 1
 # Keys of models without them stay unchanged.
@@ -73,3 +185,59 @@ def request_key(
             "sampling": {k: v for k, v in sampling.items() if v or k not in ENTER_IF_SET},
         }
     )
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The result of one request.
+
+    Attributes:
+        token_ids: all tokens written, the stop token included.
+        finish_reason: `stop`, `length`, `scored`, or `error`.
+        error: what went wrong, if the engine refused or lost the request.
+        logprobs: log-likelihood in nats of each scored token; only for a scoring request.
+    """
+
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    error: str | None = None
+    logprobs: tuple[float, ...] = ()
+
+
+AnyRequest = Request | ScoringRequest
+
+# Yields finished requests, and None after each step, so that its caller may stop between steps.
+Engine = Callable[[Iterable[AnyRequest]], Iterator[tuple[AnyRequest, Completion] | None]]
+
+
+def refusal(error: Exception) -> Completion:
+    """Return the completion of a request that the engine refused."""
+    return Completion((), "error", f"{type(error).__name__}: {error}")
+
+
+def scores(logprobs: Iterable[float]) -> Completion:
+    """Return the completion of a scoring request."""
+    return Completion((), "scored", logprobs=tuple(logprobs))
+
+
+Decode = Callable[[Sequence[int]], str]
+
+
+def first_stop(text: str, stop_texts: Sequence[str]) -> int | None:
+    """Return the position in `text` where the first stop text begins, or None."""
+    places = [place for stop in stop_texts if (place := text.find(stop)) >= 0]
+    return min(places, default=None)
+
+
+def up_to_stop(ids: Sequence[int], stop_texts: Sequence[str], decode: Decode) -> list[int] | None:
+    """Return the shortest beginning of `ids` that contains a whole stop text, or None."""
+    if first_stop(decode(ids), stop_texts) is None:
+        return None
+    n_without, n_with = 0, len(ids)
+    while n_with - n_without > 1:
+        middle = (n_without + n_with) // 2
+        if first_stop(decode(ids[:middle]), stop_texts) is None:
+            n_without = middle
+        else:
+            n_with = middle
+    return list(ids[:n_with])

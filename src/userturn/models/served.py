@@ -2,24 +2,22 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
-from userturn.endpoints.http_errors import BROKEN_AFTER, EndpointError, UnscoredError
-from userturn.endpoints.response_body import without_surrogates
-from userturn.errors import UserError
-from userturn.models.completion import AnyRequest, Completion, refusal
-from userturn.models.completion_endpoint import (
-    CompletionEndpoint,
-    Dialect,
-    fields_of,
-    scoring_fields,
+from userturn.endpoints.http_replies import (
+    BROKEN_AFTER,
+    EndpointError,
+    UnscoredError,
+    without_surrogates,
 )
-from userturn.models.scoring import ScoringRequest
+from userturn.errors import UserError
+from userturn.models.completion_endpoint import CompletionEndpoint, Dialect
+from userturn.models.requests import AnyRequest, Completion, ScoringRequest, refusal
 from userturn.models.server_check import Inquiry, ServerCheck, check_server
-from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
+from userturn.models.server_replies import ReplyError, ask
 from userturn.prompts.chat_template import Template
 
 LONGEST_ERROR = 500  # characters
@@ -28,7 +26,7 @@ GLANCE = 0.5  # seconds after which the caller may stop, if no reply came
 
 @dataclass
 class ServedModel:
-    """A model on a server; it is an engine as `models.completion.Engine` says.
+    """A model on a server; it is an engine as `models.requests.Engine` says.
 
     Attributes:
         name: name of the model, for messages.
@@ -99,12 +97,16 @@ class ServedModel:
         """
         if self._dialect is None:
             try:
-                found = await check_server(Inquiry(self.endpoint, self.template, self.account))
+                found = await self._look()
             except CapReachedError:
                 raise cap_reached(f"model {self.name}", self.account.cap) from None
             self.checked(found)
             self._dialect = found.dialect
         return self._dialect
+
+    async def _look(self) -> ServerCheck:
+        """Ask the server a few questions of our own."""
+        return await check_server(Inquiry(self.endpoint, self.template, self.account))
 
     async def _some(self, tasks: set[asyncio.Task[None]]) -> None:
         """Wait until a request has finished, or for a moment."""
@@ -137,35 +139,25 @@ class ServedModel:
         self._finished.append((request, made))
 
     async def _complete(self, request: AnyRequest, dialect: Dialect) -> Completion:
-        """Return the completion of a request, from a reply that was checked."""
-        asked = self.endpoint.settings["model"]
-        if isinstance(request, ScoringRequest):
-            if dialect.scores_by is None:
-                raise UserError(
-                    f"model '{self.name}': the server '{self.endpoint.url}' gives no "
-                    "log-likelihood of a given text (neither `prompt_logprobs` nor `echo`); set "
-                    "`likelihood: off`, or run this model elsewhere"
-                )
-            text = self.template.decode(request.token_ids)
-            self._check_text(text, request.token_ids, dialect)
-            sent = scoring_fields(request, dialect, self.template)
-            reply = await self.endpoint.complete(sent, self.account)
-            check_reader(reply, asked, request.token_ids, dialect)
-            return scores_in(request, reply, dialect)
-        self._check_text(request.prompt.text, request.prompt.token_ids, dialect)
-        sent = fields_of(request, dialect, self.template)
-        reply = await self.endpoint.complete(sent, self.account)
-        check_reader(reply, asked, request.prompt.token_ids, dialect)
-        return completion_of(request, reply, dialect, self.template)
-
-    def _check_text(self, text: str, ids: Sequence[int], dialect: Dialect) -> None:
-        """Check that a prompt can be sent as text, if it has to be.
+        """Return the completion of a request, from a reply that was checked.
 
         Raises:
-            ReplyError: the text stands for other tokens, because a message quotes a special one.
+            ReplyError: the prompt has to be sent as text, which stands for other tokens, because a
+                message quotes a special one.
         """
+        if not isinstance(request, ScoringRequest):
+            text, ids = request.prompt.text, request.prompt.token_ids
+        elif dialect.scores_by is not None:
+            text, ids = self.template.decode(request.token_ids), request.token_ids
+        else:
+            raise UserError(
+                f"model '{self.name}': the server '{self.endpoint.url}' gives no "
+                "log-likelihood of a given text (neither `prompt_logprobs` nor `echo`); set "
+                "`likelihood: off`, or run this model elsewhere"
+            )
         if not dialect.takes_ids and self.template.encoder.encode_whole(text) != list(ids):
             raise ReplyError("the prompt quotes a special token, which text cannot tell apart")
+        return await ask(self.endpoint, request, dialect, self.template, self.account)
 
     def _check(self, error: Exception) -> None:
         """Stop after many requests in a row without a usable reply."""

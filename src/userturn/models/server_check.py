@@ -12,19 +12,16 @@ from typing import Any
 
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import LONGEST_NAME
-from userturn.endpoints.http_errors import BusyError, EndpointError, UnreachedError
-from userturn.endpoints.response_body import without_surrogates
-from userturn.errors import UserError
-from userturn.models.completion_endpoint import (
-    CompletionEndpoint,
-    Dialect,
-    fields_of,
-    scoring_fields,
+from userturn.endpoints.http_replies import (
+    BusyError,
+    EndpointError,
+    UnreachedError,
+    without_surrogates,
 )
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
-from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
+from userturn.errors import UserError
+from userturn.models.completion_endpoint import CompletionEndpoint, Dialect
+from userturn.models.requests import Request, Sampling, ScoringRequest
+from userturn.models.server_replies import ReplyError, ask
 from userturn.prompts.chat_template import Prompt, Template
 from userturn.prompts.examples import EXAMPLE, user
 
@@ -158,12 +155,8 @@ class Inquiry:
         settings = {**plain, "max_tokens": N_WRITTEN, "seed": None, **drawn}
         sampling = Sampling(**settings, stop_token_ids=self.template.stop_token_ids)
         request = Request("", "", "", 0, prompt, sampling)
-        reply = await self.endpoint.complete(
-            fields_of(request, dialect, self.template), self.account
-        )
-        check_reader(reply, self.endpoint.settings["model"], prompt.token_ids, dialect)
-        ids = completion_of(request, reply, dialect, self.template).token_ids
-        return self.template.decode(ids)
+        done = await ask(self.endpoint, request, dialect, self.template, self.account)
+        return self.template.decode(done.token_ids)
 
     async def dialect(self) -> Dialect:
         """Return the best way to ask the server that it is proven to understand.
@@ -218,10 +211,8 @@ class Inquiry:
             ReplyError, EndpointError: why there is none.
         """
         request = ScoringRequest("", "", "", prompt.token_ids, 1)
-        sent = scoring_fields(request, dialect, self.template)
-        reply = await self.endpoint.complete(sent, self.account)
-        check_reader(reply, self.endpoint.settings["model"], prompt.token_ids, dialect)
-        return scores_in(request, reply, dialect).logprobs
+        done = await ask(self.endpoint, request, dialect, self.template, self.account)
+        return done.logprobs
 
     async def scores_by(self, dialect: Dialect) -> str | None:
         """Return the field by which the server scores a text; None if it does not."""

@@ -1,4 +1,4 @@
-"""Read a server's reply strictly: one that may be of another prompt or model is an error.
+"""Ask a server, and read its reply strictly: one of another prompt or model is an error.
 
 A turn that a fault changed would look like any other, so each reply is checked against its request:
 who answered, how many tokens it read, which it wrote, and why it stopped.
@@ -7,13 +7,23 @@ who answered, how many tokens it read, which it wrote, and why it stopped.
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.endpoints.model_names import is_other_model
-from userturn.endpoints.response_body import SURROGATE
-from userturn.models.completion import Completion, scores
-from userturn.models.completion_endpoint import Dialect, ServerReply
-from userturn.models.requests import Request
-from userturn.models.scoring import ScoringRequest
-from userturn.models.stop_texts import first_stop
+from userturn.endpoints.budget import Account
+from userturn.endpoints.http_replies import SURROGATE, is_other_model
+from userturn.models.completion_endpoint import (
+    CompletionEndpoint,
+    Dialect,
+    ServerReply,
+    fields_of,
+    scoring_fields,
+)
+from userturn.models.requests import (
+    AnyRequest,
+    Completion,
+    Request,
+    ScoringRequest,
+    first_stop,
+    scores,
+)
 from userturn.prompts.chat_template import Template
 
 UNFINISHED = "�"  # half a character at the end of a text
@@ -27,16 +37,39 @@ class ReplyError(ValueError):
     """A reply that is not taken; the message says why."""
 
 
+def check_model(reply: ServerReply, model: str, what: str = "completion") -> None:
+    """Check that a reply can be read, and that the model that was asked gave it.
+
+    Raises:
+        ReplyError: it cannot, or another did.
+    """
+    if not reply.choice:
+        raise ReplyError(f"the reply is no {what}: {reply.raw!r}")
+    if reply.model is not None and is_other_model(model, reply.model):
+        raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
+
+
+def text_and_end(reply: ServerReply) -> tuple[str, str]:
+    """Return the text of a reply, and `stop` or `length`.
+
+    Raises:
+        ReplyError: it has another end, or a text that cannot be written.
+    """
+    reason, text = reply.choice["finish_reason"], reply.choice["text"]
+    if not isinstance(text, str) or reason not in ("stop", "length"):
+        raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
+    if SURROGATE.search(text):
+        raise ReplyError("the reply's text has half a character")
+    return text, reason
+
+
 def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect: Dialect) -> None:
     """Check that the model that was asked has read the prompt that was sent.
 
     Raises:
         ReplyError: it has not, or cannot say so.
     """
-    if not reply.choice:
-        raise ReplyError(f"the reply is no completion: {reply.raw!r}")
-    if reply.model is not None and is_other_model(model, reply.model):
-        raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
+    check_model(reply, model)
     n_read, read = reply.usage.get("prompt_tokens"), reply.choice.get("prompt_token_ids")
     if dialect.shows_prompt and read != list(prompt):
         raise ReplyError("the server says that it read other tokens than were sent")
@@ -52,13 +85,9 @@ def completion_of(
     Raises:
         ReplyError: it is not one that the request allows.
     """
-    reason, text = reply.choice["finish_reason"], reply.choice["text"]
-    if not isinstance(text, str) or reason not in ("stop", "length"):
-        raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
-    if SURROGATE.search(text):
-        raise ReplyError("the reply's text has half a character")
+    text, reason = text_and_end(reply)
     if dialect.returns_ids:
-        ids = _written(_ids_in(reply, dialect), template)
+        ids = _written(reply, dialect, len(template.tokenizer))
         _check_text(request, ids, text, template, dialect)
     else:
         ids = _read_back(text, template)
@@ -70,18 +99,13 @@ def completion_of(
     return Completion(tuple(ids), reason)
 
 
-def _ids_in(reply: ServerReply, dialect: Dialect) -> Any:
-    """Return what a reply has in place of the written ids."""
-    if dialect.ids_by == "token_ids":
-        return reply.choice.get("token_ids")
+def _written(reply: ServerReply, dialect: Dialect, n_known: int) -> list[int]:
+    """Return the written ids, all of which a vocabulary of so many tokens must have."""
     try:
-        return [one["id"] for one in reply.choice["logprobs"]["content"]]
+        choice, by_token = reply.choice, dialect.ids_by == "logprobs"
+        ids = [a["id"] for a in choice["logprobs"]["content"]] if by_token else choice["token_ids"]
     except (LookupError, TypeError):
-        return None
-
-
-def _written(ids: Any, template: Template) -> list[int]:
-    n_known = len(template.tokenizer)
+        ids = None
     if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < n_known for i in ids):
         raise ReplyError(f"the written token ids are not all within the vocabulary of {n_known}")
     return ids
@@ -106,11 +130,7 @@ def _bare(text: str) -> str:
 
 
 def _read_back(text: str, template: Template) -> list[int]:
-    """Return the token ids of a text.
-
-    Raises:
-        ReplyError: the text has no token ids that give it back.
-    """
+    """Return the token ids of a text, which must give it back."""
     ids = template.encoder.encode_whole(text)
     if template.decode(ids).strip() != text.strip():
         raise ReplyError("the tokenizer does not give the reply's text back")
@@ -120,8 +140,7 @@ def _read_back(text: str, template: Template) -> list[int]:
 def _check_length(request: Request, n_tokens: int, reply: ServerReply) -> None:
     """Check that a text is about as long as the server says that it wrote.
 
-    Raises:
-        ReplyError: it is not, such as one that begins with the prompt or was cut on its way.
+    One that begins with the prompt, or was cut on its way, is not.
     """
     told = reply.usage.get("completion_tokens")
     if told is None:
@@ -202,3 +221,27 @@ def _echoed(request: ScoringRequest, reply: ServerReply) -> list[Any]:
     if len(listed) - len(request.token_ids) not in (0, 1):
         raise ReplyError("the reply's token_logprobs are not as many as the prompt's tokens")
     return listed
+
+
+async def ask(
+    endpoint: CompletionEndpoint,
+    request: AnyRequest,
+    dialect: Dialect,
+    template: Template,
+    account: Account,
+) -> Completion:
+    """Return the completion of a request, from a reply that was checked.
+
+    Raises:
+        ReplyError, EndpointError: why there is none.
+        CapReachedError: one more request could pass the hard cap.
+    """
+    if isinstance(request, ScoringRequest):
+        ids, sent = request.token_ids, scoring_fields(request, dialect, template)
+    else:
+        ids, sent = request.prompt.token_ids, fields_of(request, dialect, template)
+    reply = await endpoint.complete(sent, account)
+    check_reader(reply, endpoint.settings["model"], ids, dialect)
+    if isinstance(request, ScoringRequest):
+        return scores_in(request, reply, dialect)
+    return completion_of(request, reply, dialect, template)

@@ -9,9 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.engine_account import note_engine, transformers_account
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import AnyRequest, Completion, Engine, ScoringRequest
 from userturn.models.whole_model import whole_model
 
 ROWS = 64  # requests that run together, unless the settings say otherwise
@@ -69,9 +68,8 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
 def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into transformers and return its engine."""
     model, decode = _loaded(folder, settings)
-    from userturn.models.batch import Bounds, write_one_by_one, write_together
-    from userturn.models.grouped_attention import share_heads
-    from userturn.models.transformers_scoring import score_texts
+    from userturn.models.batch import Bounds, score_texts, write_one_by_one, write_together
+    from userturn.models.batch_rows import share_heads
 
     share_heads(model)
     note_engine(transformers_account(model))

@@ -7,15 +7,13 @@ itself: a channel, a response token, the end of its reasoning. It is not part of
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.prompts.examples import EXAMPLE, NEXT_USER, NEXT_USER_MESSAGES, user
+from userturn.prompts.render import Renderer
 from userturn.prompts.template_text import shared_beginning, without_remarks
 from userturn.prompts.tokenize import TemplateError
-
-if TYPE_CHECKING:
-    from userturn.prompts.chat_template import Template
 
 # Forms that templates describe in words and leave out of history; both texts must be named.
 WRAPPERS = (
@@ -99,7 +97,7 @@ class AnswerForm:
         return asdict(self)
 
 
-def answer_form(template: "Template") -> AnswerForm:
+def answer_form(template: Renderer) -> AnswerForm:
     """Return the form of answers that a template implies."""
     source = without_remarks(str(template.tokenizer.chat_template))
     prompt, before, behind = _around_answer(template)
@@ -125,7 +123,7 @@ def answer_form(template: "Template") -> AnswerForm:
     )
 
 
-def is_named_in(source: str, template: "Template", pair: tuple[str, str]) -> bool:
+def is_named_in(source: str, template: Renderer, pair: tuple[str, str]) -> bool:
     """Return whether texts around reasoning are the template's own, and not looked for in all."""
     return pair not in COMMON or pair[1] in source or template.reasoning_key is not None
 
@@ -157,7 +155,7 @@ QUOTED = re.compile(r"""(["'])((?:(?!\1).){3,40})\1""")
 SLASH = re.compile(r"(?<=[<\[◁{(|])/")  # of a tag that closes
 
 
-def cut_out(template: "Template", prompt: str) -> list[tuple[str, str]]:
+def cut_out(template: Renderer, prompt: str) -> list[tuple[str, str]]:
     """Return texts around reasoning that a template knows only as a part of an answer's text.
 
     Whatever history leaves out of an answer up to a text of the template's own is reasoning. It
@@ -176,7 +174,7 @@ def cut_out(template: "Template", prompt: str) -> list[tuple[str, str]]:
     return [(begin, end.strip()) for begin, end in found if begin.strip() and end.strip()]
 
 
-def around_reasoning(template: "Template") -> AroundReasoning | None:
+def around_reasoning(template: Renderer) -> AroundReasoning | None:
     """Return what a template writes around reasoning; None if it writes none, or no end of it."""
     if template.reasoning_key is None:
         return None
@@ -196,7 +194,7 @@ def around_reasoning(template: "Template") -> AroundReasoning | None:
 
 
 def _wrappers(
-    template: "Template", source: str, before: str, opening: str, closing: str, ends: list[str]
+    template: Renderer, source: str, before: str, opening: str, closing: str, ends: list[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield what may stand around an answer, the likeliest first."""
     if opening:
@@ -214,7 +212,7 @@ def _wrappers(
         yield "", end
 
 
-def _around_answer(template: "Template") -> tuple[str, str, str]:
+def _around_answer(template: Renderer) -> tuple[str, str, str]:
     """Return the generation prompt, and what stands before and behind an answer in history."""
     try:
         prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
@@ -224,7 +222,7 @@ def _around_answer(template: "Template") -> tuple[str, str, str]:
     return prompt, before, behind
 
 
-def _opening(template: "Template", prompt: str, before: str, ends: set[str]) -> str:
+def _opening(template: Renderer, prompt: str, before: str, ends: set[str]) -> str:
     """Return what the model writes between the generation prompt and its answer."""
     if prompt.startswith(before):
         return ""
@@ -239,14 +237,14 @@ def _opening(template: "Template", prompt: str, before: str, ends: set[str]) -> 
     return "" if opening.strip() in ends else opening
 
 
-def _required(template: "Template", prompt: str, before: str, opening: str) -> str:
+def _required(template: Renderer, prompt: str, before: str, opening: str) -> str:
     """Return the plain text of an opening, or the line break that ends the line of the prompt."""
     if opening:
         return "" if template.encoder.find(opening) else opening
     return "\n" if before.startswith(f"{prompt}\n") else ""
 
 
-def _from_last_token(template: "Template", text: str, place: int) -> str:
+def _from_last_token(template: Renderer, text: str, place: int) -> str:
     """Return a text from the last control token on that begins at a place or before it."""
     begin = end = 0
     for token in template.encoder.find(text):
@@ -258,7 +256,7 @@ def _from_last_token(template: "Template", text: str, place: int) -> str:
     return text[begin:] if template.encoder.find(text[begin:]) else ""
 
 
-def _closing(template: "Template", behind: str, has_opening: bool) -> str:
+def _closing(template: Renderer, behind: str, has_opening: bool) -> str:
     """Return what the model writes between its answer and the end of its turn.
 
     Where the end of sequence does not stand in history, that is the token that does, but only
@@ -273,7 +271,7 @@ def _closing(template: "Template", behind: str, has_opening: bool) -> str:
     return plain or (controls[0] if has_opening else "")
 
 
-def _special(template: "Template", text: str) -> list[str]:
+def _special(template: Renderer, text: str) -> list[str]:
     """Return the special tokens in a text."""
     added = template.tokenizer.added_tokens_decoder.values()
     special = {token.content for token in added if token.special}

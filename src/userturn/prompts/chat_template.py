@@ -2,20 +2,32 @@
 
 The probe prompt is the history as the model sees it and the model's own user header, which
 header.py derives.
+
+In role-play the model is told to play the user, and writes the user turn as its own answer. The
+instruction is the first user message. The conversation follows with its roles swapped, so that the
+model's own side is the user's, or is quoted in that message. The raw probe has none of this: the
+two are compared on equal conversations.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from userturn.config.probes import PLAYED, QUOTED, SWAPPED
 from userturn.datasets.messages import Message, ShownAnswer
 from userturn.prompts.answer_form import AnswerForm, answer_form
+from userturn.prompts.examples import EXAMPLE, user
+from userturn.prompts.given_messages import BETWEEN
 from userturn.prompts.header import HeaderRenderer
-from userturn.prompts.missing_answer import missing_answer
-from userturn.prompts.stop_texts import answer_end_texts, user_turn_stop_texts
-from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
 from userturn.prompts.tokenize import TemplateError, interleave
+from userturn.prompts.turn_ends import (
+    answer_end_texts,
+    answer_ends,
+    user_turn_stop_texts,
+    user_turn_stops,
+)
 
 __all__ = ["Prompt", "Template", "TemplateError"]
 End = TypeVar("End", int, str)
@@ -87,8 +99,23 @@ class Template(HeaderRenderer):
 
     @cached_property
     def missing_answer(self) -> str | None:
-        """The assistant's turn without an answer: "" for an empty turn, None for no turn."""
-        return missing_answer(self)
+        """The assistant's turn without an answer: "" for an empty turn, None for no turn.
+
+        It is left out if the template refuses an empty turn, or hides it.
+
+        Raises:
+            TemplateError: the template refuses both.
+        """
+        question = EXAMPLE[0]
+        try:
+            with_turn = self.probe_after([question, {"role": "assistant", "content": ""}])
+        except TemplateError:
+            self.probe_after([question])
+            return None
+        try:
+            return None if with_turn == self.probe_after([question]) else ""
+        except TemplateError:
+            return ""
 
     @cached_property
     def answer_form(self) -> AnswerForm:
@@ -98,12 +125,14 @@ class Template(HeaderRenderer):
     @cached_property
     def end_texts(self) -> tuple[str, ...]:
         """Texts that end the model's own answer."""
-        return self._ends("end_of_answer_texts", answer_end_texts)
+        return self._ends("end_of_answer_texts", lambda: answer_end_texts(self))
 
     @cached_property
     def stop_texts(self) -> tuple[str, ...]:
         """Texts that end a user turn."""
-        return self._ends("stop_texts", user_turn_stop_texts)
+        return self._ends(
+            "stop_texts", lambda: user_turn_stop_texts(self, self.end_texts, self.stop)
+        )
 
     @property
     def has_stop_texts(self) -> bool:
@@ -113,13 +142,132 @@ class Template(HeaderRenderer):
     @cached_property
     def end_token_ids(self) -> tuple[int, ...]:
         """Tokens that end the model's own answer."""
-        return self._ends("end_of_answer_token_ids", answer_ends)
+        return self._ends(
+            "end_of_answer_token_ids",
+            lambda: answer_ends(self, self.end_of_sequence, self.answer_form.has_special_opening),
+        )
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
         """Tokens that end a user turn: ends of turns, starts of other turns, the entry's stops."""
-        return self._ends("stop_token_ids", user_turn_stops)
+        return self._ends(
+            "stop_token_ids", lambda: user_turn_stops(self, self.end_token_ids, self.stop)
+        )
 
-    def _ends(self, name: str, derived: Callable[["Template"], tuple[End, ...]]) -> tuple[End, ...]:
+    def _ends(self, name: str, derive: Callable[[], tuple[End, ...]]) -> tuple[End, ...]:
         """Return what ends a turn: of a study as its description has it, else as derived."""
-        return tuple(self.record.get(name, ())) if self.record else derived(self)
+        return tuple(self.record.get(name, ())) if self.record else derive()
+
+
+def tokens_needed(error: str) -> int | None:
+    """Return the number of tokens that a prompt is too long with, if that is the error."""
+    found = re.search(r"\bneed (\d+) tokens, max_model_len is", error)
+    return int(found[1]) if found else None
+
+
+def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:
+    """Refuse a prompt that leaves too little of the context for its continuation.
+
+    Args:
+        prompt: the prompt of one request.
+        max_tokens: number of tokens that the model may write after it.
+        max_model_len: the largest number of tokens in prompt and continuation together.
+
+    Raises:
+        TemplateError: prompt and continuation are longer than that.
+    """
+    n_tokens = len(prompt.token_ids) + max_tokens
+    if n_tokens > max_model_len:
+        raise TemplateError(
+            f"prompt and continuation need {n_tokens} tokens, max_model_len is {max_model_len}"
+        )
+
+
+OTHER_SIDE = {"user": "assistant", "assistant": "user"}
+TOLD = "The assistant has these instructions:"
+SO_FAR = "The conversation so far:"
+NAMES = {"system": "Instructions to the assistant", "user": "Person", "assistant": "Assistant"}
+
+
+def conversation(
+    instruction: str, roles: str, messages: Sequence[Message], answer: str | None
+) -> list[Message]:
+    """Return the conversation after which a model that plays the user writes the user turn.
+
+    Args:
+        instruction: what it is told.
+        roles: `swapped` or `quoted`.
+        messages: of the item; none to have the user begin.
+        answer: what the assistant said last; None for nothing, which is an empty message.
+    """
+    said = [{"role": m["role"], "content": m["content"]} for m in messages]
+    if said:
+        said.append({"role": "assistant", "content": answer or ""})
+    if roles == QUOTED:
+        return [user(BETWEEN.join([instruction, *_quoted(said)]))]
+    is_told = said[:1] and said[0]["role"] == "system"
+    told = [TOLD, said.pop(0)["content"]] if is_told else []
+    swapped = [{**m, "role": OTHER_SIDE.get(m["role"], m["role"])} for m in said]
+    return [user(BETWEEN.join([instruction, *told])), *swapped]
+
+
+def _quoted(said: Sequence[Message]) -> list[str]:
+    return [SO_FAR, *(f"{NAMES[m['role']]}: {m['content']}" for m in said)] if said else []
+
+
+@dataclass(frozen=True)
+class RolePlayTemplate(Template):
+    """A chat template whose user turns are played: each prompt for one is a prompt for an answer.
+
+    Attributes:
+        instruction: what the model is told.
+        roles: `swapped` or `quoted`.
+    """
+
+    instruction: str = field(default="", kw_only=True)
+    roles: str = field(default=SWAPPED, kw_only=True)
+
+    def probe_parts(
+        self, messages: Sequence[Message], answer: str | None, reasoning: str | None = None
+    ) -> tuple[list[str], list[str]]:
+        """Return the prompt for a played turn: the template's texts, and the contents between.
+
+        A person does not see reasoning, so that it is not shown.
+        """
+        played = conversation(self.instruction, self.roles, messages, answer)
+        return self.split(played, add_generation_prompt=True)
+
+    @cached_property
+    def user_header_text(self) -> str:
+        """The text that begins a played turn: that of an answer."""
+        return self.probe_parts(EXAMPLE[:1], EXAMPLE[1]["content"])[0][-1]
+
+    @property
+    def left_to_the_model(self) -> str:
+        """Nothing: the beginning of an answer is shown whole."""
+        return ""
+
+    @property
+    def header_form(self) -> str:
+        """What a description says in place of the header's form."""
+        return PLAYED
+
+    @property
+    def header_is_by_hand(self) -> bool:
+        """No: the template writes what begins an answer."""
+        return False
+
+    @property
+    def missing_answer(self) -> str:
+        """The assistant's turn without an answer: an empty message of the other side."""
+        return ""
+
+    @property
+    def stop_texts(self) -> tuple[str, ...]:
+        """Texts that end a played turn: those that end an answer."""
+        return self.end_texts
+
+    @property
+    def stop_token_ids(self) -> tuple[int, ...]:
+        """Tokens that end a played turn: those that end an answer."""
+        return self.end_token_ids

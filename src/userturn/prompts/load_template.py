@@ -1,4 +1,9 @@
-"""Load a model folder's tokenizer and chat template, with the choices of the model's entry."""
+"""Load a model folder's tokenizer and chat template, with the choices of the model's entry.
+
+transformers loses the pre-tokenizer of a GGUF file's tokenizer, which llama.cpp names
+(`tokenizer.ggml.pre`): it goes by the architecture alone, and so reads a Llama whose digits stand
+apart as one whose digits do not. It is noted beside the converted model and given back here.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,11 +24,59 @@ from userturn.config.formats import (
 from userturn.config.model_keys import ModelEntry
 from userturn.prompts.chat_template import Template
 from userturn.prompts.gguf_pre_tokenizer import repair
+from userturn.config.probes import instruction_file, plays_the_user, roles_of
+from userturn.errors import UserError
+from userturn.prompts.chat_template import RolePlayTemplate, Template
+from userturn.prompts.given_messages import LEAVE_OUT
 from userturn.prompts.header import SHARED, header_of
-from userturn.prompts.own_system import LEAVE_OUT
-from userturn.prompts.role_play import RolePlayTemplate
 from userturn.prompts.tokenize import TemplateError
 from userturn.storage.files import given_object, given_text
+from userturn.storage.atomic_files import written_whole
+from userturn.storage.given_files import given_object, given_text
+
+NOTE = "ggml_pre.txt"  # beside the converted model
+BPE = "gpt2"  # tokenizers of other kinds have no pre-tokenizer
+# Names of llama.cpp's `llm_load_vocab` for what transformers makes of the architecture.
+AS_READ = {"default", "gpt-2", "llama-bpe", "llama3", "llama-v3", "qwen2", "mpt", "olmo", "phi-2"}
+# Each digit by itself, then as in GPT-2.
+DIGITS_APART = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}
+
+
+def note_pre_tokenizer(gguf: Path, folder: Path) -> None:
+    """Write the name of a GGUF file's pre-tokenizer beside its converted model, once.
+
+    Raises:
+        UserError: nothing is known of a pre-tokenizer of that name.
+    """
+    if (folder / NOTE).is_file():
+        return
+    from gguf import GGUFReader
+
+    fields = GGUFReader(gguf).fields
+    kind, pre = (_text(fields, f"tokenizer.ggml.{name}") for name in ("model", "pre"))
+    if kind == BPE and pre not in AS_READ | DIGITS_APART | {None}:
+        raise UserError(
+            f"'{gguf}' has the pre-tokenizer '{pre}', which transformers does not read, so its "
+            "token ids would differ from the vendor's; name the original model in the config"
+        )
+    with written_whole(folder / NOTE) as temporary:
+        temporary.write_text(pre if kind == BPE and pre else "")
+
+
+def _text(fields: Any, name: str) -> str | None:
+    return str(fields[name].contents()) if name in fields else None
+
+
+def repair(tokenizer: Any, folder: Path) -> None:
+    """Give a tokenizer the pre-tokenizer noted beside its model, where transformers lost it."""
+    note = folder / NOTE
+    if not note.is_file() or note.read_text() not in DIGITS_APART:
+        return
+    from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
+
+    apart = [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
+    tokenizer.backend_tokenizer.pre_tokenizer = Sequence(apart)
+
 
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 

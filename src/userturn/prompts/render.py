@@ -15,55 +15,54 @@ from typing import Any
 from userturn.datasets.messages import REASONING, Message
 from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
-from userturn.prompts.given_reasoning import (
+from userturn.prompts.given_messages import (
+    ADVICE,
+    OwnSystem,
     ReasoningKey,
     as_given,
+    as_written,
+    begins_with_system,
     has_reasoning,
+    own_system,
     reasoning_key,
 )
-from userturn.prompts.own_system import OwnSystem, own_system
 from userturn.prompts.template_text import without_remarks
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
-from userturn.prompts.trimmed import find_trimmed
-
-BETWEEN = "\n\n"
-ADVICE = (
-    "; leave that item out, or give the model's entry `merge_system_message: true`, which writes "
-    "it before the text of the first user message"
-)
 
 
-def begins_with_system(messages: Sequence[Message]) -> bool:
-    """Return whether a conversation begins with a system message and a user's."""
-    return [message["role"] for message in messages[:2]] == ["system", "user"]
-
-
-def merge_system_message(messages: Sequence[Message]) -> list[Message]:
-    """Return a conversation whose system message is the beginning of its first user message.
-
-    A conversation that does not begin with a system message and a user's stays as it is.
-    """
-    if not begins_with_system(messages):
-        return [*messages]
-    system, question, *rest = messages
-    text = system["content"] + BETWEEN + question["content"]
-    return [{"role": "user", "content": text}, *rest]
-
-
-def as_written(
-    messages: Sequence[Message], system: str | None, *, merge: bool
-) -> Sequence[Message]:
-    """Return a conversation as a template is given it.
+def find_trimmed(
+    text: str, literals: Sequence[str], contents: Sequence[str], start: int = 0
+) -> list[str] | None:
+    """Return contents as a text shows them: with all, some or none of the space at their ends.
 
     Args:
-        messages: the conversation.
-        system: text of a system message, if the conversation brings none; None or empty for none.
-        merge: whether the system message is then written into the first user message.
+        text: literals and contents in alternation, from `start` on.
+        literals: the template's texts, one more than there are contents.
+        contents: the original contents, none of only white space.
+        start: position in the text where the first literal begins.
+
+    Returns:
+        The contents, or None if the text has any other form.
     """
-    has_own = any(message["role"] == "system" for message in messages[:1])
-    if system and not has_own:
-        messages = [{"role": "system", "content": system}, *messages]
-    return merge_system_message(messages) if merge else messages
+    begin = start + len(literals[0])
+    if not text.startswith(literals[0], start):
+        return None
+    if not contents:
+        return [] if begin == len(text) else None
+    stripped = contents[0].strip()
+    before, _, after = contents[0].partition(stripped)
+    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
+    end = said + len(stripped)
+    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
+        return None
+    shown = text[end : end + len(after)]
+    pairs = enumerate(zip(after, shown, strict=False))
+    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
+    for n in range(longest, -1, -1):
+        rest = find_trimmed(text, literals[1:], contents[1:], end + n)
+        if rest is not None:
+            return [text[begin : end + n], *rest]
+    return None
 
 
 ADDS_BOS = "adds_bos_token"

@@ -16,7 +16,7 @@ from userturn.errors import UserError
 from userturn.models.fetch import model_folder
 from userturn.storage.files import write_text
 
-GPU_CHECK = [sys.executable, "-m", "userturn.models.gpu_check"]
+GPU_CHECK = [sys.executable, "benchmarks/vllm_on_gpu.py"]
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
 
 

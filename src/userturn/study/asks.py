@@ -14,10 +14,9 @@ from typing import Any
 from userturn.config.formats import OF_THE_PROBE
 from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.models.fetch import local_path
-from userturn.models.sampling import Sampling
-from userturn.models.seeds import role_at
+from userturn.models.requests import Sampling, role_at
 from userturn.prompts.perturbations import OPERATORS
-from userturn.prompts.settings_read import effective, settings_read_in
+from userturn.prompts.template_text import effective, settings_read_in
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description

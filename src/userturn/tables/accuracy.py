@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.grading.grade import mean_score
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import (

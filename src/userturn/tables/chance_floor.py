@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.judges.judge import scan_verdicts
 from userturn.stats.margins import Counts, change, rates, share_that_reacts, side_by_side

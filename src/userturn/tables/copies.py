@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.datasets.clusters import cluster_of
+from userturn.datasets.turns import cluster_of
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import SLICE, Schema, slices
 from userturn.tables.make_tables import Material

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL

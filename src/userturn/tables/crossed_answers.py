@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.sources.crossed_answers import REFERENCE, answerers, crossings, own_cells
 from userturn.stats.margins import Counts, combination
 from userturn.stats.proportions import Array

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from tabulate import tabulate
 
-from userturn.datasets.clusters import one_cluster_each
+from userturn.datasets.turns import one_cluster_each
 from userturn.generation.collect_scores import check_scored
 from userturn.humans.labels import VERDICTS, labelled_beside_judges, read_annotations_and_keys
 from userturn.judges.rubric import Rubric, read_rubric

@@ -5,8 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
-from userturn.datasets.turns import turn_numbers
+from userturn.datasets.turns import clusters, turn_numbers
 from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
 from userturn.judges.judge import scan_verdicts

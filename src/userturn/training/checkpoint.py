@@ -7,7 +7,7 @@ from typing import Any
 from zipfile import is_zipfile
 
 from userturn.errors import UserError
-from userturn.models.weight_files import check_safetensors
+from userturn.models.whole_model import check_safetensors
 
 STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
 TORCH = (".pt", ".pth", ".bin")

@@ -12,9 +12,9 @@ from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
-from userturn.prompts.answer_beginning import answer_beginning
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.examples import NEXT_USER
+from userturn.prompts.reasoning import answer_beginning
 from userturn.storage.hashing import fingerprint
 
 IGNORED = -100  # a label that torch's cross entropy leaves out

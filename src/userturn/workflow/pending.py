@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.datasets.unusable import is_unusable
+from userturn.datasets.fetch import is_unusable
 from userturn.sources.registry import asked, follows_others
 from userturn.sources.source import Asked
 from userturn.storage.files import read_artifact, read_identity

@@ -1,0 +1,228 @@
+"""What a reply of an endpoint means for a question: its body, its errors, and who answered."""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
+
+SURROGATE = re.compile("[\\ud800-\\udfff]")
+
+
+def without_surrogates(text: str) -> str:
+    """Return a text that can be written as UTF-8: half a character becomes U+FFFD."""
+    return SURROGATE.sub("\ufffd", text)
+
+
+@dataclass(frozen=True)
+class Received:
+    """The body of a response; each reading of it is made once, when it is first asked for."""
+
+    content: bytes
+
+    @cached_property
+    def parsed(self) -> Any:
+        """Its JSON; None if it is none."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            return None
+
+    @cached_property
+    def text(self) -> str:
+        """Its text, which can be written whatever it holds."""
+        return without_surrogates(self.content.decode(errors="replace"))
+
+
+# Why a judge gives no verdict: reasons in journals and tables.
+REFUSED = "the judge refused"
+TOO_LONG = "the conversation is longer than the judge's context"
+CUT = "the server cut the conversation"
+UNANSWERABLE = (REFUSED, TOO_LONG, CUT)  # of the question, not of the endpoint
+LONGEST_RETRY_AFTER = 300.0  # seconds
+BROKEN_AFTER = 20  # requests in a row without a usable reply
+TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
+BUSY = (408, 425, 429, 503, 529)
+NO_MONEY = re.compile(
+    r"insufficient_quota|billing_hard_limit|exceeded your current quota|credit balance is too low"
+)
+# Gemini's words for too many requests are OpenAI's for no money; this code is beside them.
+TOO_FAST = "RESOURCE_EXHAUSTED"
+WAIT = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"|(?:try again|retry) (?:in|after) ([\d.]+) ?s')
+TOO_MANY_TOKENS = re.compile(
+    r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
+    r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
+    r"longer than the maximum model length|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+# What providers say where their filter, and not the judge, refuses a conversation.
+FILTERED = re.compile(
+    r"content_filter|content_policy|content management policy|ResponsibleAIPolicy|invalid_prompt|"
+    r"data_inspection_failed|prohibited_content|requires moderation|input was flagged",
+    re.IGNORECASE,
+)
+
+
+class EndpointError(Exception):
+    """A question that ended without a reply; its text says why."""
+
+
+class UnreachedError(EndpointError):
+    """A request that never reached the endpoint, as often as it was tried."""
+
+
+class BusyError(EndpointError):
+    """A request for which the endpoint was too busy, as often as it was tried."""
+
+
+class UnscoredError(EndpointError):
+    """A question that the endpoint will never answer; `why` is the reason of the verdict."""
+
+    def __init__(self, text: str, why: str) -> None:
+        """Take what the endpoint says, and the reason of the verdict that is not there."""
+        super().__init__(text)
+        self.why = why
+
+
+class RetriableError(Exception):
+    """A request that may be sent again, after so many seconds at least.
+
+    Attributes:
+        ends_as: the error of a request that was tried for the last time.
+    """
+
+    ends_as: type[EndpointError] = EndpointError
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        """Take the reason and the seconds."""
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class NotSentError(RetriableError):
+    """A request that never reached the endpoint, which cannot have been billed."""
+
+    ends_as = UnreachedError
+
+
+class TimedOutError(RetriableError):
+    """A request without a complete reply in time, which may have been billed."""
+
+    ends_as = BusyError
+
+
+class TurnedAwayError(RetriableError):
+    """A request that the endpoint had no time for."""
+
+    ends_as = BusyError
+
+
+def why_unscored(text: str) -> str | None:
+    """Return why an endpoint will never answer a question, from its error; None if it may."""
+    if TOO_MANY_TOKENS.search(text):
+        return TOO_LONG
+    return REFUSED if FILTERED.search(text) else None
+
+
+def lacks_money(text: str) -> bool:
+    """Tell whether an endpoint's error says that the account has no money left."""
+    return NO_MONEY.search(text) is not None and TOO_FAST not in text
+
+
+def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> Exception:
+    """Return the error to raise for an endpoint's.
+
+    Args:
+        status: of the response.
+        whole: what the endpoint says.
+        shown: the same for people, short and without the key.
+        retry_after: seconds that the endpoint asks for.
+    """
+    has_money = not lacks_money(whole)
+    if (status in TRY_AGAIN and has_money) or status >= 500:
+        return (TurnedAwayError if status in BUSY else RetriableError)(shown, retry_after)
+    why = why_unscored(whole) if has_money and status not in (401, 402, 404) else None
+    return EndpointError(shown) if why is None else UnscoredError(shown, why)
+
+
+def error_in(received: Received) -> tuple[int, str] | None:
+    """Return status and text of an error that a gateway sent with status 200; None for none.
+
+    It stands in place of the choices or beside them, or in the first, as OpenRouter has it.
+    """
+    parsed = received.parsed
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]  # Gemini's errors are in a list
+    choices = parsed.get("choices") if isinstance(parsed, dict) else None
+    places = [parsed, *(choices[:1] if isinstance(choices, list) else [])]
+    errors = [place.get("error") for place in places if isinstance(place, dict)]
+    error = next(filter(None, errors), None)
+    if error is None:
+        return None
+    text = json.dumps(error, ensure_ascii=False)
+    code = error.get("code") if isinstance(error, dict) else None
+    unknown = 502 if why_unscored(text) is None and not lacks_money(text) else 400
+    return int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else unknown, text
+
+
+def retry_after(headers: Mapping[str, str], text: str) -> float:
+    """Return the seconds that an endpoint asks to wait, within bounds; 0 if it asks for none.
+
+    The headers count first; Gemini and Azure say it in the text of the error.
+    """
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / in_a_second
+        except ValueError:
+            seconds = _until(headers.get(name, ""))
+        if seconds > 0:  # which no NaN is
+            return min(seconds, LONGEST_RETRY_AFTER)
+    told = WAIT.search(text)
+    return min(_number(told[1] or told[2]), LONGEST_RETRY_AFTER) if told else 0.0
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.rstrip("."))
+    except ValueError:
+        return 0.0
+
+
+def _until(date: str) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+# What a provider adds to a name: a folder or vendor before it; after it the date or number of the
+# current snapshot, or the service tier.
+_BEFORE = re.compile(r".*/")
+_AFTER = re.compile(
+    r"(?:[-@]20\d\d-?\d\d-?\d\d|-\d{3,4}|-\d\d-\d\d(?:-\d{4})?|-v\d+|[-@]latest|-preview"
+    r"|:[a-z]+)+$"
+)
+
+
+def _plain(name: str) -> str:
+    """Return a model's name without vendor, snapshot and tier."""
+    return _AFTER.sub("", _BEFORE.sub("", name.strip().lower()))
+
+
+def is_other_model(asked: str, answered: str) -> bool:
+    """Tell whether two names belong to different models.
+
+    A dated or latest snapshot of the requested name, and a name with or without its vendor, are the
+    same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two different dates are not.
+    """
+    if _BEFORE.sub("", asked.lower()) == _BEFORE.sub("", answered.lower()):
+        return False
+    if _plain(asked) != _plain(answered):
+        return True
+    snapshots = [
+        found[0] for name in (asked, answered) if (found := re.search(r"\d{3,}[\d-]*$", name))
+    ]
+    return len(set(snapshots)) == 2
