@@ -31,10 +31,6 @@ from userturn.generation.describe_model import describe_model
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner, sweep_plans
 from userturn.models.fetch import model_folder
-from userturn.models.scoring import ScoringRequest
-from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT
-from userturn.models.vllm_scoring import scoring_parameters
-from userturn.processes import StopFlag
 from userturn.models.requests import Completion, Engine, ScoringRequest, scores
 from userturn.models.vllm import (
     CPU_BATCHED_TOKENS,
@@ -42,7 +38,7 @@ from userturn.models.vllm import (
     VLLM_ENVIRONMENT,
     scoring_parameters,
 )
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked

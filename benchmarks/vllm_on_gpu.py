@@ -26,8 +26,6 @@ from userturn.logs import sentence
 from userturn.models.engine_account import vllm_account
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder
-from userturn.models.gpu_runs import Outcome, Size, Texts, Way, run
-from userturn.storage.files import copy_folder
 from userturn.models.requests import (
     Request,
     Sampling,
@@ -46,7 +44,7 @@ from userturn.models.vllm import (
 )
 from userturn.prompts.examples import EXAMPLE, user
 from userturn.prompts.load_template import load_template
-from userturn.storage.copied_folder import copy_folder
+from userturn.storage.files import copy_folder
 
 ENTRY: Any = {"enable_thinking": False}
 TODAY = "2026-04-02"

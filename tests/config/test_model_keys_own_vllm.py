@@ -13,10 +13,6 @@ from userturn.config.keys import VllmSettings
 from userturn.config.model_keys import CHANGE_TOKENS, identifying_vllm
 from userturn.config.schema import object_schema
 from userturn.errors import ConfigError
-from userturn.models.engine_settings import engine_settings
-from userturn.config.errors import ConfigError
-from userturn.config.own_vllm import CHANGE_TOKENS, identifying_vllm
-from userturn.config.shared_keys import VllmSettings
 from userturn.models.engine_setup import engine_settings
 from userturn.study.grid import Grid
 from userturn.study.model_description import request_identity

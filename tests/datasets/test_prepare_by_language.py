@@ -10,15 +10,12 @@ import yaml
 from tests.support.published_data import SHARED, needs_shared_data
 from userturn.config.check import check
 from userturn.config.load import catalogue, load_config
-from userturn.datasets.clusters import clusters
-from userturn.config.errors import ConfigError
-from userturn.config.load import load_config
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import fetched, items_table
 from userturn.errors import ConfigError, UserError
 from userturn.grading.grade import grade_answers
 from userturn.datasets.turns import clusters
-from userturn.errors import UserError
+from userturn.errors import ConfigError, UserError
 from userturn.grading.verifiers import grade_answers
 from userturn.storage.hashing import file_sha256
 

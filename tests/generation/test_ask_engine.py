@@ -10,11 +10,8 @@ import pytest
 from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner, without_header
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
-from userturn.models.completion import Completion, Engine
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.processes import StopFlag
 from userturn.models.requests import Completion, Engine, Request, Sampling
+from userturn.processes import StopFlag
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.journal import read_journal
 

@@ -7,9 +7,6 @@ import polars as pl
 import pytest
 
 from userturn.generation.collect_scores import read_scores, score_record
-from userturn.models.completion import refusal, scores
-from userturn.models.scoring import ScoringRequest, scoring_request
-from userturn.generation.likelihood_score_records import read_scores, score_record
 from userturn.models.requests import ScoringRequest, refusal, scores, scoring_request
 from userturn.storage.journal import Writer
 

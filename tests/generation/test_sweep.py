@@ -14,11 +14,8 @@ from userturn.generation.load_engine import load_model
 from userturn.generation.plan_files import read_plan
 from userturn.generation.shards import next_in_hash_order
 from userturn.generation.sweep import request_runner
-from userturn.models.completion import Completion
-from userturn.models.requests import Request
-from userturn.processes import STOP_SIGNALS, StopFlag
 from userturn.models.requests import Completion, Request
-from userturn.signals import STOP_SIGNALS, StopFlag
+from userturn.processes import STOP_SIGNALS, StopFlag
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending

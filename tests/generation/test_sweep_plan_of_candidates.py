@@ -28,7 +28,9 @@ from userturn.grading.grade import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
 from userturn.processes import StopFlag
+from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.requests import AnyRequest, Completion, ScoringRequest, scores
+from userturn.processes import StopFlag
 from userturn.prompts.perturbations import NO_ANSWER
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import REACTIONS, table_path

@@ -21,10 +21,8 @@ from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
 from userturn.generation.load_engine import load_model
 from userturn.generation.sweep import request_runner
-from userturn.models.completion import Completion
-from userturn.models.requests import Request
-from userturn.processes import StopFlag
 from userturn.models.requests import Completion, Request
+from userturn.processes import StopFlag
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked, asked_of
 from userturn.study.grid import Grid

@@ -12,10 +12,8 @@ from userturn.humans.blinding import neutral
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.question import JudgePrompt, ask_about_turn, escaped
 from userturn.judges.verdict import ARGUABLE, GENUINE, UserTurn
-from userturn.prompts.control_tokens import CONTROL_TOKEN, MAY_OPEN_TOKEN, ROLES
-from userturn.wording import UNSEEN
 from userturn.prompts.tokenize import CONTROL_TOKEN, MAY_OPEN_TOKEN, ROLES
-from userturn.unseen import UNSEEN
+from userturn.wording import UNSEEN
 
 SETTINGS = {"restated": 0.8, "grounded": 0.1, "repeated": 0.5}
 EXAONE = ["[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]", "[|tool|]"]

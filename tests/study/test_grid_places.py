@@ -18,11 +18,8 @@ from userturn.generation.collect import table_of
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
 from userturn.models import engine
-from userturn.models.completion import Completion
-from userturn.models.requests import Request
-from userturn.processes import STOP_SIGNALS
 from userturn.models.requests import Completion, Request
-from userturn.signals import STOP_SIGNALS
+from userturn.processes import STOP_SIGNALS
 from userturn.sources.registry import asked
 from userturn.storage.files import read_identity
 from userturn.study.cells import Cell, files_of

@@ -16,8 +16,9 @@ from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.processes import StopFlag
+from userturn.judges.judge_cell import judge_cell
 from userturn.models.requests import AnyRequest, Completion, Request, ScoringRequest, scores
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.self_play import SOURCE, Depth, depths
 from userturn.sources.source import SCORES

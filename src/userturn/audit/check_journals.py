@@ -10,11 +10,8 @@ from shlex import quote
 from typing import Any
 
 from userturn.audit.findings import SNAKEMAKE, Finding
-from userturn.endpoints.account_files import is_sound
-from userturn.storage.files import given_object, read_artifact
 from userturn.endpoints.budget import is_sound
-from userturn.storage.atomic_files import read_artifact
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object, read_artifact
 from userturn.storage.hashing import beginning_sha256, short_hash
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid

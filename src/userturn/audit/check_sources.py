@@ -19,11 +19,8 @@ from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.models.fetch import PACKAGE, is_local, local_path
-from userturn.models.model_files import differing, files_of_folder, only_in_form
-from userturn.models.weights import changed_weights
-from userturn.storage.files import given_object
 from userturn.models.model_files import changed_weights, differing, files_of_folder, only_in_form
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord

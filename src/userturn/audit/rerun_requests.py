@@ -28,8 +28,6 @@ from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
 from userturn.generation.collect_scores import ScoreRecord
-from userturn.models.completion import AnyRequest
-from userturn.generation.likelihood_score_records import ScoreRecord
 from userturn.models.engine import load_engine
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity

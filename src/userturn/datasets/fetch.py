@@ -13,8 +13,6 @@ from typing import Any
 
 from userturn.config.entries import by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
-from userturn.config.dataset_files import by_language, saved_files
-from userturn.config.own_detector import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError

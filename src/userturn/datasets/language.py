@@ -5,7 +5,7 @@ A language is the two letters of ISO 639-1, without a region: `zh-cn` is `zh`, a
 letters of ISO 639-3. What a detector cannot tell apart has one code: Bokmål and Nynorsk are `no`,
 Mandarin and Cantonese `zh`. Other codes of three letters are refused, since USA is one.
 py3langid tells a text's language, and langdetect in studies that were begun before
-(config/own_detector.py); None, with a reason, where it cannot be told.
+(config/load.py); None, with a reason, where it cannot be told.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
-from userturn.config.own_detector import FORMER_DETECTOR
+from userturn.config.load import FORMER_DETECTOR
 
 LONGEST_CODE = 3  # letters: a shorter name, such as that of the language En, is a code
 UNTOLD = {  # what datasets write where they do not know

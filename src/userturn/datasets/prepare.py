@@ -19,11 +19,6 @@ import polars as pl
 
 from userturn.config.entries import EVERY_LANGUAGE, Files, by_language, is_streamed
 from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR, detector_of
-from userturn.datasets.columns import OF_MODELS, column, named_columns
-from userturn.datasets.fetch import at_hand, fetch
-from userturn.datasets.hub import hub_rows
-from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language, is_streamed
-from userturn.config.own_detector import DETECTOR_KEY, FORMER_DETECTOR, detector_of
 from userturn.datasets.fetch import at_hand, fetch, hub_rows, noted_if_unusable
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, language_code, likeliest

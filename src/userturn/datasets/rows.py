@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import saved_files
-from userturn.datasets.csv_rows import csv_rows
-from userturn.config.dataset_files import saved_files
-from userturn.config.errors import near_miss
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 from userturn.wording import kind_of
 
 OF_FILES = ("language", "row")  # what rows are given where each language has a file

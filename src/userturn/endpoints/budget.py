@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from userturn.endpoints.usage import Price, Spent, metered, money
 from userturn.errors import UserError
+from userturn.storage.files import alone, is_held
 from userturn.storage.journal import decode_line, encode_line
-from userturn.storage.locks import alone, is_held
 
 SLOT = 1024  # bytes
 

@@ -15,11 +15,6 @@ from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
 from userturn.generation.plan_files import plan_keys, requests_in_order
 from userturn.generation.reasoning import read_answer
 from userturn.logs import Progress, say
-from userturn.models.completion import AnyRequest, Completion, Engine
-from userturn.models.requests import Request
-from userturn.models.scoring import ScoringRequest
-from userturn.models.stop_texts import first_stop, up_to_stop
-from userturn.processes import StopFlag
 from userturn.models.requests import (
     AnyRequest,
     Completion,
@@ -29,6 +24,7 @@ from userturn.models.requests import (
     first_stop,
     up_to_stop,
 )
+from userturn.processes import StopFlag
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.storage.journal import Writer, finished_records

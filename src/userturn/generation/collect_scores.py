@@ -9,8 +9,7 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
-from userturn.models.completion import Completion
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import Completion, ScoringRequest
 from userturn.sources.source import Asked
 from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.storage.table_files import SLICE, Schema

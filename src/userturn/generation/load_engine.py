@@ -20,11 +20,11 @@ from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.engine import load_engine
 from userturn.models.engine_account import noted_engines
-from userturn.models.engine_settings import engine_settings
+from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder
+from userturn.models.model_files import check_weights
 from userturn.models.requests import Engine
 from userturn.models.served import ServedModel
-from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid

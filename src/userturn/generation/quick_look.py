@@ -23,11 +23,10 @@ from userturn.generation.sweep import complete_plans, request_runner, sweep_plan
 from userturn.generation.sweep_plan import planner_of
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import Verdict
-from userturn.models.completion import Engine
+from userturn.models.requests import Engine
 from userturn.processes import StopFlag
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
-from userturn.models.requests import Engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 

@@ -11,10 +11,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE, ROLES
-from userturn.wording import show_codes
 from userturn.prompts.tokenize import CONTROL_TOKEN, OPENS_ROLE, ROLES
-from userturn.unseen import show_codes
+from userturn.wording import show_codes
 
 MARK = "⟦mark⟧"
 CHANNEL = re.compile(r"<\|(?:channel|constrain)\|>[ \w]*")

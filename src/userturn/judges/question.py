@@ -15,10 +15,8 @@ from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
 from userturn.judges.rubric import SYSTEM_ENDS, Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import ARGUABLE, UserTurn
-from userturn.prompts.control_tokens import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
-from userturn.storage.files import given_text
 from userturn.prompts.tokenize import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
-from userturn.storage.given_files import given_text
+from userturn.storage.files import given_text
 from userturn.storage.hashing import fingerprint
 from userturn.wording import UNSEEN
 

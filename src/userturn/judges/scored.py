@@ -9,7 +9,6 @@ from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_replies import Received, UnscoredError
 from userturn.endpoints.rate_limit import Pace
-from userturn.endpoints.response_body import Received
 from userturn.errors import ConfigError
 from userturn.judges.kinds import judge_turns as judge_turns
 from userturn.judges.kinds import verdicts as verdicts

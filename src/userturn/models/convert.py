@@ -9,13 +9,9 @@ from typing import Any
 
 from userturn.disk_space import cache_folder, is_full_disk
 from userturn.errors import UserError
-from userturn.models.weight_files import check_safetensors, check_weight_files
-from userturn.models.whole_model import adapted, whole_model
-from userturn.prompts.gguf_pre_tokenizer import note_pre_tokenizer
-from userturn.storage.files import given_object
 from userturn.models.whole_model import adapted, check_safetensors, check_weight_files, whole_model
 from userturn.prompts.load_template import note_pre_tokenizer
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.hashing import file_sha256
 
 ADAPTER = "adapter_config.json"

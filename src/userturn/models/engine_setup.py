@@ -13,7 +13,7 @@ from typing import Any
 from userturn.config.entries import Config
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 # Where vLLM 0.32 finds the longest text that a model takes; the smallest counts.
 LENGTHS = (

@@ -14,7 +14,7 @@ from pathlib import Path
 from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"

@@ -17,7 +17,7 @@ from userturn.disk_space import cache_folder
 from userturn.errors import UserError
 from userturn.models.fetch import local_path
 from userturn.prompts.template_text import normal_template
-from userturn.storage.atomic_files import write_text
+from userturn.storage.files import write_text
 from userturn.storage.hashing import (
     WHOLE_FILE_LIMIT,
     file_sha256,

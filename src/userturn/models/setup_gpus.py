@@ -10,13 +10,9 @@ from math import gcd, prod
 from pathlib import Path
 from typing import Any
 
-from userturn.models.engine_setup import Setup
-from userturn.models.quantised_blocks import refusals_of_blocks
-from userturn.models.weight_files import INDEX, LENGTH, LONGEST
-from userturn.storage.files import given_object
 from userturn.models.engine_setup import Architecture, Setup
 from userturn.models.whole_model import INDEX, LENGTH, LONGEST
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 FINEST = 32  # of the blocks to which vLLM refines those of FP8 experts
 ATTENTION = ("o_proj", "out_proj", "wo", "dense", "attn", "self_attn", "attention")

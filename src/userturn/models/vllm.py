@@ -12,10 +12,6 @@ from typing import Any
 
 from userturn.models.engine_account import note_engine, vllm_account
 from userturn.models.multi_node import settings_of_nodes, start_workers
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
-from userturn.models.vllm_scoring import scored, scoring_parameters
-from userturn.storage.files import given_object
 from userturn.models.requests import (
     AnyRequest,
     Completion,
@@ -25,7 +21,7 @@ from userturn.models.requests import (
     refusal,
     scores,
 )
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 
 def scoring_parameters(shares_prefix: bool = True) -> Any:

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from userturn.models.weight_files import AGAIN, BrokenWeightsError
-from userturn.storage.files import given_object
 from userturn.errors import UserError
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object
 
 INDEX = "model.safetensors.index.json"
 LENGTH = 8  # bytes at the beginning of a safetensors file: the length of its header

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from userturn.config.probes import PLAYED, QUOTED, SWAPPED
+from userturn.config.formats import PLAYED, QUOTED, SWAPPED
 from userturn.datasets.messages import Message, ShownAnswer
 from userturn.prompts.answer_form import AnswerForm, answer_form
 from userturn.prompts.examples import EXAMPLE, user

@@ -22,17 +22,12 @@ from userturn.config.formats import (
     system_file,
 )
 from userturn.config.model_keys import ModelEntry
-from userturn.prompts.chat_template import Template
-from userturn.prompts.gguf_pre_tokenizer import repair
-from userturn.config.probes import instruction_file, plays_the_user, roles_of
 from userturn.errors import UserError
 from userturn.prompts.chat_template import RolePlayTemplate, Template
 from userturn.prompts.given_messages import LEAVE_OUT
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.tokenize import TemplateError
-from userturn.storage.files import given_object, given_text
-from userturn.storage.atomic_files import written_whole
-from userturn.storage.given_files import given_object, given_text
+from userturn.storage.files import given_object, given_text, written_whole
 
 NOTE = "ggml_pre.txt"  # beside the converted model
 BPE = "gpt2"  # tokenizers of other kinds have no pre-tokenizer

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from userturn.storage.given_files import given_object, given_text
+from userturn.storage.files import given_object, given_text
 from userturn.storage.hashing import canonical_json
 
 WORDS = r"[\w\s.,;:!?'\"()/=+*-]*?"  # what a remark is made of: no bracket, no bar

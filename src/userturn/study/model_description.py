@@ -10,10 +10,14 @@ from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.formats import is_played, model_of
 from userturn.config.model_keys import identifying_vllm
 from userturn.config.trained_models import chain
-from userturn.models.engine_settings import engine_settings
-from userturn.models.engine_setup import Setup
-from userturn.models.fetch import check_access, check_source, folder_at_hand, is_local
-from userturn.models.revision import pinned_revision
+from userturn.models.engine_setup import Setup, engine_settings
+from userturn.models.fetch import (
+    check_access,
+    check_source,
+    folder_at_hand,
+    is_local,
+    pinned_revision,
+)
 from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import user

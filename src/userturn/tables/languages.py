@@ -4,11 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
-from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.datasets.turns import clusters
-from userturn.storage.key_columns import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
