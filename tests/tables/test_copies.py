@@ -6,10 +6,8 @@ import polars as pl
 import pytest
 
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
-from userturn.datasets.clusters import clusters, one_cluster_each
-from userturn.stats.proportions import rows_have_copies
 from userturn.datasets.turns import clusters, one_cluster_each
-from userturn.stats.clustered import rows_have_copies
+from userturn.stats.proportions import rows_have_copies
 from userturn.tables.accuracy import accuracy
 from userturn.tables.copies import SCHEMA, one_cluster_of
 from userturn.tables.make_tables import make_tables

@@ -27,6 +27,7 @@ from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE, comparisons, labelled_beside_judges
 from userturn.calibration.labelled_rows import LabelledRows
 from userturn.datasets.turns import clusters
+from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import comparisons, labelled_beside_judges
 from userturn.judges.verdict import GENUINE

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.formats import model_of
-from userturn.datasets.clusters import clusters, originals
+from userturn.datasets.turns import clusters, originals
 from userturn.humans.labels import NO_LABELS, drawn_turns, n_unlabelled_classes, people, weighted
 from userturn.stats.margins import correlations, side_by_side
 from userturn.stats.prediction_powered import (

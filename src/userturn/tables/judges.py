@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.judges.judge import scan_verdicts
 from userturn.storage.table_files import TURN_KEYS, Schema
