@@ -33,8 +33,6 @@ from userturn.generation.load_engine import LoadedModel, load_model
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.judges.judge import judge_cell
-from userturn.models.completion import Completion, Engine
-from userturn.judges.judge_cell import judge_cell
 from userturn.models.fetch import model_folder
 from userturn.models.requests import Completion, Engine, Request
 from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT

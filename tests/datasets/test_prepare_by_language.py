@@ -12,11 +12,9 @@ from userturn.config.check import check
 from userturn.config.load import catalogue, load_config
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import fetched, items_table
-from userturn.errors import ConfigError, UserError
-from userturn.grading.grade import grade_answers
 from userturn.datasets.turns import clusters
 from userturn.errors import ConfigError, UserError
-from userturn.grading.verifiers import grade_answers
+from userturn.grading.grade import grade_answers
 from userturn.storage.hashing import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]

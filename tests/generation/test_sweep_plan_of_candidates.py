@@ -25,10 +25,6 @@ from userturn.generation.likelihood_contexts import reaction_signals
 from userturn.generation.load_engine import load_model
 from userturn.generation.sweep import request_runner
 from userturn.grading.grade import CANDIDATE_GRADES_SCHEMA, grade
-from userturn.models.completion import AnyRequest, Completion, scores
-from userturn.models.scoring import ScoringRequest
-from userturn.processes import StopFlag
-from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.requests import AnyRequest, Completion, ScoringRequest, scores
 from userturn.processes import StopFlag
 from userturn.prompts.perturbations import NO_ANSWER

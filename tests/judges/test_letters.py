@@ -10,8 +10,6 @@ from transformers import PreTrainedTokenizerFast
 from tests.support import family_templates as families
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.letters import LetterPrompt, lettered_prompts
-from userturn.prompts.answer_beginning import answer_beginning
-from userturn.judges.letter_prompt import LetterPrompt, lettered_prompts
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.reasoning import answer_beginning
 

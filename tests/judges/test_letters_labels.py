@@ -8,7 +8,6 @@ import pytest
 
 from userturn.endpoints.http_replies import Received
 from userturn.endpoints.rate_limit import Pace
-from userturn.endpoints.response_body import Received
 from userturn.judges.letters import LetterEndpoint, probabilities, read_scores
 from userturn.judges.parse_reply import Reply, UnclearReplyError
 

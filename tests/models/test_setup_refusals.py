@@ -15,8 +15,6 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
 from userturn.judges.check_entries import check_served_judge
-from userturn.models.known_to_engines import classes_of_vllm, quantizations_of_vllm
-from userturn.judges.served_setup import check_served_judge
 from userturn.models.setup_refusals import classes_of_vllm, quantizations_of_vllm
 from userturn.study.grid import Grid
 from userturn.study.model_description import longest_text, read_description

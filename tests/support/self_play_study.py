@@ -12,11 +12,6 @@ from userturn.generation.load_engine import load_model
 from userturn.generation.self_play import collect_self_play
 from userturn.generation.sweep import request_runner
 from userturn.judges.judge import judge_cell
-from userturn.models.completion import AnyRequest, Completion, scores
-from userturn.models.requests import Request
-from userturn.models.scoring import ScoringRequest
-from userturn.processes import StopFlag
-from userturn.judges.judge_cell import judge_cell
 from userturn.models.requests import AnyRequest, Completion, Request, ScoringRequest, scores
 from userturn.processes import StopFlag
 from userturn.sources.registry import asked

@@ -22,14 +22,9 @@ from userturn.calibration.judged_rows import (
     judged_rows,
 )
 from userturn.controls.control_turn import NOT_GENUINE
-from userturn.datasets.clusters import clusters
-from userturn.errors import UserError
-from userturn.humans.labels import PEOPLE, comparisons, labelled_beside_judges
-from userturn.calibration.labelled_rows import LabelledRows
 from userturn.datasets.turns import clusters
 from userturn.errors import UserError
-from userturn.humans.labels import PEOPLE
-from userturn.humans.rater_pairs import comparisons, labelled_beside_judges
+from userturn.humans.labels import PEOPLE, comparisons, labelled_beside_judges
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import Interval
 from userturn.storage.table_files import STRATUM_KEYS, TURN_KEYS, Schema

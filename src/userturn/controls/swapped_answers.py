@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.clusters import cluster_of
+from userturn.datasets.turns import cluster_of
 from userturn.judges.words import (
     EMPTY_WORDS,
     WORD,
@@ -27,7 +27,6 @@ from userturn.judges.words import (
     vocabulary,
     words,
 )
-from userturn.datasets.turns import cluster_of
 from userturn.stats.rng import generator
 from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
 

@@ -17,8 +17,7 @@ import openai
 
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import cap_reached
-from userturn.endpoints.http_errors import error_in, why_unscored
-from userturn.endpoints.response_body import Received, without_surrogates
+from userturn.endpoints.http_replies import Received, error_in, why_unscored, without_surrogates
 from userturn.endpoints.usage import Spent, at_most
 from userturn.errors import UserError
 from userturn.judges.batch_files import (

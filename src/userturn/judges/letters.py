@@ -10,9 +10,8 @@ from typing import Any, ClassVar, cast
 
 from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
-from userturn.endpoints.http_errors import UnscoredError
+from userturn.endpoints.http_replies import Received, UnscoredError
 from userturn.endpoints.rate_limit import Pace
-from userturn.endpoints.response_body import Received
 from userturn.judges.decisions import Said
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
@@ -21,10 +20,10 @@ from userturn.judges.question import JudgePrompt, filled_prompt
 from userturn.judges.rubric import described, parse_rubric
 from userturn.judges.session import ChatEndpoint, ReplyFormat
 from userturn.models.fetch import model_folder
-from userturn.prompts.answer_beginning import answer_beginning
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
+from userturn.prompts.reasoning import answer_beginning
 from userturn.prompts.tokenize import TemplateError
 from userturn.storage.files import given_text
 

@@ -5,10 +5,6 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
-from userturn.config.judge_keys import EndpointEntry
-from userturn.datasets.messages import Message
-from userturn.endpoints.http_replies import Received, UnscoredError
-from userturn.endpoints.rate_limit import Pace
 from userturn.errors import ConfigError
 from userturn.judges.kinds import judge_turns as judge_turns
 from userturn.judges.kinds import verdicts as verdicts

@@ -13,8 +13,13 @@ from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import Endpoint
-from userturn.endpoints.http_errors import CUT, EndpointError, UnscoredError
-from userturn.endpoints.response_body import Received, without_surrogates
+from userturn.endpoints.http_replies import (
+    CUT,
+    EndpointError,
+    Received,
+    UnscoredError,
+    without_surrogates,
+)
 from userturn.endpoints.usage import most_written, was_cut
 from userturn.judges.decisions import Decisions, Outcome, Record, Said
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply

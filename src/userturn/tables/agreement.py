@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.humans.labels import (
     NO_LABELS,
     PEOPLE,

@@ -10,13 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN, LABELS, SOURCES
-from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import clusters
 from userturn.humans.labels import PEOPLE, PEOPLE_GENUINE, judges_of
 from userturn.judges.judge import VERDICTS_SCHEMA
-from userturn.datasets.turns import clusters
-from userturn.humans.labels import PEOPLE
-from userturn.humans.rater_pairs import PEOPLE_GENUINE, judges_of
-from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import ANSWER_KEYS, Schema

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from userturn.endpoints.http_errors import REFUSED
-from userturn.judges.judge import scan_verdicts
 from userturn.endpoints.http_replies import REFUSED
-from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.judge import scan_verdicts
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import ALL

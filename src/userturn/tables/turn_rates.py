@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.clusters import clusters
-from userturn.judges.judge import scan_verdicts
 from userturn.datasets.turns import clusters
-from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.judge import scan_verdicts
 from userturn.judges.verdict import ARGUABLE
 from userturn.stats.margins import change as change_of
 from userturn.stats.margins import side_by_side

@@ -10,9 +10,8 @@ import polars as pl
 
 from userturn.controls.swapped_answers import donors, drawn_order
 from userturn.datasets.messages import answer_to
-from userturn.judges.judge import scan_verdicts
 from userturn.datasets.turns import clusters
-from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.judge import scan_verdicts
 from userturn.judges.words import words
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.discrimination import ROUNDING

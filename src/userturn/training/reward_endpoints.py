@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from userturn.endpoints.budget import CapReachedError, cap_reached
-from userturn.endpoints.http_errors import EndpointError, UnscoredError
 from userturn.endpoints.http_replies import EndpointError, UnscoredError
-from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import open_endpoint
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
