@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_058, 32_877),
-    "tests": (52_952, 30_051),
+    "src": (61_390, 33_027),
+    "tests": (53_204, 30_210),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

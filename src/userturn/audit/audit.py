@@ -69,7 +69,7 @@ def needs_of(
     return {name: need for name, need in needs.items() if isinstance(need, str)}
 
 
-ROOTS = (*SWEEPS, "record_study", "describe_model", "train")
+ROOTS = (*SWEEPS, "record_study", "describe_model", "train", "embed_turns")
 LEFT_OUT = "left out of this copy, or made from rows that are"
 NOT_NEEDED = "the study does not need it: it is of cells, tables or a round that it has no more"
 NO_JOURNALS = "it is joined from journals, which are not in this copy"

@@ -101,6 +101,10 @@ NEEDS_BASE = {
     "then": {"required": ["base"]},
     "else": {"required": ["source"]},
 }
+OF_THE_HUB = {  # a model that has no content here by which it is known
+    "if": {"properties": {"source": {"pattern": "^[./~]"}}},
+    "else": {"required": ["revision"]},
+}
 ALWAYS = [name for name, setting in SETTINGS.items() if not setting.is_optional]
 
 
@@ -115,6 +119,7 @@ def config_schema() -> Mapping[str, Any]:
     keys["models"]["additionalProperties"] = models | {"type": ["string", "object"], "minLength": 1}
     keys["model_defaults"] |= _defaults(model, ("source",), "sweep", ALWAYS)
     keys["datasets"]["additionalProperties"] |= NEEDS_COMMIT
+    keys["embedder"] |= OF_THE_HUB
     keys["perturbations"]["additionalProperties"]["required"] = ["operator"]
     judges = _closed(object_schema(JudgeEntry), _resources("serve_judge"))
     keys["judges"]["additionalProperties"] = judges | {"required": ["kind"]}

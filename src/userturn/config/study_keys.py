@@ -20,6 +20,7 @@ from userturn.config.keys import (
     Text,
     harmless,
     part,
+    program,
 )
 from userturn.config.model_keys import Answer, FormatEntry, UserTurn
 
@@ -178,6 +179,20 @@ class Likelihood(TypedDict):
     endings: NotRequired[Annotated[bool, harmless("Whether the end of a turn is scored, too.")]]
 
 
+class Embedder(TypedDict):
+    """The model by which turns are compared with people's."""
+
+    source: Annotated[str, program("Hub id or folder of an encoder.", minLength=1)]
+    revision: NotRequired[
+        Annotated[
+            str,
+            harmless(
+                "Its commit on the hub.", pattern="^[0-9a-f]{40}$", form="a commit of 40 digits"
+            ),
+        ]
+    ]
+
+
 class SelfPlay(TypedDict):
     """Conversations of a model with itself."""
 
@@ -224,6 +239,15 @@ class Study(TypedDict):
             part(
                 "How likely models find reference follow-ups and their own turns; `off` for "
                 "neither."
+            ),
+        ]
+    ]
+    embedder: NotRequired[
+        Annotated[
+            Embedder,
+            part(
+                "An embedder that says how near turns are to what people said (docs/methods.md); "
+                "none, where left out."
             ),
         ]
     ]

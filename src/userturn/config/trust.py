@@ -74,7 +74,7 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
 
 Rename = Callable[[str, str], str]  # key of the configuration and path there: the path to use
 SECTIONS = ("models", "formats", "datasets", "judges", "perturbations")  # named definitions
-DEFAULTS = ("model_defaults", "judge_defaults")
+SINGLE = ("model_defaults", "judge_defaults", "embedder")  # entries without a name
 FILES = ("chat_template", "instruction", "rubric", "prompt", "texts")  # keys whose value is a file
 NOWHERE = "./outside/of/the/study"  # where no file is
 
@@ -90,7 +90,7 @@ def _files(config: Config) -> list[tuple[str, str]]:
     for section in SECTIONS:
         for name, entry in (config.get(section) or {}).items():
             _entry(entry, f"{section}.{name}", note)
-    for section in DEFAULTS:
+    for section in SINGLE:
         _entry(config.get(section), section, note)
     return found
 

@@ -5,6 +5,7 @@ batch_rows.py: the requests that run together: keys, values, next tokens.
 chat_completions.py: a model behind a chat API: messages in, one reply out.
 completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
+embedder.py: texts as vectors, by an encoder.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_account.py: what ran a model: runner, kernels, CUDA and driver.
 engine_setup.py: a model as an engine is to load it: architecture, entry and GPUs.

@@ -108,7 +108,7 @@ JOBS = {
             "paths_to_other_answers": f"study.made_of({FOLDER})",
             "path_to_items": ITEMS,
             "path_to_texts": "data/controls/hard_failures.yaml",
-            "paths_to_frames": "study.grid.contents.harder_frames",
+            "paths_to_frames": "study.harder_frames",
         },
         {"path_to_user_turns": RULE.user_turns},
         identity(f"identity({RULE.user_turns})"),

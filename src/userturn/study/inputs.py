@@ -100,6 +100,7 @@ class RecordedContents:
         hard_failures: sha256 of the texts from which hard planted failures are made.
         harder_failures: sha256 of the frames of harder ones.
         reactions: sha256 of the user turns that are scored after candidates.
+        embedder: identity of the embedder's files.
         places: by models and datasets, the names that were first asked under another one.
         ids: how items are told apart (`FileContents.ids`).
         grading: by which rules answers are graded (`FileContents.grading`).
@@ -118,6 +119,7 @@ class RecordedContents:
     hard_failures: str = ""  # the same
     harder_failures: str = ""  # empty in a study with rubric 1, which keeps the plants that it has
     reactions: str = ""  # empty without candidates
+    embedder: str = ""  # empty in a study that has none
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ids: int = 1  # of the record of an earlier version
     grading: int = 1  # the same
@@ -126,11 +128,6 @@ class RecordedContents:
     def rubric_path(self) -> str:
         """The annotators' rubric."""
         return RUBRIC if RUBRIC in self.texts else RUBRIC_1
-
-    @property
-    def harder_frames(self) -> list[str]:
-        """The file of frames of harder planted failures, if some are planted."""
-        return [HARDER_FAILURES] if self.harder_failures else []
 
 
 def _system(entry: ModelEntry) -> dict[str, str]:
@@ -333,15 +330,16 @@ class FileContents:
         is_older = self.rubric_path == RUBRIC_1
         return file_sha256(HARDER_FAILURES) if self.hard_failures and not is_older else ""
 
-    @property
-    def harder_frames(self) -> list[str]:
-        """The file of frames of harder planted failures, if some are planted."""
-        return [HARDER_FAILURES] if self.harder_failures else []
-
     @cached_property
     def reactions(self) -> str:
         """Sha256 of the user turns that are scored after candidates; empty if there are none."""
         return file_sha256(REACTIONS) if self._config["answer"].get("samples", 1) > 1 else ""
+
+    @cached_property
+    def embedder(self) -> str:
+        """Identity of the embedder's files; empty if there is none."""
+        entry = self._config.get("embedder")
+        return source_identity(entry["source"], entry.get("revision")) if entry else ""
 
 
 Contents = FileContents | RecordedContents

@@ -59,7 +59,7 @@ class StudyRecord:
     def content(self) -> dict[str, Any]:
         """The record as it is written; without what a study has none of."""
         content = asdict(self)
-        for name in ("places", "reactions", "harder_failures"):
+        for name in ("places", "reactions", "harder_failures", "embedder"):
             if not content["contents"][name]:
                 del content["contents"][name]
         for name in ("ids", "grading"):

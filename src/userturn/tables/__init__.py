@@ -35,5 +35,6 @@ repeated_trainings.py: contrasts of a recipe over several trainings of it.
 training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_properties.py: what user turns are like, without a judge.
 turn_rates.py: verdicts counted by item, from which the other tables start, and pooled rates.
-turn_texts.py: copies among turns, rates over different texts, and how near turns are to people's.
+turn_texts.py: copies among turns, and rates over different texts.
+turn_similarity.py: how near turns are to what people said, by an embedder.
 """

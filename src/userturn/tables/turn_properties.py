@@ -27,17 +27,16 @@ from userturn.study.cells import PLAIN
 from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
-from userturn.tables.turn_texts import (
-    DISTANCE,
+from userturn.tables.turn_similarity import (
+    BY_CHRF,
+    LIMITS_OF_CHRF,
+    OF_CHRF,
+    PEOPLES,
     People,
     distance,
     people_of,
-    share_repeated,
-    with_copies,
-    with_near_copies,
 )
-from userturn.tables.turn_texts import MEANINGS as OF_DISTANCE
-from userturn.tables.turn_texts import MEASURES as DISTANCES
+from userturn.tables.turn_texts import share_repeated, with_copies, with_near_copies
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -52,7 +51,6 @@ DETECTOR = "py3langid"
 SIGNS = r"\p{Han}\p{Hiragana}\p{Katakana}"
 LETTERS = rf"[\p{{L}}\p{{M}}\p{{N}}&&[^{SIGNS}]]+"
 WORD = rf"[{SIGNS}]|{LETTERS}(?:'{LETTERS})?"
-ITEMS = ["item", "messages", "reference_context", "reference_user_turn"]
 COLUMNS = [*CELL_KEYS, "item", "sample", "outcome", "text", "finish_reason", "n_tokens"]
 SHARES = {  # by name, the column of turns that is counted
     "ends_at_once": "ends",
@@ -92,10 +90,10 @@ MEANINGS = {
     "language": "the language that most turns are in, of those whose language can be told",
     "n_told": "turns whose language can be told",
     "in_language": "of which in that language",
-    **OF_DISTANCE,
+    **OF_CHRF,
     **{
         f"{name}{end}": f"{side} limit of its 95% interval"
-        for name in (*MEASURES, *DISTANCES)
+        for name in (*MEASURES, *BY_CHRF)
         for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
     },
 }
@@ -105,7 +103,8 @@ SCHEMA: Schema = {
     **dict.fromkeys(COUNTS, pl.Int64),
     **{f"{name}{end}": pl.Float64 for name in MEASURES for end in LIMITS},
     "language": pl.String,
-    **DISTANCE,
+    "n_compared": pl.Int64,
+    **LIMITS_OF_CHRF,
     "reason": pl.String,
 }
 NO_TEXT = "no turn has text"
@@ -140,7 +139,7 @@ class Before(NamedTuple):
 
 def _read(path: str, seed: int) -> Before:
     """Return what is known of the items in a prepared table."""
-    items = pl.read_parquet(path, columns=ITEMS)
+    items = pl.read_parquet(path, columns=PEOPLES)
     said = {
         item: [message["content"] for message in messages if message["role"] == "user"]
         for item, messages in items.select("item", "messages").iter_rows()

@@ -1,7 +1,7 @@
 """Answers the rules' questions to a study: inputs, params and resources of each job.
 
 artifacts.py: every file that a configuration asks for, with its identity.
-data.py: for rules/data.smk, and the cells in several languages.
+data.py: for rules/data.smk, and tables of turns by model and dataset.
 dry_run.py: what a dry run and the demo print.
 generation.py: for rules/generation.smk.
 humans.py: rounds of labels and of pairs, and the cells they draw from.

@@ -31,7 +31,7 @@ def made_before_tables(study: Study) -> Identities:
         "results/study.json": study.record_identity,
         **_made_before(study),
         **artifacts(study.grid),
-        **_languages(study),
+        **_of_turns(study),
         **_of_cells(study),
         **_labels(study),
     }
@@ -74,9 +74,12 @@ def _training(study: Study) -> Identities:
     return {**data, **records}
 
 
-def _languages(study: Study) -> Identities:
-    of_files = zip(study.languages.files, study.languages.sources, strict=True)
-    return {path: study.languages.identity_of(*source) for path, source in of_files}
+def _of_turns(study: Study) -> Identities:
+    return {
+        path: kind.identity_of(*source)
+        for kind in (study.languages, study.similarities)
+        for path, source in zip(kind.files, kind.sources, strict=True)
+    }
 
 
 def _of_cells(study: Study) -> Identities:

@@ -1,4 +1,4 @@
-"""Datasets and models before any GPU is used, and the cells of datasets in several languages."""
+"""Datasets and models before any GPU is used, and tables of turns by model and dataset."""
 
 from functools import cached_property
 
@@ -9,21 +9,22 @@ from userturn.study.cells import Cell, by_source, files_of
 from userturn.study.grid import Grid
 
 DETECTION_VERSION = 1
+EMBEDDING_VERSION = 1
 
 
-class LanguageGrid:
-    """The cells whose dataset's entry has `language: all`, grouped by model and dataset."""
+class _TurnTables:
+    """A table of turns for each model and dataset of some cells."""
+
+    folder: str  # below the results
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
 
-    @cached_property
+    @property
     def cells(self) -> list[Cell]:
         """Those cells."""
-        entries = self.grid.datasets
-        told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
-        return [cell for cell in self.grid.cells if cell.dataset in told]
+        raise NotImplementedError
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
@@ -38,16 +39,47 @@ class LanguageGrid:
         """Return the user turns of all cells of a model and dataset."""
         return files_of(self._by_source[model, dataset], "user_turns.parquet")
 
-    def identity_of(self, model: str, dataset: str) -> str:
-        """Return the identity of the languages of a model's turns on a dataset."""
-        cells = [self.grid.cell_identity(cell) for cell in self._by_source[model, dataset]]
-        answers = self.grid.answers_identity(model, dataset)
-        return fingerprint([DETECTION_VERSION, cells, answers])
+    def _cells_of(self, model: str, dataset: str) -> list[str]:
+        return [self.grid.cell_identity(cell) for cell in self._by_source[model, dataset]]
 
     @property
     def files(self) -> list[str]:
-        """The languages of all turns, by model and dataset."""
-        return [f"results/languages/{m}/{d}.parquet" for m, d in self.sources]
+        """The tables, by model and dataset."""
+        return [f"results/{self.folder}/{m}/{d}.parquet" for m, d in self.sources]
+
+
+class LanguageGrid(_TurnTables):
+    """The languages of turns of the cells whose dataset's entry has `language: all`."""
+
+    folder = "languages"
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Those cells."""
+        entries = self.grid.datasets
+        told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
+        return [cell for cell in self.grid.cells if cell.dataset in told]
+
+    def identity_of(self, model: str, dataset: str) -> str:
+        """Return the identity of the languages of a model's turns on a dataset."""
+        answers = self.grid.answers_identity(model, dataset)
+        return fingerprint([DETECTION_VERSION, self._cells_of(model, dataset), answers])
+
+
+class SimilarityGrid(_TurnTables):
+    """The similarities of turns to people's, of all cells of a study with an embedder."""
+
+    folder = "similarities"
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells, or none."""
+        return self.grid.cells if self.grid.contents.embedder else []
+
+    def identity_of(self, model: str, dataset: str) -> str:
+        """Return the identity of the similarities of a model's turns on a dataset."""
+        embedder = self.grid.contents.embedder
+        return fingerprint([EMBEDDING_VERSION, self._cells_of(model, dataset), embedder])
 
 
 class DataGrid:

@@ -139,6 +139,18 @@ SWEEPS = {
         {"path_to_languages": "results/languages/{model}/{dataset}.parquet"},
         identity("languages.identity_of"),
     ),
+    "embed_turns": Job(
+        "Tell how near each turn of a model on a dataset is to people's turns, by an embedder.",
+        "tables.turn_similarity.embed_turns",
+        {
+            "paths_to_user_turns": "study.similarities.user_turns_of",
+            "path_to_items": DATASET,
+        },
+        {"path_to_similarities": "results/similarities/{model}/{dataset}.parquet"},
+        identity("similarities.identity_of"),
+        {"embedder": "embedder", "seed": "seed"},
+        environment="generate",
+    ),
 }
 SERVE = Job(
     "Serve a judge's model once and work through every pending cell of it.",

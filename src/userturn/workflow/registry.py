@@ -145,6 +145,7 @@ INPUTS = {  # by name, what a study says of the paths, beside those of tables an
     "described_models": "study.pairs.descriptions",
     "conversation_verdicts": "study.tables.conversation_verdicts",
     "turn_languages": "study.languages.files",
+    "turn_similarities": "study.similarities.files",
     "training_data": "study.training.data",
     "evaluated_items": "study.training.evaluated",
 }

@@ -10,11 +10,11 @@ from userturn.judges.check_entries import check_served_judge
 from userturn.sources.registry import artifacts, judged, source_inputs
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents
+from userturn.study.inputs import HARDER_FAILURES, FileContents
 from userturn.study.model_description import look_at_model
 from userturn.study.record import StudyRecord, read_study_record, study_record
 from userturn.workflow.artifacts import Identities, asked_for, made_before_tables
-from userturn.workflow.data import DataGrid, LanguageGrid
+from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid
 from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.judges import JudgeGrid
@@ -39,6 +39,7 @@ class Study:
         self.humans = HumanGrid(grid)
         self.pairs = PairGrid(self.humans)
         self.languages = LanguageGrid(grid)
+        self.similarities = SimilarityGrid(grid)
         self.tables = TableGrid(self)
         self.figures = FigureGrid(self.tables)
 
@@ -64,6 +65,11 @@ class Study:
         tables = [self.tables.identity_of(rule) for rule in self.tables.rules]
         about = self.grid.config.get("study")
         return fingerprint([REPORT_VERSION, tables, self.grid.primary_judge, private, about])
+
+    @property
+    def harder_frames(self) -> list[str]:
+        """The file of frames of harder planted failures, if some are planted."""
+        return [HARDER_FAILURES] if self.grid.contents.harder_failures else []
 
     @property
     def made_by_sources(self) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.tables.turn_texts import DISTANCE, People, chrf, distance, people_of
+from userturn.tables.turn_similarity import LIMITS_OF_CHRF, People, chrf, distance, people_of
 
 USER, ANSWER = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}
 
@@ -57,7 +57,7 @@ def cell(*said: str | None) -> pl.DataFrame:
 def test_means_are_over_turns_with_text_whose_person_is_known() -> None:
     people = {"0": People("Why so?", "When?"), "1": People("And dogs?", "Why so?")}
     row = distance(cell("Why?", "And dogs?", "No person here"), people | {"3": people["0"]})
-    assert set(row) == set(DISTANCE)
+    assert set(row) == {"n_compared", *LIMITS_OF_CHRF}
     there, elsewhere = (chrf("Why?", "Why so?"), 100.0), (chrf("Why?", "When?"), 0.0)
     elsewhere = (elsewhere[0], chrf("And dogs?", "Why so?"))
     assert row["n_compared"] == 2
@@ -68,4 +68,29 @@ def test_means_are_over_turns_with_text_whose_person_is_known() -> None:
 
 def test_without_a_person_there_is_no_distance() -> None:
     row = distance(cell("Why?", None), {})
-    assert row == {"n_compared": 0} | {name: None for name in DISTANCE if name != "n_compared"}
+    assert row == {"n_compared": 0} | dict.fromkeys(LIMITS_OF_CHRF)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        (
+            "Do the black cats sleep at night?",
+            "Where do the black cats sleep when it rains?",
+            52.175296471582136,
+        ),
+        ("Why?", "Why so?", 35.71925431274346),
+        ("ab", "Where do cats sleep?", 3.571428571428572),
+        ("xyz", "abc def ghi jkl", 0.0),
+        ("And what about dogs?", "And what about dogs?", 100.0),
+        ("Où dorment les chats noirs ?", "Les chats noirs dorment où ?", 68.81673056158182),
+        ("猫はどこですか", "犬はどこにいますか", 18.79627212007378),
+    ],
+)
+def test_scores_are_those_of_sacrebleu(text: str, reference: str, score: float) -> None:
+    # Version 2.6.0: `CHRF().sentence_score(text, [reference]).score`.
+    assert chrf(text, reference) == pytest.approx(score, abs=1e-9)
+
+
+def test_white_space_alone_shares_nothing() -> None:
+    assert chrf(" \n", "Why?") == chrf("Why?", "") == 0
