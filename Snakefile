@@ -3,7 +3,7 @@
 from snakemake.utils import min_version
 
 from userturn.config.load import config_files
-from userturn.workflow.artifacts import targets
+from userturn.workflow.study import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study, prepare
 from userturn.workflow.wildcards import by_wildcards
 

@@ -32,10 +32,9 @@ from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit, wanted_of
 from userturn.errors import UserError
-from userturn.workflow.job_record import PROVENANCE, read_record, write_record
+from userturn.workflow.job_record import PROVENANCE, code_sha256, read_record, write_record
 from userturn.workflow.study import open_record
 from userturn.workflow.study_files import Files
-from userturn.workflow.surroundings import code_sha256
 
 
 class Said(NamedTuple):

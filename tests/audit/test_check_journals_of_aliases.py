@@ -9,8 +9,8 @@ import pytest
 
 from userturn.audit.check_journals import check_aliases
 from userturn.study.grid import Places
+from userturn.workflow.job_record import code_sha256
 from userturn.workflow.study_files import Files
-from userturn.workflow.surroundings import code_sha256
 
 KEPT: dict[str, Any] = {
     "contents": {"folder:a": "folder:a", "folder:b": "folder:a"},

@@ -7,11 +7,10 @@ from userturn.audit.check_replay import check_replay, replayable
 from userturn.audit.findings import COMPARED, Item, Status
 from userturn.audit.pair import Pair
 from userturn.storage.hashing import file_sha256
-from userturn.workflow.job_record import PROVENANCE, write_record
+from userturn.workflow.job_record import PROVENANCE, code_sha256, write_record
 from userturn.workflow.run_job import inputs_of
 from userturn.workflow.study import Study
 from userturn.workflow.study_files import Files
-from userturn.workflow.surroundings import code_sha256
 
 
 def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) -> list[Item]:

@@ -19,9 +19,8 @@ from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_similarity import NOBODY, SCHEMA, SIMILARITIES, table
-from userturn.workflow.artifacts import asked_for
 from userturn.workflow.run_job import call, inputs_of, replayed
-from userturn.workflow.study import Study
+from userturn.workflow.study import Study, asked_for
 
 MODEL, DATASET = "smollm2-135m", "follow-ups"
 # Of each item what a person said after it, and what the model does.

@@ -7,8 +7,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.study.grid import Grid
-from userturn.workflow.artifacts import asked_for
-from userturn.workflow.study import Study
+from userturn.workflow.study import Study, asked_for
 
 
 def identities(**statistics: Any) -> dict[str, str | None]:

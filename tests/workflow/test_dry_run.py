@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from userturn.workflow.dry_run import HINT, JOBS_LISTED, FewJobs, ShortRun
+from userturn.workflow.startup import HINT, JOBS_LISTED, FewJobs, ShortRun
 
 
 def printed(n_jobs: int) -> list[str]:

@@ -9,9 +9,8 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.errors import ConfigError
 from userturn.study.grid import Grid
-from userturn.workflow.artifacts import asked_for
 from userturn.workflow.humans import HumanGrid, PairGrid
-from userturn.workflow.study import Study
+from userturn.workflow.study import Study, asked_for
 
 PAIRS = {"rounds": ["pairs"], "per_cell": 5}
 BOTH = ("none", "reference_answer")

@@ -8,7 +8,8 @@ import pytest
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
 from userturn.sources.registry import source_inputs
 from userturn.tables.make_tables import Material
-from userturn.workflow.registry import FIGURES, INPUTS, SETTINGS, TABLES, Figure, declared
+from userturn.workflow.registry import FIGURES, TABLES, Figure, declared
+from userturn.workflow.tables import INPUTS, SETTINGS
 
 KNOWN = INPUTS.keys() | source_inputs().keys()
 

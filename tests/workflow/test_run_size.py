@@ -14,9 +14,8 @@ from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.journal import Writer, files_of_journal
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
-from userturn.workflow.run_size import Left, questions_left, requests_left
 from userturn.workflow.study import Study
-from userturn.workflow.study_size import dataset_sizes
+from userturn.workflow.study_size import Left, dataset_sizes, questions_left, requests_left
 
 NO_CONTROLS = {
     "human": [],

@@ -63,7 +63,7 @@ def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them
 
 def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
     one, other = demo(), demo()
-    controls = other.of_sources.control_verdicts[0]
+    controls = other.inputs.control_verdicts[0]
     other.identities[controls] = "another"
     # Controls enter the table of judges, and what is made of it.
     direct = {"measure_judges", "tabulate"}

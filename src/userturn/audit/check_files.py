@@ -23,9 +23,9 @@ from userturn.storage.hashing import short_hash
 from userturn.study.cells import whole_splits
 from userturn.study.record import StudyRecord
 from userturn.wording import number_of
-from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import SWEEPS, JobRecord
 from userturn.workflow.registry import FIGURES, TABLES
+from userturn.workflow.study import Identities
 from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 # What is written once and outlives its job: pins, and notes of what a sweep has finished.

@@ -15,9 +15,8 @@ from userturn.storage.files import given_object, read_artifact
 from userturn.storage.hashing import beginning_sha256, short_hash
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
-from userturn.workflow.job_record import JOURNAL
+from userturn.workflow.job_record import JOURNAL, code_sha256
 from userturn.workflow.study_files import FAULTS, Files, is_hidden
-from userturn.workflow.surroundings import code_sha256
 
 COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
 PATH = "results/journal/aliases.json"

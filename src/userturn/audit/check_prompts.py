@@ -42,11 +42,10 @@ from userturn.prompts.template_checks import Other
 from userturn.sources.registry import asked_of, judged
 from userturn.sources.source import SCORES, Asked
 from userturn.study.aliases import AsDescribed
-from userturn.study.asks import asks_of
+from userturn.study.asks import NAMES, asks_of, scan_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import longest_text, read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
-from userturn.study.replies import NAMES, scan_plans
 from userturn.workflow.study_files import FAULTS, Files
 
 KEYS = ["item", "sample"]

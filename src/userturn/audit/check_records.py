@@ -15,10 +15,9 @@ from userturn.sources.registry import judge_rules
 from userturn.storage.files import SCHEMA_VERSION, artifact, given_object
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.study.cells import whole_splits
-from userturn.workflow.artifacts import Identities
 from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.workflow.run_job import identity_of, inputs_of
-from userturn.workflow.study import Study
+from userturn.workflow.study import Identities, Study
 from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 SET_BACK = timedelta(hours=-1)

@@ -29,6 +29,7 @@ from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import has_failed
 from userturn.storage.table_files import ANSWER_KEYS, TURN_KEYS
+from userturn.study.asks import scan_plans
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import (
@@ -37,7 +38,6 @@ from userturn.study.model_description import (
     request_identity,
     turn_ends,
 )
-from userturn.study.replies import scan_plans
 from userturn.workflow.study_files import FAULTS
 
 ENDS = ("stop", "length")  # why an engine ends a text

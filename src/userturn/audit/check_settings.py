@@ -20,8 +20,7 @@ from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.wording import number_of
-from userturn.workflow.artifacts import Identities
-from userturn.workflow.study import Study
+from userturn.workflow.study import Identities, Study
 from userturn.workflow.study_files import FAULTS, Files
 
 STUDY = "results/study.json"

@@ -12,9 +12,9 @@ from userturn.audit.findings import COMPARED, Finding, Item, Status, difference
 from userturn.errors import UserError
 from userturn.storage.files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes
+from userturn.study.asks import journal_of, names_of
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
-from userturn.study.replies import journal_of, names_of
 from userturn.workflow.study_files import FAULTS
 
 KEPT = 4  # tables in memory

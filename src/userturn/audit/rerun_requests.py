@@ -44,10 +44,10 @@ from userturn.prompts.load_template import load_template
 from userturn.sources.registry import asked
 from userturn.sources.source import SCORES
 from userturn.study.aliases import AsDescribed
+from userturn.study.asks import names_of, scan_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
-from userturn.study.replies import names_of, scan_plans
 from userturn.workflow.study_files import FAULTS
 
 SCORED = pl.col("logprob").is_not_null()

@@ -35,8 +35,7 @@ from userturn.sources.registry import asked, judged
 from userturn.storage.files import read_identity
 from userturn.study.powers import check_may_run
 from userturn.study.record import StudyRecord, read_study_record
-from userturn.workflow.artifacts import Identities, asked_for, is_optional
-from userturn.workflow.study import Study, open_record
+from userturn.workflow.study import Identities, Study, asked_for, is_optional, open_record
 from userturn.workflow.study_files import (
     FAULTS,
     Files,

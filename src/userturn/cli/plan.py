@@ -40,9 +40,14 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import model_setup, with_prompts
 from userturn.tables.judge_validity import card_of, shortfalls
 from userturn.wording import number_of
-from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study
-from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
+from userturn.workflow.study_size import (
+    dataset_sizes,
+    load_of_judge,
+    load_of_model,
+    run_size,
+    total,
+)
 
 HELP = "show requests, cost and prompts before a run"
 

@@ -21,8 +21,7 @@ from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
-from userturn.workflow.run_size import planned_keys
-from userturn.workflow.study_size import size_of
+from userturn.workflow.study_size import planned_keys, size_of
 
 HELP = "show the progress of a running study"
 

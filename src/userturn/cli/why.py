@@ -11,12 +11,11 @@ from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
-from userturn.workflow.artifacts import asked_for
-from userturn.workflow.job_record import JobRecord, differences, flat, settings_of, short
+from userturn.workflow.job_record import JobRecord
 from userturn.workflow.jobs import every_job
 from userturn.workflow.startup import checked_study
-from userturn.workflow.study import open_record
-from userturn.workflow.study_files import Files
+from userturn.workflow.study import asked_for, open_record
+from userturn.workflow.study_files import Files, differences, flat, settings_of, short
 
 HELP = "explain how a file was made and what would change it"
 

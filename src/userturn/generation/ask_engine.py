@@ -29,7 +29,7 @@ from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.storage.journal import Writer, finished_records
 from userturn.storage.journal_table import finished_keys, read_asked
-from userturn.study.replies import scan_plans
+from userturn.study.asks import scan_plans
 
 
 class GenerationRecord(TypedDict):

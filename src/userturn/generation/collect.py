@@ -25,7 +25,7 @@ from userturn.storage.table_files import (
     slices,
     write_parts,
 )
-from userturn.study.asks import UNKNOWN
+from userturn.study.asks import NAMES, UNKNOWN, ForecastGrid, journal_of, scan_plans
 from userturn.study.finished_requests import (
     LostRecordsError,
     swept_again_if_lost,
@@ -33,7 +33,6 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
-from userturn.study.replies import NAMES, ForecastGrid, journal_of, scan_plans
 
 Shown = Mapping[tuple[str, int], ShownAnswer | None]
 """The answer that is shown, by item and sample; None where there is none."""

@@ -6,11 +6,8 @@ not there counts as not there. A forecast is never too low but by what only prom
 too high where different texts give one prompt.
 """
 
-import json
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -43,11 +40,9 @@ from userturn.prompts.perturbations import (
 from userturn.storage.files import read_identity
 from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
 from userturn.storage.table_files import Schema, write_parts
-from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
+from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, digest_of_probe, scan_plans
 from userturn.study.grid import Grid
-from userturn.study.grid_elsewhere import read_grid
 from userturn.study.model_description import last_description, longest_text
-from userturn.study.replies import ForecastGrid, scan_plans
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
 NO_REQUEST = "no request"  # the outcome where none can be made
@@ -277,13 +272,6 @@ def _missing(
     return Forecast(dict(counting.missing), len(counting.asked), is_known)
 
 
-def main() -> None:
-    """Read a grid and what is pending from standard input, and write a forecast, as JSON."""
-    told = json.load(sys.stdin)
-    with redirect_stdout(sys.stderr):
-        found = forecast(read_grid(told), told["pending"])
-    json.dump({model: made._asdict() for model, made in found.items()}, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()
+def forecasts_as_json(grid: Grid, pending: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a forecast in the form of JSON, for `asked_elsewhere`."""
+    return {model: made._asdict() for model, made in forecast(grid, pending).items()}

@@ -21,7 +21,7 @@ from userturn.storage.files import read_artifact
 from userturn.storage.journal import is_without_asks
 from userturn.storage.journal_table import finished_keys, read_asked
 from userturn.storage.table_files import write_table
-from userturn.study.replies import scan_plans
+from userturn.study.asks import scan_plans
 
 PLANNER_VERSION = 1  # of the reasons why no request is made
 Name = tuple[str, str]  # a dataset as it was asked, and an item

@@ -22,8 +22,8 @@ from userturn.models.requests import AnyRequest, Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
+from userturn.study.asks import NAMES, scan_plans
 from userturn.study.grid import Grid
-from userturn.study.replies import NAMES, scan_plans
 
 PLAN_SCHEMA: Schema = {
     "position": pl.Int64,

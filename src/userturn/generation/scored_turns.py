@@ -31,11 +31,11 @@ from userturn.sources.registry import asked, turns_to_score_by_name
 from userturn.sources.scores import has_endings, n_own_distractors
 from userturn.sources.source import ANSWERS, USER_TURNS, Asked
 from userturn.storage.journal_table import Journal, read_outcomes
+from userturn.study.asks import journal_of, scan_plans
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import last_description
-from userturn.study.replies import journal_of, scan_plans
 
 
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:

@@ -23,8 +23,7 @@ from userturn.prompts.header import SHARED
 from userturn.prompts.turn_ends import turn_ends
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
-from userturn.study.asks import Asks
-from userturn.study.replies import scan_plans
+from userturn.study.asks import Asks, scan_plans
 
 REPLACEMENT = "\ufffd"  # what a decoder writes for a part of a character
 

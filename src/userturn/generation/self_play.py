@@ -19,8 +19,8 @@ from userturn.sources.self_play import depths_from_the_first
 from userturn.sources.source import Asked
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.table_files import Schema, write_table
+from userturn.study.asks import journal_of
 from userturn.study.grid import Grid
-from userturn.study.replies import journal_of
 
 CONVERSATIONS: Schema = {
     "item": pl.String,

@@ -29,7 +29,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import Journal, finished_keys
 from userturn.storage.leases import lease
-from userturn.study.asks import digest_of
+from userturn.study.asks import digest_of, journal_of
 from userturn.study.finished_requests import (
     LostRecordsError,
     finished_requests,
@@ -39,7 +39,6 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
-from userturn.study.replies import journal_of
 
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:

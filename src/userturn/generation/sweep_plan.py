@@ -23,9 +23,8 @@ from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.sources.registry import asked, asked_of, stages
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
-from userturn.study.asks import asks_of
+from userturn.study.asks import asks_of, journal_of
 from userturn.study.grid import Grid
-from userturn.study.replies import journal_of
 
 
 def planner_of(grid: Grid, model: LoadedModel) -> Planner:

@@ -2,7 +2,7 @@
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
 annotation_files.py: which files hold people's labels.
-asks.py: what a request asks for, told without a tokenizer.
+asks.py: what a request asks for, told without a tokenizer, and where the replies to it are.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
@@ -12,5 +12,4 @@ judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
 powers.py: what the settings of a study could do to whoever runs it.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
-replies.py: where the replies to requests are found, under whatever names they were asked.
 """

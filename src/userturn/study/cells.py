@@ -51,6 +51,16 @@ def verdicts_of(cells: Iterable[Cell], judges: Iterable[str]) -> list[str]:
     return files_of(cells, *(f"verdicts/{judge}.parquet" for judge in judges))
 
 
+def dataset_files(names: Iterable[str]) -> list[str]:
+    """Return the prepared tables of some datasets as rules name them."""
+    return [f"results/datasets/{name}.parquet" for name in names]
+
+
+def description_files(names: Iterable[str]) -> list[str]:
+    """Return the descriptions of some models as rules name them."""
+    return [f"results/models/{name}.json" for name in names]
+
+
 def by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
     """Return some cells by model and dataset, in their order."""
     found: dict[tuple[str, str], list[Cell]] = {}

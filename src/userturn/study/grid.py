@@ -203,6 +203,10 @@ class Grid:
         """Return the identity of a cell's user turns."""
         return self._cell_identities[cell]
 
+    def at(self, path: str) -> Path:
+        """Return where a file is that rules name from `results/` on."""
+        return self.results / path.removeprefix("results/")
+
     def dataset_path(self, dataset: str) -> Path:
         """Return the path of a dataset's prepared table."""
         return self.results / "datasets" / f"{dataset}.parquet"

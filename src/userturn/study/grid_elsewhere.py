@@ -8,7 +8,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +22,21 @@ from userturn.study.inputs import FileContents, RecordedContents
 NOTES = Path(".snakemake", "userturn")
 
 
-def asked_elsewhere(module: str, grid: Grid, given: Mapping[str, Any], state: Any) -> Any:
-    """Return what a module answers about a grid, or None if it ended in an error.
+def asked_elsewhere(function: str, grid: Grid, given: Mapping[str, Any], state: Any) -> Any:
+    """Return what a function answers about a grid, or None if it ended in an error.
 
     Args:
-        module: name of a module that can be run: JSON in (`read_grid`), JSON out.
+        function: its dotted name; it takes the grid and `given`, and returns what JSON can hold.
         grid: the grid.
-        given: what else the module is given.
+        given: further arguments by name, as JSON can hold them.
         state: everything else that the answer depends on.
     """
-    kept = NOTES / f"{module.rpartition('.')[2]}.json"
+    kept = NOTES / f"{function.rpartition('.')[2]}.json"
     made_of = fingerprint([grid.config, given, state])
     known = _read(kept)
     if known.get("made_of") == made_of:
         return known["answer"]
-    answer = _ask(module, grid, given)
+    answer = _ask(function, grid, given)
     if answer is not None and NOTES.parent.is_dir():
         NOTES.mkdir(exist_ok=True)
         kept.write_text(json.dumps({"made_of": made_of, "answer": answer}))
@@ -49,13 +51,13 @@ def _read(kept: Path) -> dict[str, Any]:
         return {}
 
 
-def _ask(module: str, grid: Grid, given: Mapping[str, Any]) -> Any:
+def _ask(function: str, grid: Grid, given: Mapping[str, Any]) -> Any:
     contents = grid.contents
     recorded = asdict(contents) if isinstance(contents, RecordedContents) else None
     told = {"config": grid.config, "results": str(grid.results), "contents": recorded}
     done = subprocess.run(
-        [sys.executable, "-m", module],
-        input=json.dumps(told | dict(given)),
+        [sys.executable, "-m", "userturn.study.grid_elsewhere"],
+        input=json.dumps({"function": function, "grid": told, "given": given}),
         capture_output=True,
         text=True,
     )
@@ -66,14 +68,23 @@ def _ask(module: str, grid: Grid, given: Mapping[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
-def read_grid(told: Mapping[str, Any]) -> Grid:
-    """Return the grid that a process was told on its standard input."""
-    config, results, contents = told["config"], told["results"], told["contents"]
+def main() -> None:
+    """Read a function, a grid and arguments from standard input, and write the answer, as JSON."""
+    told = json.load(sys.stdin)
+    config, results, contents = (told["grid"][key] for key in ("config", "results", "contents"))
     known = FileContents(config, results) if contents is None else RecordedContents(**contents)
-    return Grid(config, results, known)
+    module, _, name = told["function"].rpartition(".")
+    with redirect_stdout(sys.stderr):
+        function = getattr(import_module(module), name)
+        answer = function(Grid(config, results, known), **told["given"])
+    json.dump(answer, sys.stdout)
 
 
 def states(paths: list[Path]) -> list[list[Any]]:
     """Return path, size and time of each file."""
     known = ((path, path.stat()) for path in paths)
     return [[str(path), now.st_size, now.st_mtime_ns] for path, now in known]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,93 +1,30 @@
-"""Datasets and models before any GPU is used, and tables of turns by model and dataset."""
+"""What rules/data.smk and rules/training.smk ask: datasets and models before any GPU is used.
 
+Also tables of turns by model and dataset.
+"""
+
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from userturn.config.entries import EVERY_LANGUAGE, paths_of
 from userturn.config.formats import model_of
+from userturn.config.slurm_resources import Resources
+from userturn.config.trained_models import trained_on, training_entry
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, by_source, files_of
+from userturn.study.cells import Cell, dataset_files, description_files, files_of
 from userturn.study.grid import Grid
 
+DATA_VERSION = 1
 DETECTION_VERSION = 1
 EMBEDDING_VERSION = 1
 
 
-class _TurnTables:
-    """A table of turns for each model and dataset of some cells."""
-
-    folder: str  # below the results
-
-    def __init__(self, grid: Grid) -> None:
-        """Take the grid of a checked configuration."""
-        self.grid = grid
-
-    @property
-    def cells(self) -> list[Cell]:
-        """Those cells."""
-        raise NotImplementedError
-
-    @cached_property
-    def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
-        return by_source(self.cells)
-
-    @property
-    def sources(self) -> list[tuple[str, str]]:
-        """Model and dataset of these cells."""
-        return list(self._by_source)
-
-    def user_turns_of(self, model: str, dataset: str) -> list[str]:
-        """Return the user turns of all cells of a model and dataset."""
-        return files_of(self._by_source[model, dataset], "user_turns.parquet")
-
-    def _cells_of(self, model: str, dataset: str) -> list[str]:
-        return [self.grid.cell_identity(cell) for cell in self._by_source[model, dataset]]
-
-    @property
-    def files(self) -> list[str]:
-        """The tables, by model and dataset."""
-        return [f"results/{self.folder}/{m}/{d}.parquet" for m, d in self.sources]
-
-
-class LanguageGrid(_TurnTables):
-    """The languages of turns of the cells whose dataset's entry has `language: all`."""
-
-    folder = "languages"
-
-    @cached_property
-    def cells(self) -> list[Cell]:
-        """Those cells."""
-        entries = self.grid.datasets
-        told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
-        return [cell for cell in self.grid.cells if cell.dataset in told]
-
-    def identity_of(self, model: str, dataset: str) -> str:
-        """Return the identity of the languages of a model's turns on a dataset."""
-        answers = self.grid.answers_identity(model, dataset)
-        return fingerprint([DETECTION_VERSION, self._cells_of(model, dataset), answers])
-
-
-class SimilarityGrid(_TurnTables):
-    """The similarities of turns to people's, of all cells of a study with an embedder."""
-
-    folder = "similarities"
-
-    @property
-    def cells(self) -> list[Cell]:
-        """All cells, or none."""
-        return self.grid.cells if self.grid.contents.embedder else []
-
-    def identity_of(self, model: str, dataset: str) -> str:
-        """Return the identity of the similarities of a model's turns on a dataset."""
-        embedder = self.grid.contents.embedder
-        return fingerprint([EMBEDDING_VERSION, self._cells_of(model, dataset), embedder])
-
-
+@dataclass(eq=False)
 class DataGrid:
     """The datasets and models of a grid, before anything is generated."""
 
-    def __init__(self, grid: Grid) -> None:
-        """Take the grid of a checked configuration."""
-        self.grid = grid
+    grid: Grid
 
     def source_file(self, dataset: str) -> list[str]:
         """Return a dataset's local files, or nothing if they come from the hub."""
@@ -111,21 +48,130 @@ class DataGrid:
     def described_first(self, model: str) -> list[str]:
         """Return the description that fixes the revision of a model in another format."""
         name = model_of(model)
-        return [f"results/models/{name}.json"] if name != model else []
+        return description_files([name] if name != model else [])
 
     @property
     def prepared(self) -> list[str]:
         """The items of all datasets, those of controls and likelihood included."""
-        return [f"results/datasets/{name}.parquet" for name in self.grid.prepared_datasets]
+        return dataset_files(self.grid.prepared_datasets)
 
     @property
     def descriptions(self) -> list[str]:
         """The descriptions of all models of the run."""
-        return [f"results/models/{model}.json" for model in self.grid.models]
+        return description_files(self.grid.models)
 
     @property
     def descriptions_of_sources(self) -> list[str]:
         """The descriptions of the fetched models: those of the run, and bases of trained ones."""
-        trained = set(self.grid.trained)
-        sources = [name for name in self.grid.described if model_of(name) not in trained]
-        return [f"results/models/{model}.json" for model in sources]
+        described, trained = self.grid.described, self.grid.trained
+        return description_files(name for name in described if model_of(name) not in trained)
+
+
+@dataclass(eq=False)
+class TrainingGrid:
+    """The models of a grid that are trained here, and their bases."""
+
+    grid: Grid
+
+    @property
+    def models(self) -> list[str]:
+        """Their names."""
+        return self.grid.trained
+
+    @cached_property
+    def resources(self) -> Resources:
+        """The resources of training them."""
+        entries = {name: training_entry(self.grid.entries[name]) for name in self.models}
+        return Resources(entries, "logs/train/{wildcards.model}.log")
+
+    def folder_of(self, model: str) -> list[str]:
+        """Return the folder of a model that is trained here; nothing for any other."""
+        name = model_of(model)
+        return [f"results/training/{name}/model"] if name in self.models else []
+
+    def base(self, model: str) -> list[str]:
+        """Return the files of a model's base: its description, and its folder if it is trained."""
+        base = self.grid.entries[model]["base"]
+        return [*description_files([base]), *self.folder_of(base)]
+
+    def source_files(self, model: str) -> list[str]:
+        """Return the local files of a model's recipe."""
+        parts = self.grid.contents.recipes[model]["data"]
+        return [part["file"] for part in parts if "hub" not in part]
+
+    def data_identity(self, model: str) -> str:
+        """Return the identity of a model's training data."""
+        return fingerprint([DATA_VERSION, self.grid.contents.training_data[model]])
+
+    @property
+    def data(self) -> list[str]:
+        """The training data of all models that are trained here."""
+        return [f"results/training/{model}/data.parquet" for model in self.models]
+
+    @property
+    def declared(self) -> dict[str, list[str]]:
+        """The datasets that the recipes of each trained model declare as seen."""
+        return {
+            name: sorted(trained_on(self.grid.entries, self.grid.contents.recipes, name))
+            for name in self.models
+        }
+
+
+@dataclass(eq=False)
+class _TurnTables:
+    """A table of turns for each model and dataset of some cells."""
+
+    grid: Grid
+
+    folder: ClassVar[str]  # below the results
+
+    @property
+    def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
+        """Those cells, by model and dataset."""
+        raise NotImplementedError
+
+    def user_turns_of(self, model: str, dataset: str) -> list[str]:
+        """Return the user turns of all cells of a model and dataset."""
+        return files_of(self.cells_of[model, dataset], "user_turns.parquet")
+
+    def _identities_of(self, model: str, dataset: str) -> list[str]:
+        return [self.grid.cell_identity(cell) for cell in self.cells_of[model, dataset]]
+
+    @property
+    def files(self) -> list[str]:
+        """The tables, by model and dataset."""
+        return [f"results/{self.folder}/{m}/{d}.parquet" for m, d in self.cells_of]
+
+
+class LanguageGrid(_TurnTables):
+    """The languages of turns of the cells whose dataset's entry has `language: all`."""
+
+    folder = "languages"
+
+    @cached_property
+    def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
+        """Those cells, by model and dataset."""
+        entries, every = self.grid.datasets, self.grid.cells_of
+        told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
+        return {source: cells for source, cells in every.items() if source[1] in told}
+
+    def identity_of(self, model: str, dataset: str) -> str:
+        """Return the identity of the languages of a model's turns on a dataset."""
+        answers = self.grid.answers_identity(model, dataset)
+        return fingerprint([DETECTION_VERSION, self._identities_of(model, dataset), answers])
+
+
+class SimilarityGrid(_TurnTables):
+    """The similarities of turns to people's, of all cells of a study with an embedder."""
+
+    folder = "similarities"
+
+    @property
+    def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
+        """All cells, by model and dataset, or none."""
+        return self.grid.cells_of if self.grid.contents.embedder else {}
+
+    def identity_of(self, model: str, dataset: str) -> str:
+        """Return the identity of the similarities of a model's turns on a dataset."""
+        embedder = self.grid.contents.embedder
+        return fingerprint([EMBEDDING_VERSION, self._identities_of(model, dataset), embedder])

@@ -6,10 +6,16 @@ that artifacts of equal content stay byte-equal. Paths start at the project's fo
 """
 
 import json
+import os
+import platform
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,87 +25,81 @@ from userturn.models.engine_account import noted_engines
 from userturn.storage.files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import (
     beginning_sha256,
-    canonical_json,
     file_sha256,
     fingerprint,
-    short_hash,
 )
-from userturn.study.grid import Grid
 
 # What an artifact may depend on; recorded if the job has imported it.
-from userturn.workflow.surroundings import surroundings
-
-LONGEST = 60  # characters shown of a setting
-DATASET = (
-    *("hub", "revision", "file", "config", "split", "files"),
-    *("language", "limit", "condition", "instruction"),
+PACKAGES = (
+    "altair",
+    "datasets",
+    "numpy",
+    "openai",
+    "peft",
+    "polars",
+    "scipy",
+    "snakemake",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "trl",
+    "vl_convert",
+    "vllm",
 )
+PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
 
 
-def short(value: Any) -> str:
-    """Return a setting as a short text; a hash is cut to its beginning."""
-    text = value if isinstance(value, str) else canonical_json(value)
-    kind, _, digest = text.rpartition(":")
-    if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
-        return f"{kind}:{short_hash(digest)}" if kind else short_hash(digest)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+@cache
+def code_sha256() -> str:
+    """Return one hash of this package's modules: the code's version, committed or not."""
+    package = Path(__file__).parent.parent
+    modules = sorted(package.rglob("*.py"))
+    return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
 
 
-def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that affect a job's outputs, by readable names.
-
-    A job without wildcards is affected by the settings of the whole study.
-    """
-    chosen: dict[str, Mapping[str, Any]] = {
-        "model": grid.contents.models,
-        "dataset": {name: _dataset(grid, name) for name in grid.contents.datasets},
-        "perturbation": grid.contents.perturbations,
-        "judge": grid.contents.judges,
-    }
-    found: dict[str, Any] = {}
-    for kind, known in chosen.items():
-        names = sorted(known) if not wildcards else [wildcards.get(kind, "")]
-        found |= {f"{kind} {name}": known[name] for name in names if name in known}
-    if not wildcards or {"model", "dataset"} <= set(wildcards):
-        model = wildcards.get("model")
-        found["seed"] = grid.config["seed"]
-        found["answer"] = (
-            grid.answer_settings(model) if model in grid.models else grid.config["answer"]
+def _commit() -> str | None:
+    """Return the commit of this package's code, or None if no repository has it."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        known = subprocess.run(
+            [*git, "ls-files", "--error-unmatch", here.name], capture_output=True
         )
-    if not wildcards or "temperature" in wildcards:
-        found["temperature"] = wildcards.get("temperature", sorted(grid.temperatures))
-        found |= {key: grid.config[key] for key in ("samples", "user_turn")}
-    if not wildcards:
-        found |= {key: grid.config[key] for key in ("primary_judge", "statistics")}
-    return found
+        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+    except OSError:
+        return None
+    return (found.stdout.strip() or None) if known.returncode == 0 else None
 
 
-def _dataset(grid: Grid, name: str) -> dict[str, Any]:
-    entry = grid.config["datasets"][name]
-    told = {key: entry[key] for key in DATASET if key in entry}
-    return {**told, "identity": grid.contents.datasets[name]}
+def _version(package: str) -> str | None:
+    module = sys.modules.get(package)
+    found = getattr(module, "__version__", None)
+    try:
+        return str(found) if found else version(package.replace("_", "-"))
+    except PackageNotFoundError:
+        return None
 
 
-def flat(name: str, value: Any) -> dict[str, Any]:
-    """Return nested settings flattened to names with dots, below `name`."""
-    if not isinstance(value, Mapping):
-        return {name: value}
-    return {key: v for k, inner in value.items() for key, v in flat(f"{name}.{k}", inner).items()}
+def _devices() -> list[str]:
+    """Return the names of the GPUs that a job's engine saw."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words each difference between two results of `settings_of`."""
-    for group in sorted(before.keys() | now.keys()):
-        if group not in before:
-            yield f"{group}: not then, asked for now"
-        elif group not in now:
-            yield f"{group}: asked for then, not now"
-        else:
-            was, is_now = flat(group, before[group]), flat(group, now[group])
-            for name in sorted(was.keys() | is_now.keys()):
-                if was.get(name) != is_now.get(name):
-                    texts = (short(s[name]) if name in s else "none" for s in (was, is_now))
-                    yield "{}: {} then, {} now".format(name, *texts)
+def surroundings() -> dict[str, Any]:
+    """Return what surrounds this process, for its record."""
+    versions = {name: _version(name) for name in PACKAGES if name in sys.modules}
+    return {
+        "code_sha256": code_sha256(),
+        "commit": _commit(),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "versions": {"python": platform.python_version(), **versions},
+        "devices": _devices(),
+        "placed": {name: os.environ[name] for name in PLACED if name in os.environ},
+    }
 
 
 JobRecord = dict[str, Any]

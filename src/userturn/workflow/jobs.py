@@ -59,18 +59,16 @@ JOBS_OF_FIGURES["draw_confusion"] = JOBS_OF_FIGURES["draw_confusion"]._replace(
     },
     outputs={"paths_to_figure": paths_of_figure("confusion")},
 )
+OF_THE_REPORT = ("user_turns", "verdicts", "answers", "grades")  # inputs by the names of tables
 REPORT = Job(
     "Write the page of headline, figures and tables, and the explorer's data.",
     "report.build.build_report",
     {
-        "user_turns": "study.tables.user_turns",
-        "verdicts": "study.tables.verdicts",
-        "answers": "study.tables.answers",
-        "grades": "study.tables.grades",
+        **{name: input_of(name) for name in OF_THE_REPORT},
         "datasets": "study.data.prepared",
         "paths_to_descriptions": "study.data.descriptions",
         "paths_to_annotations": "study.humans.annotations",
-        "paths_to_scores": "study.of_sources.scores",
+        "paths_to_scores": input_of("scores"),
         "paths_to_tables": "study.tables.files",
         "paths_to_figures": "study.figures.files",
         "charts": "study.figures.charts",
@@ -80,7 +78,6 @@ REPORT = Job(
     {"path_to_report": "results/report/index.html", "folder_of_data": "results/report/data"},
     {"identity": "study.report_identity", "judge": "study.grid.primary_judge"},
 )
-
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
 CELL = "results/cells/{model}/{dataset}/t{temperature}/{perturbation}"

@@ -1,6 +1,5 @@
-"""Inputs, params and resources of rules/judges.smk."""
+"""Inputs, params and resources of rules/judges.smk: what each judge has yet to judge."""
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from userturn.config.slurm_resources import Resources
@@ -10,9 +9,11 @@ from userturn.sources.registry import judged, verdicts_identity
 from userturn.sources.source import Turns
 from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
-from userturn.workflow.missing_questions import judges_without_questions
+from userturn.study.grid_elsewhere import asked_elsewhere, states
 from userturn.workflow.pending import Pending
 from userturn.workflow.wildcards import any_of
+
+WITHOUT_QUESTIONS = "userturn.workflow.study_size.judges_without_questions"  # reads tables
 
 
 class JudgeGrid:
@@ -40,30 +41,56 @@ class JudgeGrid:
         """Return how many requests a judge may have in flight; 0 for one without an endpoint."""
         return int(self.grid.judges[judge].get("concurrency", 0))
 
-    def _pending(self, judge: str) -> Iterator[Turns]:
-        """Yield the turns whose verdicts are missing or outdated."""
-        for turns in judged(self.grid).values():
-            if turns.dataset in self.to_sweep.unusable:
-                continue  # or the one job of a judge would wait for it
-            path = self.grid.results / turns.folder / "verdicts" / f"{judge}.parquet"
-            is_swept = turns.path in self.to_sweep.tables
-            if is_swept or read_identity(path) != verdicts_identity(self.grid, turns, judge):
-                yield turns
+    @cached_property
+    def _usable(self) -> list[Turns]:
+        """The turns of datasets that could be prepared: one job of a judge waits for no other."""
+        unusable = self.to_sweep.unusable
+        return [turns for turns in judged(self.grid).values() if turns.dataset not in unusable]
+
+    def _lacks(self, judge: str, turns: Turns) -> bool:
+        """Return whether a judge's verdicts on turns are missing or outdated."""
+        path = self.grid.at(turns.verdicts(judge))
+        return read_identity(path) != verdicts_identity(self.grid, turns, judge)
+
+    def unjudged(self, judge: str) -> list[Turns]:
+        """Return the turns that lack verdicts of a judge."""
+        turns = self._usable if judge in self.grid.judges else []
+        return [of for of in turns if self._lacks(judge, of)]
 
     @cached_property
     def pending(self) -> dict[str, list[Turns]]:
-        """The pending turns of each judge that works through all of them in one job, by folder."""
+        """The pending turns of each judge that works through all of them in one job, by folder.
+
+        They lack its verdicts, or are still to be swept.
+        """
+        to_sweep, usable = self.to_sweep.tables, sorted(self._usable, key=lambda of: of.folder)
         return {
-            judge: sorted(self._pending(judge), key=lambda turns: turns.folder)
+            judge: [of for of in usable if of.path in to_sweep or self._lacks(judge, of)]
             for judge, settings in self.grid.judges.items()
             if settings.get("serve") or settings.get("batch")
         }
 
     @property
     def looked_up(self) -> str:
-        """The regular expression of the served judges with pending verdicts and no question."""
-        served = {j: turns for j, turns in self.pending.items() if self.grid.judges[j].get("serve")}
-        return any_of(judges_without_questions(self.grid, served))
+        """The regular expression of the served judges with pending verdicts and no question.
+
+        None of them is served for nothing. Turns that are not there yet have questions.
+        """
+        grid = self.grid
+        asked = {
+            judge: turns
+            for judge, turns in self.pending.items()
+            if grid.judges[judge].get("serve")
+            and turns
+            and all(read_identity(grid.at(of.path)) == of.identity for of in turns)
+        }
+        if not asked:
+            return any_of(())
+        tables = {grid.at(of.path) for turns in asked.values() for of in turns}
+        journals = sorted((grid.results / "journal" / "judges").glob("*/*/[!.]*.jsonl"))
+        state = [states(sorted(tables)), states(journals), grid.contents.rubric]
+        found = asked_elsewhere(WITHOUT_QUESTIONS, grid, {"judges": sorted(asked)}, state)
+        return any_of(judge for judge in asked if judge in (found or ()))
 
     def pending_turns(self, judge: str) -> list[str]:
         """Return the paths of the user turns that the one job of a judge has to judge."""

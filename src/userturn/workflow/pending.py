@@ -26,6 +26,7 @@ from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import asked_elsewhere, states
 from userturn.study.model_description import present_description, request_identity
 
+FORECAST = "userturn.generation.forecast.forecasts_as_json"  # reads tables
 Forecasts = dict[str, dict[str, Any]]  # by model, a `generation.forecast.Forecast` as JSON
 
 
@@ -47,7 +48,7 @@ def missing_requests(
     if not begun:
         return {}
     given = {"pending": begun}
-    found = asked_elsewhere("userturn.generation.forecast", grid, given, _state(grid, begun))
+    found = asked_elsewhere(FORECAST, grid, given, _state(grid, begun))
     return found or {}
 
 
@@ -64,7 +65,7 @@ def _state(grid: Grid, models: Collection[str]) -> list[Any]:
     journals = [states(_journals(grid, model)) for model in models]
     tables = asked(grid).values()
     paths = {path for of in tables if follows_others(grid, of) for path in of.after}
-    others = (grid.results / path.removeprefix("results/") for path in sorted(paths))
+    others = map(grid.at, sorted(paths))
     answers = states([path for path in others if path.is_file()])
     return [datasets, prepared, contents, journals, grid.contents.reactions, answers]
 
@@ -97,7 +98,7 @@ class Pending:
         """By model, the tables that are not there as the configuration asks for them."""
         found: dict[str, list[Asked]] = {model: [] for model in self.grid.models}
         for of in self._usable:
-            path = self.grid.results / of.path.removeprefix("results/")
+            path = self.grid.at(of.path)
             if read_identity(path) != of.identity:
                 found[of.model].append(of)
         return found

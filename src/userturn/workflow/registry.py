@@ -6,15 +6,9 @@ This file is read whenever Snakemake starts.
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-from userturn.config.families import baselines, families, trainings
-from userturn.prompts.perturbations import controls_of
-
-if TYPE_CHECKING:
-    from userturn.workflow.study import Study
+from typing import NamedTuple, TypeVar
 
 PACKAGE = Path(__file__).parents[1]
 BARE = (".parquet", ".csv")
@@ -27,8 +21,8 @@ class Table(NamedTuple):
         rule: name of the rule that makes it.
         place: where it stands among the tables: in the report, the smallest number is first.
         row: what one row is, in words.
-        made_of: names of its inputs in `table_inputs.INPUTS`, and tables that it is made from.
-        settings: names of other settings that change it, in `table_inputs.SETTINGS`.
+        made_of: names of its inputs in `workflow.tables.INPUTS`, and tables that it is made from.
+        settings: names of other settings that change it, in `workflow.tables.SETTINGS`.
         formats: the endings of its files in results/tables.
         needs: the input that a study must have for the table to apply.
         version: is raised where the same inputs give other rows than before.
@@ -128,45 +122,6 @@ def made_of(rule: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in tables]
 
 
-INPUTS = {  # by name, what a study says of the paths, beside those of tables and of sources
-    "verdicts": "study.tables.verdicts",
-    "user_turns": "study.tables.user_turns",
-    "answers": "study.tables.answers",
-    "grades": "study.tables.grades",
-    "prepared_items": "study.data.prepared",
-    "rubric": "study.grid.contents.rubric_path",
-    "made_by_sources": "study.made_by_sources",
-    "annotations": "study.humans.annotations",
-    "round_keys": "study.humans.keys",
-    "pair_labels": "study.pairs.annotations",
-    "pair_keys": "study.pairs.keys",
-    "paired_turns": "study.pairs.user_turns",
-    "paired_items": "study.pairs.datasets",
-    "described_models": "study.pairs.descriptions",
-    "conversation_verdicts": "study.tables.conversation_verdicts",
-    "turn_languages": "study.languages.files",
-    "turn_similarities": "study.similarities.files",
-    "training_data": "study.training.data",
-    "evaluated_items": "study.training.evaluated",
-}
-SETTINGS: dict[str, Callable[["Study"], Any]] = {
-    "families": lambda study: families(study.grid.models),
-    "bases": lambda study: baselines(study.grid.models, study.grid.entries),
-    "trainings": lambda study: sorted(trainings(study.grid.models, study.grid.entries).items()),
-    "exposure": lambda study: study.training.declared,
-    "controls": lambda study: controls_of(study.grid.perturbations),
-    "primary_judge": lambda study: study.grid.primary_judge,
-    "prices": lambda study: study.grid.prices,
-    "seed": lambda study: study.grid.config["seed"],
-    "resamples": lambda study: study.grid.config["statistics"]["resamples"],
-    # The record of a study may be older than these.
-    "margins": lambda study: study.grid.config["statistics"].get("margins"),
-    "thresholds": lambda study: study.grid.config.get("judge_card"),
-    "predictions": lambda study: study.grid.config.get("predictions"),
-}
-
-
 def input_of(name: str) -> str:
-    """Return what a study says of the paths of something that tables or figures are made of."""
-    place = "tables.paths" if name in TABLES else "of_sources"
-    return INPUTS.get(name, f"study.{place}.{name}")
+    """Return what a study calls the paths of something that tables or figures are made of."""
+    return f"study.{'tables.paths' if name in TABLES else 'inputs'}.{name}"

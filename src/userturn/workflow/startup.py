@@ -1,7 +1,8 @@
-"""How a run begins: its lock, its configuration, and its study."""
+"""How a run begins: its lock, its configuration, its study, and what a dry run prints."""
 
 import argparse
 import gc
+import logging
 import os
 import re
 import sys
@@ -28,7 +29,6 @@ from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
-from userturn.workflow.dry_run import list_few_jobs, print_run_size
 from userturn.workflow.run_folder import (
     is_alone,
     keep_outputs,
@@ -43,6 +43,11 @@ SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
+UNSAID = ("Select jobs to execute", "Execute ")  # how messages begin that say nothing new
+DETAILS = ("job_finished", "resources_info")
+SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
+JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands
+HINT = "`snakemake -n --verbose` lists every job with its inputs, outputs and reason.\n"
 WILDCARDS = (
     dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*")
     | {
@@ -53,6 +58,56 @@ WILDCARDS = (
     }
     | {name: form for source in sources().values() for name, form in source.wildcards.items()}
 )
+
+
+class ShortRun(logging.Filter):
+    """Makes one line of a job's description, whose inputs alone may fill a screen."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a message is printed; a job's description is shortened."""
+        event = getattr(record, "event", None)
+        if event == "job_info":
+            job = record.__dict__
+            record.msg = " ".join([job["rule_name"], *dict(job["wildcards"]).values()])
+            record.event = None  # so that Snakemake prints the message
+        return event not in DETAILS and not str(record.msg).startswith(UNSAID)
+
+
+def print_little() -> None:
+    """Let Snakemake, in this process, print a line of each job."""
+    logging.getLogger(SNAKEMAKE).addFilter(ShortRun())
+
+
+class FewJobs(logging.Filter):
+    """Lets the jobs of a dry run pass if the table that comes before them counts few."""
+
+    n_jobs = 0  # until that table is printed
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a message is printed; a table of many jobs gets a hint below it."""
+        event = getattr(record, "event", None)
+        if event == "run_info" and not self.n_jobs:
+            self.n_jobs = record.__dict__["stats"]["total"]
+            if self.n_jobs > JOBS_LISTED:
+                record.msg = f"{record.msg}{HINT}"
+            return True
+        return self.n_jobs <= JOBS_LISTED or event not in ("job_info", "run_info")
+
+
+def print_run_size(study: Study) -> None:
+    """Print what a run asks of models and judges."""
+    from userturn.workflow.study_size import run_size  # polars: other runs do not need it
+
+    try:
+        told = run_size(study)
+    except Exception as error:  # of a damaged file: the jobs are listed all the same
+        told = f"what this run asks is not known: {sentence(error) or type(error).__name__}"
+    print(told, file=sys.stderr)
+
+
+def list_few_jobs() -> None:
+    """Let Snakemake, in this process, list the jobs of a dry run only if they are few."""
+    logging.getLogger(SNAKEMAKE).addFilter(FewJobs())
 
 
 def _collect_garbage_rarely() -> None:
@@ -191,7 +246,8 @@ def prepare(study: Study, workflow: Any) -> None:
         _name_unread_labels(study)
     if workflow.output_settings.dryrun:
         print_run_size(study)
-        list_few_jobs(workflow.output_settings.verbose)
+        if not workflow.output_settings.verbose:
+            list_few_jobs()
     elif workflow.is_main_process and is_alone():
         study.generation.void_markers()
 

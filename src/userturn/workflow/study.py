@@ -1,7 +1,8 @@
-"""The object that rules ask, with one part for each rules file."""
+"""The object that rules ask, with one part for each rules file, and every artifact of a study."""
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
+from itertools import starmap
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,20 +10,21 @@ from userturn.errors import UserError
 from userturn.judges.check_entries import check_served_judge
 from userturn.sources.registry import artifacts, judged, source_inputs
 from userturn.storage.hashing import fingerprint
+from userturn.study.cells import description_files, files_of
 from userturn.study.grid import Grid
 from userturn.study.inputs import HARDER_FAILURES, FileContents
 from userturn.study.model_description import look_at_model
 from userturn.study.record import StudyRecord, read_study_record, study_record
-from userturn.workflow.artifacts import Identities, asked_for, made_before_tables
-from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid
+from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid, TrainingGrid
 from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.pending import Pending
-from userturn.workflow.tables import FigureGrid, TableGrid
-from userturn.workflow.training import TrainingGrid
+from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
+from userturn.workflow.tables import INPUTS, FigureGrid, TableGrid
 
 REPORT_VERSION = 3
+Identities = dict[str, str | None]
 
 
 class Study:
@@ -44,14 +46,50 @@ class Study:
         self.figures = FigureGrid(self.tables)
 
     @cached_property
-    def of_sources(self) -> SimpleNamespace:
-        """The paths of what analyses of sources are made of, by the names that these use."""
-        return SimpleNamespace(**{name: of(self.grid) for name, of in source_inputs().items()})
+    def inputs(self) -> SimpleNamespace:
+        """The paths of what tables and the report are made of, by the names that these use."""
+        of_sources = {name: of(self.grid) for name, of in source_inputs().items()}
+        return SimpleNamespace(**of_sources, **{name: of(self) for name, of in INPUTS.items()})
 
     @cached_property
     def identities(self) -> Identities:
         """The identities of all files that tables are made from, by path."""
-        return made_before_tables(self)
+        return {
+            "results/study.json": self.record_identity,
+            **self._made_before(),
+            **artifacts(self.grid),
+            **self._made_of_turns(),
+        }
+
+    def _made_before(self) -> Identities:
+        """Return the identity of what is made before anything is generated."""
+        grid, training = self.grid, self.training
+        of_datasets = map(grid.dataset_identity, grid.prepared_datasets)
+        of_models = map(grid.model_fingerprint, grid.described)
+        records = {
+            f"results/training/{name}/training.json": grid.training_identity(name)
+            for name in training.models
+        }
+        return {
+            **dict(zip(self.data.prepared, of_datasets, strict=True)),
+            **dict(zip(description_files(grid.described), of_models, strict=True)),
+            **dict(zip(training.data, map(training.data_identity, training.models), strict=True)),
+            **records,
+        }
+
+    def _made_of_turns(self) -> Identities:
+        """Return the identity of what is told of user turns, and of people's labels."""
+        humans, found = self.humans, Identities()
+        for of in (self.languages, self.similarities):
+            found |= zip(of.files, starmap(of.identity_of, of.cells_of), strict=True)
+        for cell in humans.cells:
+            path = files_of([cell], "human_sample.parquet")[0]
+            found[path] = humans.sample_identity(cell)
+        for kind in (humans, self.pairs):
+            labels = map(kind.annotations_identity, kind.rounds)
+            found |= zip(kind.annotations, labels, strict=True)
+            found |= dict.fromkeys([*kind.pages, *kind.keys, *kind.items])
+        return found
 
     @property
     def record_identity(self) -> str:
@@ -70,11 +108,6 @@ class Study:
     def harder_frames(self) -> list[str]:
         """The file of frames of harder planted failures, if some are planted."""
         return [HARDER_FAILURES] if self.grid.contents.harder_failures else []
-
-    @property
-    def made_by_sources(self) -> list[str]:
-        """The paths of all answers, turns, scores, verdicts and grades."""
-        return [*artifacts(self.grid)]
 
     def identity(self, path: str) -> str:
         """Return the identity of a file of a source by its path, from `results/` on."""
@@ -116,6 +149,38 @@ def _refusal(look: Callable[[], None]) -> str | None:
     except UserError as error:
         return str(error)
     return None
+
+
+@lru_cache(maxsize=16)
+def asked_for(study: Study) -> Identities:
+    """Return the identity of every artifact of a study, by path.
+
+    Paths are those in rules, from `results/` on. None means that an artifact has no identity of its
+    own, because its inputs identify it.
+    """
+    tables = {
+        f"results/tables/{name}.parquet": study.tables.identity_of(TABLES[name].rule)
+        for name in study.tables.names
+    }
+    figures = {
+        f"results/figures/{name}.vl.json": study.figures.identity_of(FIGURES[name].rule)
+        for name in study.figures.names
+    }
+    report = {"results/report/index.html": study.report_identity}
+    return {**study.identities, **tables, **figures, **report}
+
+
+def targets(study: Study) -> list[str]:
+    """Return the files that a plain run makes: each that is lost comes back."""
+    tables = [path for name in study.tables.names for path in paths_of(name)]
+    figures = [path for name in study.figures.names for path in paths_of_figure(name)]
+    made = [path for path in asked_for(study) if not is_optional(path)]
+    return list(dict.fromkeys(made + tables + figures))
+
+
+def is_optional(path: str) -> bool:
+    """Return whether an artifact may be missing, as that of cells added after a round was drawn."""
+    return path.endswith("/human_sample.parquet")
 
 
 def open_record(results: Path) -> tuple[StudyRecord, Study]:

@@ -1,40 +1,97 @@
-"""The tables and figures of a study, their files, and their identities."""
+"""The tables and figures of a study: what they are made of, their files, and their identities."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from userturn.config.families import baselines, families, trainings
+from userturn.prompts.perturbations import controls_of
+from userturn.sources.registry import artifacts
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import files_of
-from userturn.workflow.registry import SETTINGS, TABLE_RULES, TABLES, input_of, tables_of
-from userturn.workflow.wildcards import said_of
+from userturn.study.cells import Cell, dataset_files, files_of, verdicts_of
+from userturn.study.grid import Grid
+from userturn.workflow.registry import (
+    FIGURE_RULES,
+    FIGURES,
+    TABLE_RULES,
+    TABLES,
+    made_of,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from userturn.workflow.study import Study
-from pathlib import Path
-
-from userturn.workflow.registry import FIGURE_RULES, FIGURES, made_of
 
 SHOWN = ("primary_judge", "thresholds")  # settings that change every figure
 
 
+def _of_every_pair(grid: Grid, folder: str) -> list[str]:
+    """Return the file of each model and dataset in a folder of the results."""
+    return [f"results/{folder}/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
+
+
+def _conversations(grid: Grid) -> list[Cell]:
+    """Return the cells whose dataset's entry has `turns`."""
+    return [cell for cell in grid.cells if "turns" in grid.datasets[cell.dataset]]
+
+
+# What tables are made of: by name, the paths of it, beside those of tables and of sources.
+INPUTS: dict[str, Callable[["Study"], list[str] | str]] = {
+    "verdicts": lambda study: verdicts_of(study.grid.cells, study.grid.judges),
+    "user_turns": lambda study: files_of(study.grid.cells, "user_turns.parquet"),
+    "answers": lambda study: _of_every_pair(study.grid, "answers"),
+    "grades": lambda study: _of_every_pair(study.grid, "grades"),
+    "prepared_items": lambda study: study.data.prepared,
+    "rubric": lambda study: study.grid.contents.rubric_path,
+    "made_by_sources": lambda study: [*artifacts(study.grid)],
+    "annotations": lambda study: study.humans.annotations,
+    "round_keys": lambda study: study.humans.keys,
+    "pair_labels": lambda study: study.pairs.annotations,
+    "pair_keys": lambda study: study.pairs.keys,
+    "paired_turns": lambda study: files_of(study.pairs.cells, "user_turns.parquet"),
+    "paired_items": lambda study: study.pairs.datasets,
+    "described_models": lambda study: study.pairs.descriptions,
+    "conversation_verdicts": lambda s: verdicts_of(_conversations(s.grid), s.grid.judges),
+    "turn_languages": lambda study: study.languages.files,
+    "turn_similarities": lambda study: study.similarities.files,
+    "training_data": lambda study: study.training.data,
+    "evaluated_items": lambda study: dataset_files(study.grid.datasets),
+}
+SETTINGS: dict[str, Callable[["Study"], Any]] = {
+    "families": lambda study: families(study.grid.models),
+    "bases": lambda study: baselines(study.grid.models, study.grid.entries),
+    "trainings": lambda study: sorted(trainings(study.grid.models, study.grid.entries).items()),
+    "exposure": lambda study: study.training.declared,
+    "controls": lambda study: controls_of(study.grid.perturbations),
+    "primary_judge": lambda study: study.grid.primary_judge,
+    "prices": lambda study: study.grid.prices,
+    "seed": lambda study: study.grid.config["seed"],
+    "resamples": lambda study: study.grid.config["statistics"]["resamples"],
+    # The record of a study may be older than these.
+    "margins": lambda study: study.grid.config["statistics"].get("margins"),
+    "thresholds": lambda study: study.grid.config.get("judge_card"),
+    "predictions": lambda study: study.grid.config.get("predictions"),
+}
+
+
+@dataclass(eq=False)
 class TableGrid:
     """The tables of a study."""
 
-    def __init__(self, study: "Study") -> None:
-        """Take a study, whose other parts tables are made from."""
-        self.study = study
-        self.grid = study.grid
-        self._known: dict[str, str] = {}  # identities of tables and of their inputs
+    study: "Study"
+    _known: dict[str, str] = field(default_factory=dict)  # identities of tables and their inputs
+
+    def has(self, needed: str | None) -> bool:
+        """Return whether the study has an input that a table or figure needs, if it needs one."""
+        return needed is None or bool(getattr(self.study.inputs, needed))
 
     @cached_property
     def names(self) -> list[str]:
         """The tables that apply to this study, in the order of the report."""
         return [name for name, table in TABLES.items() if self.has(table.needs)]
-
-    def has(self, needed: str | None) -> bool:
-        """Return whether the study has an input that a table or figure needs, if it needs one."""
-        return needed is None or bool(said_of(self.study, input_of(needed)))
 
     @property
     def files(self) -> list[str]:
@@ -83,52 +140,18 @@ class TableGrid:
             return self.table_identity(name) if name in self.names else None
         key = f"of {name}"
         if key not in self._known:
-            said = said_of(self.study, input_of(name))
+            said = getattr(self.study.inputs, name)
             paths = [said] if isinstance(said, str) else said
             known = self.study.identities
             self._known[key] = fingerprint({path: known.get(path) for path in paths})
         return self._known[key]
 
-    @property
-    def _verdict_files(self) -> list[str]:
-        return [f"verdicts/{judge}.parquet" for judge in self.grid.judges]
 
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdicts of every judge on all cells."""
-        return files_of(self.grid.cells, *self._verdict_files)
-
-    @property
-    def conversation_verdicts(self) -> list[str]:
-        """The verdicts of every judge on cells whose dataset's entry has `turns`."""
-        grid = self.grid
-        cells = [cell for cell in grid.cells if "turns" in grid.datasets[cell.dataset]]
-        return files_of(cells, *self._verdict_files)
-
-    @property
-    def user_turns(self) -> list[str]:
-        """The user turns of all cells."""
-        return files_of(self.grid.cells, "user_turns.parquet")
-
-    @property
-    def answers(self) -> list[str]:
-        """The answers of all models to all datasets."""
-        grid = self.grid
-        return [f"results/answers/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
-
-    @property
-    def grades(self) -> list[str]:
-        """The grades of all models and datasets."""
-        grid = self.grid
-        return [f"results/grades/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
-
-
+@dataclass(eq=False)
 class FigureGrid:
     """The figures of a study."""
 
-    def __init__(self, tables: TableGrid) -> None:
-        """Take the tables of a study."""
-        self.tables = tables
+    tables: TableGrid
 
     @property
     def names(self) -> list[str]:
