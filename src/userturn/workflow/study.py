@@ -33,15 +33,15 @@ class Study:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid: Grid = grid
-        self.pending = Pending(grid)
-        self.data = DataGrid(grid)
+        self.pending: Pending = Pending(grid)
+        self.data: DataGrid = DataGrid(grid)
         self.training: TrainingGrid = TrainingGrid(grid)
         self.generation = GenerationGrid(grid, self.pending)
         self.judges = JudgeGrid(grid, self.pending)
-        self.humans = HumanGrid(grid)
-        self.pairs = PairGrid(self.humans)
-        self.languages = LanguageGrid(grid)
-        self.similarities = SimilarityGrid(grid)
+        self.humans: HumanGrid = HumanGrid(grid)
+        self.pairs: PairGrid = PairGrid(self.humans)
+        self.languages: LanguageGrid = LanguageGrid(grid)
+        self.similarities: SimilarityGrid = SimilarityGrid(grid)
         self.tables = TableGrid(self)
         self.figures = FigureGrid(self.tables)
 
