@@ -168,7 +168,9 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-INSTALLATION = Path(__file__).resolve().parents[3]
+LIBRARY = Path(__file__).resolve().parents[1]
+PACKED = LIBRARY / "installed"  # where setup.py puts the workflow of a wheel
+INSTALLATION = PACKED if PACKED.is_dir() else LIBRARY.parents[1]
 CONFIG = "config.yaml"
 REGISTRATION = "preregistration.json"  # beside config.yaml
 CATALOGUE = "data/catalogue.yaml"

@@ -14,6 +14,8 @@ from shlex import quote
 
 from userturn.config.entries import Config
 from userturn.config.load import INSTALLATION, REGISTRATION
+from userturn.config.load import INSTALLATION, LIBRARY
+from userturn.config.prediction_keys import REGISTRATION
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
@@ -152,10 +154,10 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
     """Return the project's files that jobs used, and those of the workflow, if they exist."""
     project = results.resolve().parent
     taken = {path for record in records.values() for path in record["inputs"]}
-    named = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
+    given = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
     found = {
         path: project / path
-        for path in sorted(named)
+        for path in sorted(given)
         if ".." not in PurePosixPath(path).parts and (project / path).is_file()
     }
     if (project / CITATION).is_file():
@@ -165,11 +167,12 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
     root = project if (project / WORKFLOW_FOLDERS[0]).is_dir() else INSTALLATION
     parts = [root / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
     workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
-    return {
-        path.relative_to(root).as_posix(): path
-        for path in sorted(workflow)
-        if path.is_file() and not OURS_ALONE.search(path.relative_to(root).as_posix())
-    } | found
+    named = {path.relative_to(root).as_posix(): path for path in sorted(workflow)}
+    if not (root / "src").is_dir():  # of a wheel, whose workflow lies inside the library
+        of_library = (path for path in LIBRARY.rglob("*") if root not in path.parents)
+        named |= {f"src/userturn/{f.relative_to(LIBRARY).as_posix()}": f for f in of_library}
+    ours = {name: f for name, f in named.items() if f.is_file() and not OURS_ALONE.search(name)}
+    return ours | found
 
 
 def _members(
