@@ -81,6 +81,8 @@ def test_docstring_of_a_package_names_each_of_its_files_and_no_other(package: Pa
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
 def test_package_file_holds_a_docstring_and_nothing_else(package: Path) -> None:
     """A package that imports its modules would load Polars into Snakemake's process."""
+    if package == LIBRARY:  # whose `load` is the way into a notebook, and imports when called
+        return
     assert len(ast.parse((package / "__init__.py").read_text()).body) == 1
 
 

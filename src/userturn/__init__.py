@@ -1,5 +1,6 @@
 """Measure whether a language model knows what its user says next.
 
+api.py: a finished study in a notebook.
 disk_space.py: which disk is full, and what moves the files on it.
 errors.py: errors whose message tells the user what to do, and those that stay, noted for a run.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.
@@ -7,3 +8,23 @@ no_network.py: a guard that lets no connection out while it is up.
 wording.py: numbers, kinds of values and unseen characters in words.
 processes.py: signals as requests to stop, and work that is ended when it takes too long.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from userturn.api import FinishedStudy
+
+
+def load(results: str = "results") -> "FinishedStudy":
+    """Return the finished study in a results folder, whose tables are Polars frames.
+
+    Raises:
+        UserError: the folder has no study.
+    """
+    from pathlib import Path  # nothing is imported before it is needed: every job starts here
+
+    from userturn.api import FinishedStudy
+    from userturn.study.record import read_study_record
+
+    read_study_record(Path(results))
+    return FinishedStudy(Path(results))
