@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from userturn.config.errors import near_miss
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 
 if TYPE_CHECKING:
     import altair

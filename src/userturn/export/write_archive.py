@@ -13,9 +13,7 @@ from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from userturn.config.entries import Config
-from userturn.config.load import INSTALLATION, REGISTRATION
-from userturn.config.load import INSTALLATION, LIBRARY
-from userturn.config.prediction_keys import REGISTRATION
+from userturn.config.load import INSTALLATION, LIBRARY, REGISTRATION
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
