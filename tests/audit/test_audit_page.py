@@ -4,9 +4,8 @@ import re
 from dataclasses import replace
 
 from tests.support import snakemake_runs
-from userturn.audit.audit import CHECKS, Audit
+from userturn.audit.audit import CHECKS, Audit, audit_page
 from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status
-from userturn.audit.write_audit import audit_page
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
 STATUSES = [

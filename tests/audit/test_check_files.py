@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.job_records import job_record
 from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding, remake, with_present_sweeps
-from userturn.storage.files import SCHEMA_VERSION
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.job_record import write_record
 from userturn.workflow.study_files import Files
@@ -17,17 +17,8 @@ def add(results: Path, name: str, inputs: dict[str, str] | None = None, **wildca
     made = results / name
     made.parent.mkdir(parents=True, exist_ok=True)
     made.write_text("{}")
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        "rule": "some_rule",
-        "wildcards": wildcards,
-        "identity": None,
-        "inputs": inputs or {},
-        "outputs": {f"results/{name}": file_sha256(made)},
-        "beside": {},
-        "journals": {},
-        "made": {"code_sha256": "0" * 64, "commit": None},
-    }
+    outputs = {f"results/{name}": file_sha256(made)}
+    record = job_record("some_rule", wildcards=wildcards, inputs=inputs or {}, outputs=outputs)
     write_record(results / "provenance" / name, record)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.job_records import job_record
 from userturn.audit.check_journals import check_journals
 from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Spent
@@ -32,18 +33,10 @@ def results(tmp_path: Path) -> Path:
 
 def note(results: Path, n_bytes: int) -> None:
     digest = file_sha256(results.parent / JOURNAL)
-    content = {
-        "schema_version": "1",
-        "rule": "sweep",
-        "wildcards": {},
-        "identity": None,
-        "inputs": {},
-        "outputs": {"results/sweeps/m/1of1.json": digest},
-        "beside": {},
-        "journals": {JOURNAL: {"n_bytes": n_bytes, "sha256": digest}},
-        "made": {"code_sha256": "", "commit": None},
-    }
-    write_record(results / "provenance/sweep/m/1of1.json", content)
+    outputs = {"results/sweeps/m/1of1.json": digest}
+    journals = {JOURNAL: {"n_bytes": n_bytes, "sha256": digest}}
+    record = job_record("sweep", outputs=outputs, journals=journals)
+    write_record(results / "provenance/sweep/m/1of1.json", record)
 
 
 def found(results: Path) -> list[str]:

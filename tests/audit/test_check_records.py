@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.job_records import job_record
 from userturn.audit.check_records import check_records
-from userturn.storage.files import SCHEMA_VERSION
 from userturn.workflow.job_record import read_record, write_record
 from userturn.workflow.study_files import Files
 
@@ -16,17 +16,8 @@ PLAYED = {f"{DEPTH}/answers.parquet": "of answers", f"{DEPTH}/user_turns.parquet
 FILE = "data/annotations/first/ada.csv"
 LABELS = {"first": {FILE: "1" * 64}}
 WANTED = {MADE: "aa", **PLAYED}
-RECORD: dict[str, Any] = {
-    "schema_version": SCHEMA_VERSION,
-    "rule": "judge",
-    "wildcards": {"dataset": "d", "judge": "j", "model": "m", "temperature": "0.7"},
-    "identity": "aa",
-    "inputs": {},
-    "outputs": {MADE: "0" * 64},
-    "beside": {},
-    "journals": {},
-    "made": {"code_sha256": "0" * 64, "commit": None},
-}
+WILDCARDS = {"dataset": "d", "judge": "j", "model": "m", "temperature": "0.7"}
+RECORD = job_record("judge", wildcards=WILDCARDS, identity="aa", outputs={MADE: "0" * 64})
 
 
 def found(results: Path, path: str = "judge/m/d/t0.7/j.json", **changes: Any) -> list[str]:
@@ -74,11 +65,7 @@ def test_a_job_that_ended_long_before_it_began_is_found(
 
 @pytest.mark.parametrize(
     ("depth", "identity", "checks"),
-    [
-        ("2", "of turns", []),
-        ("2", "another", ["identities"]),
-        ("3", "of turns", ["records"]),
-    ],
+    [("2", "of turns", []), ("2", "another", ["identities"]), ("3", "of turns", ["records"])],
 )
 def test_record_of_a_depth_names_it_and_has_the_identity_of_its_answers_or_turns(
     tmp_path: Path, depth: str, identity: str, checks: list[str]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.annotation_rounds import LABELS, study
 from tests.support.findings_of import said_of
+from tests.support.job_records import job_record
 from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rounds import NOT_COMPARED, OTHER_LIMITS, check_rounds
@@ -63,17 +64,12 @@ def humans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HumanGrid:
 
 def note(results: Path, inputs: list[str]) -> None:
     """Record what the round was drawn from."""
-    content = {
-        "schema_version": "1",
-        "rule": "draw_annotation_round",
-        "wildcards": {"round": "first"},
-        "identity": None,
-        "inputs": {path: file_sha256(results.parent / path) for path in inputs},
-        "outputs": {path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
-        "beside": {},
-        "journals": {},
-        "made": {"code_sha256": "", "commit": None},
-    }
+    content = job_record(
+        "draw_annotation_round",
+        wildcards={"round": "first"},
+        inputs={path: file_sha256(results.parent / path) for path in inputs},
+        outputs={path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
+    )
     write_record(results / "provenance/draw_annotation_round/first.json", content)
 
 

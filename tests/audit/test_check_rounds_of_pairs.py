@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tests.support.findings_of import said_of
+from tests.support.job_records import job_record
 from tests.support.made_up_results import made_up_config, save
 from tests.support.paired_study import people_of, turns_of
 from tests.support.snakemake_runs import ROOT
@@ -59,17 +60,12 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairGrid:
 
 def note(results: Path) -> None:
     """Record what the round was drawn from."""
-    content = {
-        "schema_version": "1",
-        "rule": "draw_pairs",
-        "wildcards": {"round": "pairs"},
-        "identity": None,
-        "inputs": {path: file_sha256(results.parent / path) for path in TAKEN},
-        "outputs": {path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
-        "beside": {},
-        "journals": {},
-        "made": {"code_sha256": "", "commit": None},
-    }
+    content = job_record(
+        "draw_pairs",
+        wildcards={"round": "pairs"},
+        inputs={path: file_sha256(results.parent / path) for path in TAKEN},
+        outputs={path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
+    )
     write_record(results / "provenance/draw_pairs/pairs.json", content)
 
 

@@ -79,10 +79,7 @@ def other_history(table: pl.DataFrame) -> pl.DataFrame:
     ],
 )
 def test_an_edit_is_found(
-    grid: Grid,
-    name: str,
-    edit: Callable[[pl.DataFrame], pl.DataFrame],
-    checks: set[str],
+    grid: Grid, name: str, edit: Callable[[pl.DataFrame], pl.DataFrame], checks: set[str]
 ) -> None:
     path = Path(grid.results, at_depth(grid, 3).folder, f"{name}.parquet")
     whole = path.read_bytes()

@@ -55,11 +55,7 @@ def test_a_dataset_that_follows_from_its_file_has_no_finding(record: StudyRecord
 
 @pytest.mark.parametrize(
     "columns",
-    [
-        {"reference_answer": pl.lit("42")},
-        {"item": pl.col("item").reverse()},
-        {"more": pl.lit(1)},
-    ],
+    [{"reference_answer": pl.lit("42")}, {"item": pl.col("item").reverse()}, {"more": pl.lit(1)}],
 )
 def test_a_dataset_that_its_file_does_not_give_is_found(
     record: StudyRecord, columns: dict[str, Any]
@@ -74,10 +70,7 @@ def test_an_item_that_was_dropped_is_found_and_none_is_quoted(record: StudyRecor
     table[1:].write_parquet(PATH)
     (finding,) = found(record)
     assert isinstance(finding, Finding)
-    assert (finding.expected, finding.found) == (
-        f"{table.height} rows",
-        f"{table.height - 1} rows",
-    )
+    assert (finding.expected, finding.found) == (f"{table.height} rows", f"{table.height - 1} rows")
 
 
 def test_a_file_with_another_content_is_not_the_studys_and_accuses_nobody(

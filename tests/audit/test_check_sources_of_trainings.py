@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.job_records import job_record
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_sources import check_training
 from userturn.config.load import load_config
@@ -57,18 +58,14 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Files, Gri
         "n_conversations": 2,
         "log": [{"step": 1, "loss": 2.5}],
     }
-    outputs = {RECORD: record_of(RECORD, content)}
-    job = {
-        "schema_version": "1",
-        "rule": "train",
-        "wildcards": {"model": "tuned"},
-        "identity": training,
-        "inputs": {DATA: file_sha256(DATA)},
-        "outputs": outputs,
-        "beside": beside,
-        "journals": {},
-        "made": {"code_sha256": "", "commit": None},
-    }
+    job = job_record(
+        "train",
+        wildcards={"model": "tuned"},
+        identity=training,
+        inputs={DATA: file_sha256(DATA)},
+        outputs={RECORD: record_of(RECORD, content)},
+        beside=beside,
+    )
     write_record(Path("results/provenance/train/tuned.json"), job)
     return Files(Path("results").resolve(), {}), grid
 
@@ -129,9 +126,7 @@ def test_other_data_and_record_are_no_training_whose_checkpoints_are_recorded(
     assert said(trained, data_sha256=file_sha256(DATA)) == ["no checkpoint of such a training"]
 
 
-def test_copy_without_checkpoints_data_and_base_is_not_accused(
-    trained: tuple[Files, Grid],
-) -> None:
+def test_copy_without_checkpoints_data_and_base_is_not_accused(trained: tuple[Files, Grid]) -> None:
     (state,) = Path("results/checkpoints").rglob("*.json")
     for path in (state, Path(DATA), Path("results/models/plain.json")):
         path.unlink()

@@ -5,8 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.cli.format_rates import format_costs, format_likelihood, format_pooled
-from userturn.cli.rates import fitted, only, show_rates
+from userturn.cli.rates import (
+    fitted,
+    format_costs,
+    format_likelihood,
+    format_pooled,
+    only,
+    show_rates,
+)
 from userturn.errors import UserError
 from userturn.judges.verdict import GENUINE
 from userturn.tables.costs import SCHEMA as COSTS
@@ -98,7 +104,7 @@ def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
     text = "  smollm2-135m everyday      24 of 30\n\n  short"
     # 2 + 21 + 6 + 5 = 34 columns hold all but the last word
     assert fitted(text, 34).splitlines() == [
-        *("  smollm2-135m everyday      24 of", "      30", "", "  short"),
+        *("  smollm2-135m everyday      24 of", "      30", "", "  short")
     ]
     assert fitted(text, 0) == text
 

@@ -138,11 +138,7 @@ def test_the_card_by_mirrorbench_has_judge_people_and_what_they_share(
         arguments = study(tmp_path, server.url) + mirrorbench(tmp_path, *labels)
         lines = printed(arguments).splitlines()
     shares = {line.split("  ")[0]: line.split("%")[0].split()[-2:] for line in lines[2:]}
-    assert shares == {
-        "asked": ["4", "100.0"],
-        "people": ["3", "33.3"],
-        AS_PEOPLE: ["3", "33.3"],
-    }
+    assert shares == {"asked": ["4", "100.0"], "people": ["3", "33.3"], AS_PEOPLE: ["3", "33.3"]}
 
 
 def test_a_folder_that_is_no_run_of_mirrorbench_is_refused_in_a_sentence(

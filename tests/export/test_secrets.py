@@ -64,7 +64,8 @@ def test_secrets_in_parquet_metadata_and_in_gzip_are_found(tmp_path: Path) -> No
     pl.DataFrame({"n": [1]}).write_parquet(tmp_path / "a.parquet", metadata={"identity": key})
     with gzip.open(tmp_path / "b.jsonl.gz", "wt") as file:
         file.write(f'{{"token": "{key}"}}\n')
-    assert {s.path.name for s in find_secrets(tmp_path)} == {"a.parquet", "b.jsonl.gz"}
+    found = [*find_secrets(tmp_path / "a.parquet"), *find_secrets(tmp_path / "b.jsonl.gz")]
+    assert {secret.path.name for secret in found} == {"a.parquet", "b.jsonl.gz"}
 
 
 def test_known_value_is_found_whatever_its_form_and_also_as_in_an_address(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from userturn.errors import UserError
 from userturn.generation.server_record import note_server, server_records
 from userturn.models.completion_endpoint import Dialect
 from userturn.models.server_check import ServerCheck
-from userturn.report.how_made import how_made
+from userturn.report.build import how_made
 from userturn.study.grid import Grid
 
 FOUND = ServerCheck(

@@ -12,6 +12,7 @@ from tests.support.made_up_results import build, made_up_config, save, write_res
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
+from userturn.report.build import how_made
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer_prompts import prompt_parts
 from userturn.report.headline import (
@@ -21,8 +22,8 @@ from userturn.report.headline import (
     floors_of_models,
     headline,
     n_items,
+    rates_under,
 )
-from userturn.report.how_made import how_made
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables import costs, judges
@@ -300,7 +301,8 @@ def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None
     rows = [{**row, "temperature": t} for t in (1.0, 0.0)] + [row | other]
     hidden = [{"judge": "k"}, {"scope": "cell"}, {"perturbation": "truncate"}, {"floor": None}]
     table = pl.DataFrame(rows + [{**row, "temperature": 0.5, **change} for change in hidden])
-    found = floors_of_models({"rates": table}, "j", ["n", "m"])
+    of_judge = rates_under(table.filter(judge="j"), "none")
+    found = floors_of_models(of_judge, ["n", "m"])
     shown = [(floor["model"], floor["temperature"], floor["floor"]) for floor in found]
     assert shown == [("n", 0.0, 0.4), ("m", 0.0, 0.1), ("m", 1.0, 0.1)]
 
@@ -311,7 +313,7 @@ def test_headline_has_the_rates_that_people_corrected_by_model_and_temperature()
     row |= {"corrected": 0.1, "corrected_lower": 0.0, "corrected_upper": 0.2}
     others = [{"scope": "cell"}, {"judge": "k"}, {"corrected": None}, {"perturbation": "truncate"}]
     rows = [{**row, "temperature": 0.0}] + [{**row, "temperature": 1.0, **o} for o in others]
-    found = corrected_of_models({"rates": pl.DataFrame(rows)}, "j")
+    found = corrected_of_models(rates_under(pl.DataFrame(rows).filter(judge="j"), "none"))
     limits = {"estimate": 0.1, "lower": 0.0, "upper": 0.2}
     assert found == [{"model": "m", "temperature": 0.0, "n_labelled": 30, **limits}]
 

@@ -35,10 +35,7 @@ def grid_of(rows: int, columns: int, width: int = 100, height: int = 100) -> dic
     return {
         "data": {"name": "d"},
         "datasets": {"d": data},
-        "facet": {
-            "row": {"field": "a", "sort": [1, 0]},
-            "column": {"field": "b"},
-        },
+        "facet": {"row": {"field": "a", "sort": [1, 0]}, "column": {"field": "b"}},
         "spec": {
             "width": width,
             "height": height,

@@ -18,9 +18,7 @@ NUMBER = re.compile(r"^\| [^|]+ \| ([\d.]+) \[.*?\] \| \d+ \| ([^|]+) \| results
 FILE = re.compile(r"^\| [^|]+ \| (results/\S+) \| `snakemake --cores 2 --force (\S+)` \|$", re.M)
 
 
-def test_every_number_stands_in_the_row_and_file_that_the_sheet_names(
-    finished_study: Path,
-) -> None:
+def test_every_number_stands_in_the_row_and_file_that_the_sheet_names(finished_study: Path) -> None:
     sheet = claims_sheet(finished_study / "results")
     found = NUMBER.findall(sheet)
     assert {path for _, _, path in found} >= {"tables/rates.csv", "tables/accuracy.csv"}

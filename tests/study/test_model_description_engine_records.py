@@ -10,7 +10,7 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.generation import load_engine
 from userturn.models import engine_account
-from userturn.report.how_made import how_made
+from userturn.report.build import how_made
 from userturn.study.grid import Grid
 from userturn.study.model_description import in_words, recorded_runners
 

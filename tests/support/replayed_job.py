@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.job_records import job_record
 from userturn.audit.check_replay import check_replay, replayable
 from userturn.audit.findings import COMPARED, Item, Status
 from userturn.audit.pair import Pair
@@ -14,28 +15,17 @@ from userturn.workflow.study_files import Files
 
 
 def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) -> list[Item]:
-    """Record a job of what a study has now, run it again, and return what the audit says of it.
-
-    Args:
-        pair: a model and dataset of the study.
-        rule: the job's rule.
-        outputs: the paths of its outputs, from `results/` on.
-        wildcards: their values by name.
-    """
+    """Record a job of what a study has now, run it again, and return what the audit says of it."""
     results = pair.grid.results
     study = Study(pair.study.grid(results))
     inputs = [p for paths in inputs_of(study, rule, wildcards).values() for p in paths]
-    record = {
-        "rule": rule,
-        "wildcards": wildcards,
-        "inputs": {path: _sha256(results, path) for path in inputs},
-        "outputs": {path: _sha256(results, path) for path in outputs},
-        "beside": {},
-        "journals": {},
-        "identity": None,
-        "schema_version": "1",
-        "made": {"code_sha256": code_sha256(), "commit": None},
-    }
+    record = job_record(
+        rule,
+        wildcards=wildcards,
+        inputs={path: _sha256(results, path) for path in inputs},
+        outputs={path: _sha256(results, path) for path in outputs},
+        made={"code_sha256": code_sha256(), "commit": None},
+    )
     write_record(results / Path(PROVENANCE).relative_to("results") / f"{rule}.json", record)
     files, wanted = Files(results, {}), frozenset(outputs)
     jobs = replayable(files, of_tables=False)

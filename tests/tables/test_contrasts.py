@@ -16,7 +16,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
-from userturn.cli.format_rates import format_pooled
+from userturn.cli.rates import format_pooled
 from userturn.config.load import load_config
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.chance_floor import FLOOR, chance_floors

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from userturn.cli.compare import compare_studies, formatted
-from userturn.cli.format_rates import format_correlations
+from userturn.cli.rates import format_correlations
 from userturn.errors import UserError
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors

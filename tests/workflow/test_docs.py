@@ -106,9 +106,9 @@ RUN_ELSEWHERE = {
     "userturn power --decoupled .3": "tests/cli/test_power.py",
     "userturn power --measure": "with numbers, below",
     "userturn power --measure gain_answer --spread .1564 --design-effect 2 --related .5 "
-    "--difference .02": "tests/cli/test_follow_up_power.py runs its like",
+    "--difference .02": "tests/cli/test_power_of_follow_ups.py runs its like",
     "userturn power --measure identified_answer --rate .85 --difference .05": (
-        "tests/cli/test_follow_up_power.py"
+        "tests/cli/test_power_of_follow_ups.py"
     ),
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",

@@ -11,8 +11,7 @@ import pytest
 from tests.support.judge_server import judge_server, says
 from tests.support.judged_cell import PRICE, settings
 from userturn.audit.check_reruns import MEASURES, draw_rows
-from userturn.audit.rerun_judges import rejudge_sample
-from userturn.audit.rerun_requests import OTHER_KEY, regenerate
+from userturn.audit.rerun_requests import OTHER_KEY, regenerate, rejudge_sample
 from userturn.storage.files import read_identity
 from userturn.storage.table_files import write_table
 

@@ -1,16 +1,36 @@
-"""The checks of an audit, and its result: findings, notes, and what became of each artifact.
+"""The checks of an audit, and its result, told in the terminal, as JSON and as a page.
 
 An artifact was compared, is a root, or was not compared because of something. A root is what no
 job can make again without a model or the people who made the study: the configuration, descriptions
 of models, plans of requests, trainings. Other checks look at them.
 """
 
+import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from html import escape
+from pathlib import Path
+from shlex import quote
 
-from userturn.audit.findings import COMPARED, OTHER, ROOT, Finding, Note, Status, not_compared
-from userturn.wording import number_of
+import yaml
+
+from userturn.audit.findings import (
+    COMPARED,
+    CONFIG,
+    OTHER,
+    ROOT,
+    Finding,
+    Note,
+    Status,
+    not_compared,
+)
+from userturn.config.entries import Config
+from userturn.errors import UserError
+from userturn.html.page import policy, read_page
+from userturn.storage.files import write_text
+from userturn.wording import number_of, show_unseen
 from userturn.workflow.job_record import SWEEPS
 from userturn.workflow.study_files import Files
 
@@ -138,17 +158,14 @@ def reasons(statuses: Iterable[Status]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit.
+    """The result of an audit, with findings and notes sorted.
 
     Attributes:
-        findings: sorted; empty if nothing is wrong.
-        notes: sorted; facts that a reader should know.
         n_artifacts: number of artifacts that records claim and that exist or were left out, and of
             those that this version would make besides.
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
         made: when and by which code the study was made, in words.
-        statuses: what became of each artifact.
         needs: what the checks need that were not made, by name.
     """
 
@@ -174,3 +191,118 @@ def verdict_of(found: Audit) -> str:
     n = number_of(len(found.findings), "finding")
     compared = f"; {counted(found.statuses)}" if found.statuses else ""
     return f"{n} ({kinds}){compared}" if kinds else f"no finding{compared}"
+
+
+FINDING = tuple(field.name for field in fields(Finding))
+NOTE = tuple(field.name for field in fields(Note))
+# An option of a command; a browser would break its dashes off.
+OPTION = re.compile(r"(?<![^\s`])--[a-z][a-z-]*")
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = ["".join(f"<td>{_html(text)}</td>" for text in row) for row in rows]
+    lines = "".join(f"<tr>{cells}</tr>" for cells in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>" if body else ""
+
+
+def _html(text: str) -> str:
+    """Return a sentence as HTML, with what stands between backticks as code, options unbroken."""
+    whole = OPTION.sub(r'<span class="option">\g<0></span>', escape(show_unseen(text)))
+    return re.sub("`([^`]+)`", r"<code>\1</code>", whole)
+
+
+def audit_page(found: Audit) -> str:
+    """Return the page of an audit: one HTML text without any script."""
+    by_reason = reasons(found.statuses).items()
+    rows = [(f"{len(paths):,}", why, ", ".join(paths)) for why, paths in by_reason]
+    not_compared = _table(("n", "why", "artifacts"), rows)
+    page = read_page(
+        "audit.html",
+        verdict=verdict_of(found).capitalize(),
+        summary=f"{number_of(found.n_artifacts, 'artifact')}, digest {found.digest}; "
+        f"of the records, with times, machines and journals: {found.records_digest}; "
+        f"{escape(show_unseen(found.made))}",
+        findings=_table(FINDING, map(astuple, found.findings)),
+        notes=_table(NOTE, map(astuple, found.notes)),
+        checks=_checklist(found),
+        artifacts=f"<p>{counted(found.statuses)}.</p>{_by_folder(found)}{not_compared}",
+    )
+    return page.replace("{{policy}}", escape(policy(page)))
+
+
+def _by_folder(found: Audit) -> str:
+    """Return how many artifacts in each folder were compared."""
+    n = Counter((of.artifact.split("/")[1], of.state) for of in found.statuses)
+    states = (COMPARED, ROOT, OTHER)
+    rows = [
+        (name, *(f"{n[name, s]:,}" for s in states)) for name in sorted({name for name, _ in n})
+    ]
+    return _table(("folder", *states), rows)
+
+
+def _checklist(found: Audit) -> str:
+    """Return every check, and what it found or needs."""
+    n = Counter(item.check for item in found.findings)
+    needs = {name: f"not made: needs {what}" for name, what in found.needs.items()}
+    rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
+    return _table(("check", "finds", "result"), rows)
+
+
+def with_config_in(found: Audit, folder: Path) -> Audit:
+    """Return an audit whose commands name the configuration file in another folder."""
+    there = folder / Path(CONFIG).name
+    here = quote(str(there if there == Path(CONFIG) else there.resolve()))
+    findings = [replace(one, fix=one.fix.replace(CONFIG, here)) for one in found.findings]
+    return replace(found, findings=findings)
+
+
+def write_audit(found: Audit, config: Config, folder: Path) -> None:
+    """Write an audit as JSON and as a page, and the configuration that its commands use.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    texts = {
+        "audit.json": json.dumps(asdict(found), indent=1) + "\n",
+        "audit.html": audit_page(found),
+        Path(CONFIG).name: yaml.safe_dump(dict(config), allow_unicode=True),
+    }
+    try:
+        for name, text in texts.items():
+            write_text(text, folder / name)
+    except OSError as error:
+        raise UserError(
+            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); "
+            "name another folder with `--to`"
+        ) from error
+
+
+def format_audit(found: Audit) -> str:
+    """Return an audit as text: findings with commands to paste, then notes, then the result."""
+    lines = [_finding(finding) for finding in found.findings]
+    lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
+    for why, paths in reasons(found.statuses).items():
+        some = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+        lines.append(_line(f"not compared: {number_of(len(paths), 'artifact')} ({some}): {why}"))
+    artifacts = number_of(found.n_artifacts, "artifact")
+    lines.append(f"{artifacts}, digest {found.digest}: {verdict_of(found)}")
+    lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
+    return "\n".join(lines)
+
+
+def _finding(finding: Finding) -> str:
+    """Return a finding as lines; its command is on one line, however long, to be pasted."""
+    expected, found = (" ".join(text.split()) for text in (finding.expected, finding.found))
+    lines = (
+        f"{finding.check}: {finding.artifact}",
+        f"  expected  {expected}",
+        f"  found     {found}",
+        f"  fix       {finding.fix}",
+    )
+    return "\n".join(map(_line, lines))
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, so that no file's name looks like a line of an audit."""
+    return text.replace("\n", "\\n")

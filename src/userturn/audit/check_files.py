@@ -6,7 +6,7 @@ and what describes a study is what this version says of it.
 """
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from shlex import quote
@@ -41,7 +41,7 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
     """Return all faults of files and records."""
     needed = _needed(files, wanted)
     return [
-        *_unreadable_records(files),
+        *(_unreadable(files, path) for path, record in files.records.items() if record is None),
         *_missing(files, wanted, needed),
         *_altered(files, needed),
         *_claimed_twice(files),
@@ -52,22 +52,17 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
     ]
 
 
-def _unreadable_records(files: Files) -> Iterator[Finding]:
-    for path, record in files.records.items():
-        if record is None:
-            fix, expected = _made_again(files.at(path)), "a record with the checksum of its content"
-            yield Finding("records", path, expected, "another content", fix)
-
-
-def _made_again(record: Path) -> str:
-    """Return the command that makes the outputs of a damaged record again, if it names any."""
+def _unreadable(files: Files, path: str) -> Finding:
+    """Return that a record is damaged; its outputs, if it names any, are to be made again."""
     try:
-        outputs = map(str, json.loads(record.read_bytes())["outputs"])
+        outputs = map(str, json.loads(files.at(path).read_bytes())["outputs"])
         named = [name for name in outputs if name.startswith("results/")]
     except FAULTS:
         named = []
     again = "remove the record and audit again: findings then name what to make again"
-    return remake(min(named)) if named else again
+    fix = remake(min(named)) if named else again
+    expected = "a record with the checksum of its content"
+    return Finding("records", path, expected, "another content", fix)
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
@@ -80,22 +75,19 @@ def _is_current(record: JobRecord, wanted: Identities) -> bool:
     return is_of_all or not wanted.keys().isdisjoint(record["outputs"])
 
 
-def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str]:
-    """Yield the files beside a job's outputs that still count: pins, and plans of wanted cells."""
-    for path in record["beside"]:
-        if path.startswith(KEPT) or PurePosixPath(path).parent.name in identities:
-            yield path
-
-
 def _needed(files: Files, wanted: Identities) -> set[str]:
-    """Return what jobs made that the configuration still needs, files beside outputs included."""
-    identities = set(wanted.values())
-    return wanted.keys() | {
-        name
-        for _, record in files.readable
-        if _is_current(record, wanted) or record["rule"] in SWEEPS
-        for name in [*record["outputs"], *_kept(record, identities)]
-    }
+    """Return what jobs made that the configuration still needs.
+
+    Beside their outputs these are pins, and plans of wanted cells.
+    """
+    identities, needed = set(wanted.values()), {*wanted}
+    for _, record in files.readable:
+        if _is_current(record, wanted) or record["rule"] in SWEEPS:
+            needed |= record["outputs"].keys()
+            for path in record["beside"]:
+                if path.startswith(KEPT) or PurePosixPath(path).parent.name in identities:
+                    needed.add(path)
+    return needed
 
 
 def _is_planned_otherwise(files: Files, plan: str) -> bool:
@@ -133,20 +125,16 @@ def _claimed_twice(files: Files) -> Iterator[Finding]:
             yield Finding("records", artifact, "one job that made it", ", ".join(makers))
 
 
-def _is_no_more(artifact: str) -> bool:
-    """Return whether an artifact is of a table or figure that only an earlier version made."""
-    folder, _, name = artifact.rpartition("/")
-    made = {"results/tables": set(TABLES), "results/figures": set(FIGURES)}
-    return folder in made and name.partition(".")[0] not in made[folder]
-
-
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     """Yield files of no job: a finding if the pipeline would read them, else a note."""
     others = []
+    made: Mapping[str, Collection[str]] = {"results/tables": TABLES, "results/figures": FIGURES}
     for artifact in files.present:
         if artifact in files.makers or artifact in wanted:
             continue
-        if is_hidden(artifact) or not artifact.endswith(READ) or _is_no_more(artifact):
+        folder, _, name = artifact.rpartition("/")
+        is_of_before = folder in made and name.partition(".")[0] not in made[folder]
+        if is_hidden(artifact) or not artifact.endswith(READ) or is_of_before:
             others.append(artifact)
         elif artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
             text = "plan of an unfinished sweep; the next sweep of its cell writes it again"

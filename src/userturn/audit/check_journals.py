@@ -5,7 +5,6 @@ follows from these; what a later run asks again does.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from shlex import quote
 from typing import Any
 
@@ -75,21 +74,17 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
         with place.open("rb") as file:
             file.seek(n_recorded)
             if file.read().strip() and not name.startswith(COSTS):
+                fix = f"mv {quote(name)} ."
+                if n_recorded:  # its beginning stays
+                    fix += f" && head -c {n_recorded} {quote(place.name)} > {quote(name)}"
                 yield Finding(
                     "journals",
                     name,
                     f"{n_recorded} bytes, as its jobs recorded",
                     f"{place.stat().st_size} bytes; if a job was killed, the next `snakemake` "
                     "that asks for what it asked for records its lines",
-                    _without_the_rest(name, n_recorded),
+                    fix,
                 )
-
-
-def _without_the_rest(name: str, n_bytes: int) -> str:
-    """Return the command that leaves the beginning of a journal, and moves the whole beside."""
-    moved = f"mv {quote(name)} ."
-    beside = quote(PurePosixPath(name).name)
-    return f"{moved} && head -c {n_bytes} {beside} > {quote(name)}" if n_bytes else moved
 
 
 def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ import polars as pl
 from userturn.audit.findings import Finding
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
-from userturn.generation.collect import Shown, answers_shown
+from userturn.generation.collect import answers_shown
 from userturn.generation.shards import next_in_hash_order
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import (
@@ -70,23 +70,15 @@ def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
         yield Finding("probes", of.path, expected, found)
 
 
-def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
+def check_headers(pair: Pair, folder: str) -> Iterator[Finding]:
     """Yield a plan of user turns with a prompt that does not end in the model's user header."""
-    folder = f"results/requests/{pair.grid.places.of_pair(pair.model, pair.dataset)}/{identity}"
-    try:
-        header = pair.description["user_header"]
-        for file in sorted(pair.whole(folder).glob("[!.]*.parquet")):
-            prompts = pl.scan_parquet(file).select("item", "prompt_text").drop_nulls()
-            others = prompts.filter(~pl.col("prompt_text").str.ends_with(header))
-            for item in others.head(1).collect()["item"]:
-                expected = f"the prompt of {item} to end in the user header {header!r}"
-                plan = f"{folder}/{file.name}"
-                yield Finding("probes", plan, expected, "another end")
-    except BrokenError:
-        return  # reported elsewhere
-    except FAULTS as error:
-        expected = "prompts that end in the user header of the model's description"
-        yield Finding("probes", path, expected, type(error).__name__)
+    header = pair.description["user_header"]
+    for file in sorted(pair.whole(folder).glob("[!.]*.parquet")):
+        prompts = pl.scan_parquet(file).select("item", "prompt_text").drop_nulls()
+        others = prompts.filter(~pl.col("prompt_text").str.ends_with(header))
+        for item in others.head(1).collect()["item"]:
+            expected = f"the prompt of {item} to end in the user header {header!r}"
+            yield Finding("probes", f"{folder}/{file.name}", expected, "another end")
 
 
 def _wrong_probe(pair: Pair, of: Asked) -> str | None:
@@ -100,9 +92,12 @@ def _wrong_probe(pair: Pair, of: Asked) -> str | None:
         context = contexts[item, sample if n_answers > 1 else 0]
         if key is not None:
             is_right = _shown(context, operator, change) == (answer, change)
+        elif error == NO_REFERENCE or pair.never_failed:
+            # Whether a prompt was too long, or the template refused it, only a tokenizer can tell.
+            is_told = not str(error).startswith(NOTHING_TO_SHOW)
+            is_right = is_told or error == _missing(context, operator)
         else:
-            can_be_told = error == NO_REFERENCE or pair.never_failed
-            is_right = not can_be_told or _is_so(context, operator, str(error))
+            is_right = True
         if not is_right:
             return str(item)
     return None
@@ -120,20 +115,13 @@ def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
         contents = {name: digest_of(item.messages) for name, item in items.items()}
         told = contents if pair.grid.contents.ids == 2 else None
         donors = next_in_hash_order(dict.fromkeys(item for item, _ in own), told)
+    of_donors = {name: Donor(other, own.get((other, 0))) for name, other in donors.items()}
     return {
         (name, sample): Context(
-            items[name].messages, answer, {}, _donor(donors.get(name), own), items[name].reference
+            items[name].messages, answer, {}, of_donors.get(name), items[name].reference
         )
         for (name, sample), answer in own.items()
     }
-
-
-def _is_so(context: Context, operator: Mapping[str, Any], error: str) -> bool:
-    """Return whether nothing was asked for the reason that is given.
-
-    Whether a prompt was too long, or the template refused it, only a tokenizer can tell.
-    """
-    return not error.startswith(NOTHING_TO_SHOW) or error == _missing(context, operator)
 
 
 def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
@@ -145,10 +133,6 @@ def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
     except TemplateError as error:
         return str(error)
     return None
-
-
-def _donor(item: str | None, answers: Shown) -> Donor | None:
-    return None if item is None else Donor(item, answers.get((item, 0)))
 
 
 def _shown(

@@ -80,8 +80,9 @@ def check_prompts(results: Path) -> Iterator[Item]:
             yield Finding("prompts", path, expected, "others")
             continue
         prompts = json.loads(json.dumps(prompts_of(template, others)))
-        if (name := _described_otherwise(files, path, description, prompts)) is not None:
-            expected = f"{name} as tokenizer and chat template give it"
+        differing = [name for name in sorted(prompts) if description.get(name) != prompts[name]]
+        if differing and files.other_code(path) is None:  # which may describe less
+            expected = f"{differing[0]} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another")
         else:  # a study keeps the header and ends of its description
             template = replace(template, record=description)
@@ -96,21 +97,10 @@ def check_prompts(results: Path) -> Iterator[Item]:
             yield not_compared(path, reason)
 
 
-def _described_otherwise(
-    files: Files, path: str, description: Mapping[str, Any], prompts: Mapping[str, Any]
-) -> str | None:
-    """Return what a description of this version says otherwise than the template, if anything."""
-    if files.other_code(path) is not None:
-        return None
-    return next((name for name in sorted(prompts) if description.get(name) != prompts[name]), None)
-
-
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
 ) -> tuple[Template, list[Other]]:
     """Return the template of a model whose tokenizer is on this machine, and its other formats.
-
-    Weights are not needed.
 
     Raises:
         UserError: it is not on this machine, or it would run code that is not trusted here.
@@ -129,10 +119,9 @@ def _templates(
 
 @dataclass
 class RecordedPlans(SweepPlans):
-    """The plans of a model's texts, made of the tables of a finished study.
+    """The plans of a model's texts, made of the tables of a finished study below `grid`'s results.
 
-    Attributes:
-        study: the grid of that study; plans are written below the results of `grid`.
+    `study` is the grid of that study.
     """
 
     study: Grid = field(kw_only=True)

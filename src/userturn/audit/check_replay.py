@@ -6,7 +6,7 @@ names. What another version, library or font makes otherwise accuses nobody: it 
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from userturn.audit.findings import (
     not_compared,
 )
 from userturn.config.load import RUBRICS
-from userturn.export.make_again import COUNTING, REPORT, Remaking
+from userturn.export.remake import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
 from userturn.storage.table_files import csv_of
 from userturn.study.record import StudyRecord
@@ -101,17 +101,11 @@ def check_replay(
 def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
     """Yield the figures that would fetch something: nothing is made from them."""
     for path in files.hashes:
-        if path.endswith(CHART) and path not in broken and _fetches(files.at(path)):
-            found = "a `url` in it; it was not drawn"
-            yield Finding("figures", path, "a figure with its own data", found)
-
-
-def _fetches(chart: Path) -> bool:
-    """Return whether a figure names an address; one that cannot be read is found otherwise."""
-    try:
-        return names_an_address(json.loads(chart.read_bytes()))
-    except FAULTS:
-        return False
+        if path.endswith(CHART) and path not in broken:
+            with suppress(*FAULTS):  # one that cannot be read is found otherwise
+                if names_an_address(json.loads(files.at(path).read_bytes())):
+                    found = "a `url` in it; it was not drawn"
+                    yield Finding("figures", path, "a figure with its own data", found)
 
 
 def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
@@ -225,14 +219,9 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
         return why
     then = job["made"].get("versions", {})
     for name in MADE_WITH.get(CHECKS[job["rule"]], ()):
-        if name in then and then[name] != (now := _version(name)):
+        if name in then and then[name] != (now := str(import_module(name).__version__)):
             return f"it was made with {name} {then[name]}, and {name} {now} makes it otherwise"
     return None
-
-
-def _version(package: str) -> str:
-    """Return the version of a package, as records have it."""
-    return str(import_module(package).__version__)
 
 
 def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
@@ -261,7 +250,10 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
 def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
     """Take back what is found of a file whose input differs itself: the first one is told."""
     wrong = {item.artifact for item in found if isinstance(item, Finding)}
-    made_of = {path: wrong.intersection(_inputs(files, path)) for path in wrong}
+    made_of: dict[str, set[str]] = {path: set() for path in wrong}
+    for path in wrong:
+        for maker in files.makers.get(path, []):
+            made_of[path] |= wrong.intersection((files.records[maker] or {}).get("inputs", {}))
     told = {path for path in wrong if not made_of[path]}
     for item in found:
         first = made_of.get(item.artifact, set())
@@ -270,9 +262,3 @@ def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
         elif isinstance(item, Status):
             why = f"it is made from {min(first & told or first)}, which a finding is about"
             yield not_compared(item.artifact, why)
-
-
-def _inputs(files: Files, path: str) -> set[str]:
-    """Return what a file was made from, as its records have it."""
-    records = (files.records[maker] or {} for maker in files.makers.get(path, []))
-    return {name for record in records for name in record.get("inputs", {})}

@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +12,9 @@ import polars as pl
 import pyarrow as pa
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import place_of
-from userturn.datasets.messages import Message
-from userturn.sources.registry import judged
 from userturn.stats.proportions import wilson
 from userturn.stats.rng import generator
 from userturn.storage.table_files import Schema
-from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
@@ -35,13 +30,11 @@ RERUN_SCHEMA: Schema = {
 
 
 class Reruns(NamedTuple):
-    """The results of running requests again.
+    """The results of running requests again, and the money spent, None if no price is known.
 
-    Attributes:
-        table: one row per request: `key`; `artifact`, a path that begins with the results folder's
-            name, and its `row` from 0; those of `MEASURES`, null if there is
-            nothing to compare; `reason` why it was not run again.
-        cost: money that was spent, None if no price is known.
+    The table has one row per request: `key`; `artifact`, a path that begins with the results
+    folder's name, and its `row` from 0; those of `MEASURES`, null if there is nothing to compare;
+    `reason` why it was not run again.
     """
 
     table: pl.DataFrame
@@ -65,16 +58,6 @@ class SampledRow(NamedTuple):
     path: Path
     row: int
     values: dict[str, Any]
-
-
-def conversation_of(grid: Grid, folder: Path, item: str) -> list[Message] | None:
-    """Return the conversation of an item before a turn in a folder; None if it is not here."""
-    turns = judged(grid).get(folder.relative_to(grid.results).as_posix())
-    path = None if turns is None else place_of(grid, turns.items)
-    if path is None or not path.is_file():
-        return None
-    found = pl.scan_parquet(path).filter(pl.col("item") == item).select("messages").collect()
-    return None if found.is_empty() else found["messages"].to_list()[0]
 
 
 def draw_rows_by(
@@ -137,11 +120,9 @@ FORGED = (0.01, 0.05, 0.2)  # shares of forged rows for which an audit states it
 
 
 class Samples(NamedTuple):
-    """The random samples of an audit.
+    """The random samples of an audit: how many requests to run and verdicts to ask for again.
 
     Attributes:
-        n_regenerated: number of requests to run again on this machine.
-        n_rejudged: number of verdicts to ask for again.
         nonce: seed of the draws; fresh for each audit, so that nobody knows the sample beforehand.
         configfiles: the user's configuration files besides `config.yaml`, for a study of theirs.
         trusted: hash of what the user has confirmed that a stranger's study may do.
@@ -163,19 +144,16 @@ class Samples(NamedTuple):
         return generator(0, "audit", self.nonce, *names)
 
 
-def fresh_nonce() -> str:
-    """Return an unpredictable seed for the draws of an audit."""
-    return token_hex(8)
-
-
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     """Run requests of engine and judges again, as many as `samples` says."""
     if samples.nonce:  # which also draws the answers that were graded again
         text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same again"
         yield Note("samples", "results", text)
-    if samples.n_regenerated:
-        from userturn.audit.rerun_requests import regenerate, rescore  # engines
+    if samples.option is None:
+        return
+    from userturn.audit.rerun_requests import regenerate, rejudge_sample, rescore  # engines
 
+    if samples.n_regenerated:
         made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
         yield from notes_of("regenerate", made, "texts")
@@ -185,8 +163,6 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
             yield from notes_of("regenerate", scored, "scores")
             yield from other_scores(scored)
     if samples.n_rejudged:
-        from userturn.audit.rerun_judges import rejudge_sample
-
         judged = rejudge_sample(results, samples.n_rejudged, samples.rng("rejudge"))
         yield from notes_of("rejudge", judged, "verdicts")
 
@@ -201,19 +177,15 @@ def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
     cost = "" if reruns.cost is None else f"; cost {reruns.cost:.4f}"
     yield Note(what, "results", f"{'; '.join(shares) or f'no {rows} compared'}{cost}")
     if n := reruns.table.height - reruns.n_not_run:
-        yield _chance(what, n, rows)
+        chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
+        text = f"chance that {n} random {rows} hold a forged one: {chances} forged"
+        yield Note(what, "results", text)
     for row in reruns.table.filter(UNEQUAL).to_dicts():
         measures = " and ".join(m.removeprefix("equal_") for m in MEASURES if row[m] is False)
         yield Note(what, row["artifact"], f"row {row['row']}: other {measures}")
     reasons = reruns.table["reason"].drop_nulls().value_counts()
     for reason, k in reasons.sort("count", "reason", descending=[True, False]).iter_rows():
         yield Note(what, "results", f"{k} not run again: {reason}")
-
-
-def _chance(what: str, n: int, rows: str) -> Note:
-    chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
-    text = f"chance that {n} random {rows} hold a forged one: {chances} forged"
-    return Note(what, "results", text)
 
 
 def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:

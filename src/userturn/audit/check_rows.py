@@ -5,14 +5,14 @@ of requests are recomputed from everything that they depend on.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from pathlib import Path
 
 import polars as pl
 
 from userturn.audit.check_probes import check_headers, check_probes
 from userturn.audit.check_sources import is_at_hand
 from userturn.audit.findings import Finding, Item, Wrong, difference
-from userturn.audit.pair import BrokenError, Pair
+from userturn.audit.pair import BrokenError, Pair, findings_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import table_of
 from userturn.generation.collect_scores import scores_of
@@ -47,6 +47,9 @@ NAMED = [
     if name in (*TURN_SCHEMA, "position", "context", "distractor", "n_characters")
 ]
 AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
+# What is expected where files are altered, their hashes too.
+REQUESTS = "requests that follow from plan, items and the model's description"
+HEADERS = "prompts that end in the user header of the model's description"
 
 
 def check_rows(pair: Pair) -> Iterator[Item]:
@@ -61,20 +64,21 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
     are_turns = of.kind == USER_TURNS
     if of.goes_on_from and are_turns:
         yield from _conversations(pair, judged(pair.grid)[of.folder])
-    yield from _plan(pair, of)
+    folder = f"results/requests/{pair.grid.places.of_pair(pair.model, pair.dataset)}/{of.identity}"
+    yield from findings_of("rows", of.path, REQUESTS, _plan(pair, of, folder))
     if are_turns:
-        yield from check_headers(pair, of.path, of.identity)
-    yield from _requests(pair, of)
+        yield from findings_of("probes", of.path, HEADERS, check_headers(pair, folder))
+    yield from findings_of("keys", of.path, REQUESTS, _requests(pair, of))
     if pair.with_journals:
         keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *["sample"] * (of.n_samples > 1)]
-        yield from pair.held("rows", of.path, partial(_collected, pair, of), keys)
+
+        def made() -> pl.DataFrame:
+            return pl.concat(table_of(pair.grid, of, pair.outcomes))
+
+        yield from pair.held("rows", of.path, made, keys)
     yield from check_coverage(pair, of.path)
     if are_turns:
         yield from check_probes(pair, of)
-
-
-def _collected(pair: Pair, of: Asked) -> pl.DataFrame:
-    return pl.concat(table_of(pair.grid, of, pair.outcomes))
 
 
 def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
@@ -110,23 +114,15 @@ def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
         yield Finding("coverage", path, expected, str(n_failed), AGAIN)
 
 
-def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
+def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
-    place = pair.grid.places.of_pair(pair.model, pair.dataset)
-    folder = f"results/requests/{place}/{of.identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
-    try:
-        items = set(_items_of(pair, of))
-        plans = {n: pair.whole(f"{folder}/{n}") for n in names}
-        columns = ["position", "item", "sample"]
-        planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
-        asked_of = fingerprint(request_identity(pair.grid, pair.model, pair.description))
-        noted = {name: pl.read_parquet_metadata(path) for name, path in plans.items()}
-    except BrokenError:
-        return  # reported elsewhere
-    except FAULTS as error:
-        yield _not_checked("rows", of.path, error)
-        return
+    items = set(_items_of(pair, of))
+    plans = {n: pair.whole(f"{folder}/{n}") for n in names}
+    columns = ["position", "item", "sample"]
+    planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
+    asked_of = fingerprint(request_identity(pair.grid, pair.model, pair.description))
+    noted = {name: pl.read_parquet_metadata(path) for name, path in plans.items()}
     rows_asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
     n_wanted = len(items) * of.n_samples  # which may be any number, if the configuration is forged
     n_right = sum(item in items and 0 <= sample < of.n_samples for item, sample in rows_asked)
@@ -143,35 +139,23 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
             yield Finding("rows", path, expected, found)
 
 
-def _not_checked(check: str, path: str, error: Exception) -> Finding:
-    """Return that requests cannot be checked: what they are made of was altered, hashes too."""
-    expected = "requests that follow from plan, items and the model's description"
-    return Finding(check, path, expected, type(error).__name__)
-
-
 def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare items, samples, seeds and keys with their inputs."""
-    path = of.path
-    try:
-        table, items = pair.read(path), _items_of(pair, of)
-        sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
-        table = table.with_columns(sample=sample)
-        rows = list(table.select("item", "sample").iter_rows())
-        n_wanted = len(items) * of.n_samples
-        if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(of.n_samples)]:
-            called = "conversations that go on" if of.goes_on_from else "items"
-            each = f"{of.n_samples} rows of each of {len(items)} {called}"
-            found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
-            yield Finding("rows", path, f"{each}, in their order", found)
-            return
-        if (wrong := _wrong_request(pair, table, of)) is not None:
-            yield Finding("keys", path, *wrong)
-        if (wrong := _wrong_end(pair, table, of.drawn["max_tokens"])) is not None:
-            yield Finding("rows", path, *wrong)
-    except BrokenError:
-        return  # reported elsewhere
-    except FAULTS as error:
-        yield _not_checked("keys", path, error)
+    table, items = pair.read(of.path), _items_of(pair, of)
+    sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
+    table = table.with_columns(sample=sample)
+    rows = list(table.select("item", "sample").iter_rows())
+    n_wanted = len(items) * of.n_samples
+    if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(of.n_samples)]:
+        called = "conversations that go on" if of.goes_on_from else "items"
+        each = f"{of.n_samples} rows of each of {len(items)} {called}"
+        found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
+        yield Finding("rows", of.path, f"{each}, in their order", found)
+        return
+    if (wrong := _wrong_request(pair, table, of)) is not None:
+        yield Finding("keys", of.path, *wrong)
+    if (wrong := _wrong_end(pair, table, of.drawn["max_tokens"])) is not None:
+        yield Finding("rows", of.path, *wrong)
 
 
 def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
@@ -219,33 +203,32 @@ def check_likelihood(pair: Pair) -> Iterator[Item]:
     """Plan the turns and contexts to score again, join plans and journals again, and compare."""
     for scored in asked_of(pair.grid, pair.model):
         if scored.dataset == pair.dataset and scored.kind == SCORES:
-            yield from _plans_of_scores(pair, scored)
-            if pair.with_journals:
-                make = partial(_joined, pair.grid, scored)
-                yield from pair.held("rows", scored.path, make, [*TURN_KEYS, "context"])
+            yield from _scores(pair, scored)
 
 
-def _joined(grid: Grid, scored: Asked) -> pl.DataFrame:
-    return pl.concat(scores_of(grid, scored))
-
-
-def _plans_of_scores(pair: Pair, scored: Asked) -> Iterator[Finding]:
-    """Compare the plan of each shard with the turns and contexts that it should have."""
+def _scores(pair: Pair, scored: Asked) -> Iterator[Item]:
+    """Compare each shard's plan with its turns and contexts, and scores with their journal."""
     grid = pair.grid
     folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
     for place in sorted(folder.glob("[!.]*.parquet")):
         path = f"results/{place.relative_to(grid.results).as_posix()}"
-        try:
-            for part in (scored.path, path, pair.path_to_items, pair.path_to_description):
-                pair.whole(part)
-            plan = scan_plans([place]).collect()
-            wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_score(grid, scored, plan)
-        except BrokenError:
-            return  # reported elsewhere
-        except FAULTS as error:
-            wrong = "a plan of the dataset's turns", type(error).__name__
-        if wrong is not None:
-            yield Finding("rows", path, *wrong)
+        wrong = _wrong_plan(pair, scored, path, place)
+        yield from findings_of("rows", path, "a plan of the dataset's turns", wrong)
+    if pair.with_journals:
+
+        def made() -> pl.DataFrame:
+            return pl.concat(scores_of(grid, scored))
+
+        yield from pair.held("rows", scored.path, made, [*TURN_KEYS, "context"])
+
+
+def _wrong_plan(pair: Pair, scored: Asked, path: str, place: Path) -> Iterator[Finding]:
+    for part in (scored.path, path, pair.path_to_items, f"results/models/{pair.model}.json"):
+        pair.whole(part)
+    plan, grid = scan_plans([place]).collect(), pair.grid
+    wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_score(grid, scored, plan)
+    if wrong is not None:
+        yield Finding("rows", path, *wrong)
 
 
 def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wrong | None:

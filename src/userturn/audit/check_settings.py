@@ -11,7 +11,7 @@ from userturn.config.formats import model_of
 from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import faults_of_paths, is_of_this_folder
 from userturn.errors import UserError
-from userturn.export.read_archive import reasons_left_out
+from userturn.export.read_archive import read_left_out
 from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, is_local
 from userturn.prompts.load_template import options_of
@@ -178,7 +178,7 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
         return
     withholding = Withholding(record.config, files.results)
     quoting = {text_of(why) for why in withholding.datasets.values()}
-    reasons = sorted(reasons_left_out(files.results).items())
+    reasons = sorted(read_left_out(files.results, "reason").items())
     quotes = [path for path, reason in reasons if reason in quoting]
     if quotes:
         files_that_quote = number_of(len(quotes), "file")

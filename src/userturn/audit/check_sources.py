@@ -181,15 +181,11 @@ def _of_another_file(files: Files, model: str, content: dict[str, Any]) -> str |
         if (content["data_sha256"], content["n_conversations"]) != (files.hashes[data], n_rows):
             return f"other data than {data}"
     learnt_from = fingerprint({key: content[key] for key in LEARNT_FROM})
-    if (trained := _trained(files, model)) and learnt_from not in trained:
+    folder = f"results/checkpoints/{model}/"
+    trained = {name.split("/")[3] for name in files.makers if name.startswith(folder)}
+    if trained and learnt_from not in trained:
         return "no checkpoint of such a training"
     _, last = last_checkpoint(files.results / "checkpoints" / model / learnt_from)
     if last is None or content["log"] == log_of(last):
         return None
     return "another log than its last checkpoint has"
-
-
-def _trained(files: Files, model: str) -> set[str]:
-    """Return the folders of checkpoints that the records of a model's trainings name."""
-    folder = f"results/checkpoints/{model}/"
-    return {name.split("/")[3] for name in files.makers if name.startswith(folder)}

@@ -20,14 +20,9 @@ COMPARED, ROOT, OTHER = "compared", "a root", "not compared"
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A fault in a study.
+    """A fault in a study: the artifact has its path from the project's folder.
 
-    Attributes:
-        check: name of the check that found it.
-        artifact: path from the project's folder.
-        expected: the expected content.
-        found: the actual content.
-        fix: the command that fixes it, or what to do; without, the one that makes it again.
+    `fix` is the command that fixes it, or what to do; without, the command that makes it again.
     """
 
     check: str
@@ -52,13 +47,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Status:
-    """What became of an artifact.
+    """What became of an artifact: `COMPARED`, with or without a finding; `ROOT`; or `OTHER`.
 
-    Attributes:
-        artifact: its path.
-        state: `COMPARED`, with or without a finding; `ROOT`; or `OTHER`.
-        why: why it was not compared.
-        could_be: whether another copy, machine or version could compare it.
+    `could_be` says whether another copy, machine or version could compare it.
     """
 
     artifact: str
@@ -91,15 +82,19 @@ def remake(path: str) -> str:
         return f"{SNAKEMAKE} --force results/study.json {quote(path)} && {SNAKEMAKE}"
     if path == "results/study.json":  # the configuration that the commands use
         return f"restore {path} from a copy, or run snakemake with the configuration of the study"
-    return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"
+    # Snakemake is asked for what the job of these is named by.
+    asked_as = path.replace("results/revisions/", "results/models/", 1)
+    asked_as = asked_as.replace("results/served/", "results/sweeps/", 1)
+    if path.startswith("results/report/"):
+        asked_as = "results/report/index.html"
+    return f"{SNAKEMAKE} --force {quote(asked_as)} && {SNAKEMAKE}"
 
 
 def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
     """Return a finding whose fix asks for the sweeps that its model has now.
 
-    Args:
-        finding: its fix may name the model, and a shard, as its journal and plans do.
-        sweeps: the markers of the sweeps of each model, by the name that it was first asked under.
+    The fix may name model and shard as journal and plans do. `sweeps` has the markers of each
+    model, by the name that it was first asked under.
     """
     marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^ ]+", finding.fix)
     if marker is None:
@@ -109,15 +104,6 @@ def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -
         return replace(finding, fix=fix)
     now = " ".join(map(quote, sweeps[marker[1]]))
     return replace(finding, fix=finding.fix.replace(marker[0], now, 1))
-
-
-def _target(path: str) -> str:
-    """Return the file to ask Snakemake for so that it makes an artifact again."""
-    if path.startswith("results/revisions/"):
-        return path.replace("revisions", "models", 1)
-    if path.startswith("results/served/"):
-        return path.replace("served", "sweeps", 1)
-    return "results/report/index.html" if path.startswith("results/report/") else path
 
 
 SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # columns that quote no dataset

@@ -31,13 +31,9 @@ def place_of(grid: Grid, path: str) -> Path:
 
 @dataclass(frozen=True)
 class Pair:
-    """A model and a dataset of an audited study.
+    """A model and a dataset of an audited study, whose grid is over the folder where it is now.
 
     Attributes:
-        grid: the study's grid, over the results folder where it is now.
-        study: its record.
-        model: name of the model.
-        dataset: name of the dataset.
         with_journals: False for a copy without journals.
         broken: artifacts already reported as missing or altered; they are not compared.
     """
@@ -54,11 +50,6 @@ class Pair:
         """The dataset's prepared table."""
         return f"results/datasets/{self.dataset}.parquet"
 
-    @property
-    def path_to_description(self) -> str:
-        """The model's description."""
-        return f"results/models/{self.model}.json"
-
     @cached_property
     def items(self) -> list[str]:
         """The items of the dataset."""
@@ -67,7 +58,7 @@ class Pair:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The model's description."""
-        return given_object(self.whole(self.path_to_description))
+        return given_object(self.whole(f"results/models/{self.model}.json"))
 
     def whole(self, path: str) -> Path:
         """Return the present path of an intact artifact, from its path in rules.
@@ -117,6 +108,18 @@ class Pair:
     ) -> Iterator[Item]:
         """Compare an artifact with its recomputation."""
         return compared(check, path, make, lambda: self.read(path), keys)
+
+
+def findings_of(
+    check: str, path: str, expected: str, findings: Iterator[Finding]
+) -> Iterator[Finding]:
+    """Yield findings; where what they are of cannot be read, the type of error is found instead."""
+    try:
+        yield from findings
+    except BrokenError:
+        return  # reported elsewhere
+    except FAULTS as error:
+        yield Finding(check, path, expected, type(error).__name__)
 
 
 def compared(

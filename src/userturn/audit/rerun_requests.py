@@ -1,7 +1,8 @@
-"""Run requests of a finished study again, on this machine.
+"""Run requests of a finished study again, on this machine, and ask judges again.
 
 The recorded prompt tokens go through the engine of the study's record, each request with its own
-seed. Every model is loaded once, in a process of its own. Nothing is written.
+seed. Every model is loaded once, in a process of its own. No journal is read or written by judges,
+and nothing at all by engines.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,24 +11,25 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, suppress
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from userturn.audit.check_reruns import (
-    MOST_APART,
-    Reruns,
-    SampledRow,
-    draw_rows_by,
-    rerun_table,
-)
+from userturn.audit.check_reruns import MOST_APART, Reruns, SampledRow, draw_rows_by, rerun_table
 from userturn.audit.pair import place_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
 from userturn.generation.collect_scores import ScoreRecord
+from userturn.judges.judge import Judge
+from userturn.judges.kinds import kind_of
+from userturn.judges.verdict import UserTurn
+from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
@@ -41,11 +43,13 @@ from userturn.models.requests import (
 )
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
-from userturn.sources.registry import asked
+from userturn.sources.registry import asked, judged, written_verdicts
 from userturn.sources.source import SCORES
+from userturn.storage.table_files import TURN_KEYS
 from userturn.study.aliases import AsDescribed
 from userturn.study.asks import names_of, scan_plans
 from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
 from userturn.workflow.study_files import FAULTS
@@ -57,24 +61,15 @@ OTHER_KEY = "the recorded settings do not give this request's key"
 
 
 def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Run `k` random requests of answers and user turns again and compare.
-
-    `equal_tokens` and `equal_bytes` compare token ids and text.
-
-    Raises:
-        UserError: the folder has no record.
-    """
+    """Run `k` random requests of answers and user turns again; compare token ids and text."""
     grid = read_study_record(results).grid(results)
     return _rerun(grid, generated_tables(grid), FINISHED, k, rng, Kind(_text, _equal_text))
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Score `k` random turns after random contexts again; `equal_scores` compares each token.
+    """Score `k` random turns again, after contexts from the plan that a row's key names.
 
-    The context comes from the plan that the row's key names.
-
-    Raises:
-        UserError: the folder has no record.
+    `equal_scores` compares each token.
     """
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
@@ -84,10 +79,8 @@ def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 class Kind(NamedTuple):
     """How rows of a kind are asked again, and compared.
 
-    Attributes:
-        request: the request of a row by grid, description and identity of its model; None if its
-            record does not give its key.
-        compared: the measures of a row beside its new record, or the reason why there are none.
+    `request` makes a row's request of grid, description and identity of its model, or None if its
+    record does not give its key; `compared` gives the measures of a row beside its new record.
     """
 
     request: Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
@@ -137,18 +130,16 @@ def _rerun_of_model(
     for row, request in zip(rows, requests, strict=True):
         if request is None:
             yield row, {"reason": OTHER_KEY}
-        elif request.key not in records:
+        elif (record := records.get(request.key)) is None:
             yield row, {"reason": why_not}
+        elif record["outcome"] == "error":
+            yield row, {"reason": f"the engine refused it: {record['error']}"}
         else:
-            yield row, kind.compared(row, records[request.key])
+            yield row, kind.compared(row, record)
 
 
 def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str, Any]:
-    """Return each request's record by its key, as the study's engine gives it.
-
-    Raises:
-        UserError: model or engine are not here.
-    """
+    """Return each request's record by its key, as the study's engine gives it, if it is here."""
     grid = read_study_record(results).grid(results)
     entry, description = grid.models[model], read_description(grid, model)
     with chdir(_folder_with_model(grid, entry, description)):
@@ -213,8 +204,6 @@ def _text(
 
 def _equal_text(row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
     """Return whether text and tokens are equal."""
-    if record["outcome"] == "error":
-        return {"reason": f"the engine refused it: {record['error']}"}
     return {
         "equal_bytes": record["text"] == row.values["text"],
         "equal_tokens": record["token_ids"] == row.values["token_ids"],
@@ -241,9 +230,104 @@ def _score(
 
 def _equal_score(row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
     """Return whether all tokens' scores, and their total, are within `MOST_APART` nats a token."""
-    if record["outcome"] == "error":
-        return {"reason": f"the engine refused it: {record['error']}"}
     found, noted = record["logprobs"], row.values["logprobs"]
     total = abs(sum(found) - row.values["logprob"]) / max(1, len(found))
     apart = [abs(a - b) for a, b in zip(found, noted, strict=False)]
     return {"equal_scores": len(found) == len(noted) and max([total, *apart]) <= MOST_APART}
+
+
+LABELLED = pl.col("label").is_not_null()
+NOT_HERE = "the turn or its item is not in this folder"
+Outcome = dict[str, Any]
+
+
+def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
+    """Ask judges again about `k` random turns that they have labelled, and compare.
+
+    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost money;
+    `max_cost` applies to these questions.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    record = read_study_record(results)
+    grid = record.grid(results)
+    paths = written_verdicts(results)
+    rows: list[tuple[SampledRow, Outcome]] = []
+    costs: list[float] = []
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        scratch = Path(folder)
+        texts = {name: str(scratch / f"text{i}") for i, name in enumerate(record.contents.texts)}
+        for name, path in texts.items():  # the study's rubrics and prompts
+            Path(path).write_text(record.contents.texts[name], encoding="utf-8")
+        for name, verdicts in draw_rows_by("judge", paths, LABELLED, k, rng).items():
+            turns = [_turn_of(grid, verdict) for verdict in verdicts]
+            try:
+                outcomes, cost = _judged(_judge(grid, name, scratch, texts), turns)
+            except UserError as error:
+                outcomes, cost = [{"reason": str(error)}] * len(turns), None
+            costs += [] if cost is None else [cost]
+            rows += zip(verdicts, outcomes, strict=True)
+    return Reruns(rerun_table(results, rows), sum(costs) if costs else None)
+
+
+def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Judge:
+    """Return a judge with its texts in their new places and its accounts in a folder.
+
+    Raises:
+        UserError: the study's record has no such judge, or none of its texts.
+    """
+    try:
+        judge = judge_of(grid, name)
+        own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
+    except KeyError as error:
+        raise UserError(f"the study's record has no {error} for the judge '{name}'") from error
+    settings, accounts = {**judge.settings, **own}, folder / "accounts" / name
+    return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
+
+
+def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
+    """Return the turn of a verdict with its item's messages, or None if they are not here.
+
+    The verdict takes over the key of the turn's request.
+    """
+    folder = verdict.path.parent.parent
+    turns = pl.scan_parquet(folder / "user_turns.parquet")
+    same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in TURN_KEYS]
+    verdict.values["key"] = None
+    try:
+        found = turns.filter(*same).collect().row(0, named=True)
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    verdict.values["key"] = found.get("key")
+    items = judged(grid).get(folder.relative_to(grid.results).as_posix())
+    path = None if items is None else place_of(grid, items.items)
+    if path is None or not path.is_file():
+        return None
+    same_item = pl.scan_parquet(path).filter(pl.col("item") == found["item"])
+    messages = same_item.select("messages").collect()["messages"].to_list()
+    said = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
+    return found | said | {"messages": messages[0]} if messages else None
+
+
+def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
+    """Return the outcome of each turn, and the cost of all.
+
+    Raises:
+        UserError: the judge's key is missing, or nothing serves it.
+    """
+    here = [turn for turn in turns if turn is not None]
+    asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
+    verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))
+    outcomes: list[Outcome] = []
+    for turn in turns:
+        if turn is None:
+            outcomes.append({"reason": NOT_HERE})
+        elif (said := next(verdicts)).label is None:
+            outcomes.append({"reason": str(said.unscored_reason)})
+        else:
+            equal = {"equal_bytes": said.rationale == turn["rationale"]}
+            outcomes.append(equal | {"equal_label": said.label == turn["label"]})
+    price = judge.prices.get(judge.name)
+    spent = sum((account.total for account in read_accounts(judge.accounts)), start=Spent())
+    return outcomes, None if price is None else money(spent, price)

@@ -13,7 +13,14 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from userturn.audit.audit import Audit, checklist, needs_of
+from userturn.audit.audit import (
+    Audit,
+    checklist,
+    format_audit,
+    needs_of,
+    with_config_in,
+    write_audit,
+)
 from userturn.audit.check_files import check_documents, check_files, check_secrets
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_records import check_inputs_of_tables, check_markers, check_records
@@ -26,7 +33,6 @@ from userturn.audit.check_sources import check_sources, check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
-from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.export.read_archive import opened, read_left_out
 from userturn.export.remake import MADE_AGAIN
 from userturn.logs import say
@@ -237,13 +243,9 @@ INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
 
 
 def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool = False) -> int:
-    """Audit a results folder or an archive of one; print and write the result.
+    """Audit a results folder or an archive of one; print and write the result into a folder.
 
-    Args:
-        path: path of the folder or archive.
-        folder: output folder of audit.json, audit.html and config.yaml.
-        samples: the samples of requests and verdicts to repeat, and their seed.
-        with_tokenizers: whether prompts are rendered and texts decoded again, too.
+    With tokenizers prompts are rendered and texts decoded again, too.
 
     Raises:
         UserError: there is no study, or models or judges of one would be asked that is not the

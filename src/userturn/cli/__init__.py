@@ -7,13 +7,11 @@ calibrate.py: `userturn calibrate`: anybody's judge beside people's labels, with
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
-follow_up_power.py: `userturn power --measure`: reference follow-ups that tell two models apart.
-format_rates.py: the lines that `userturn rates` prints.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
-power.py: `userturn power`: items, samples and labels that a study needs.
+power.py: `userturn power`: items, samples, labels or reference follow-ups that a study needs.
 preregister.py: `userturn preregister`: predictions before the run, compared after it.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from userturn.cli.arguments import take_configuration
+from userturn.cli.arguments import take_configuration, with_judge
 from userturn.cli.judge_card import LabelledCell
 from userturn.config.entries import by_language, selected
 from userturn.config.load import load_study
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
-from userturn.errors import ConfigError, UserError, near_miss
+from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
@@ -64,11 +64,7 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
     Raises:
         ConfigError: the configuration has no such judge, or it needs no API.
     """
-    if name not in config["judges"]:
-        near = near_miss(name, config["judges"])
-        raise ConfigError(f"'{name}' is no judge of the configuration{near}")
-    config["run"] = config["run"] | {"judges": [name]}
-    config |= {"primary_judge": name, "max_cost": min(MOST, config.get("max_cost") or MOST)}
+    config = with_judge(config, name) | {"max_cost": min(MOST, config.get("max_cost") or MOST)}
     check_study(config)
     with TemporaryDirectory(prefix="userturn-") as folder:
         judge = judge_of(Grid(config, Path(folder, "results")), name)
@@ -77,19 +73,24 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
                 f"the judge '{name}' is behind no API; expected one of `kind: endpoint` without "
                 "`serve` (docs/judges.md)"
             )
-        cell = _cell(Path(folder))
+        rows = read_labelled(LABELLED_TURNS)[:N_TURNS]
+        paths = [str(Path(folder, name)) for name in ("user_turns.parquet", "items.parquet")]
+        write_table(labelled_turns(rows), paths[0], "")
+        write_table(labelled_items(rows), paths[1], "")
+        cell = LabelledCell(paths[0], paths[1])
         claim = f"key and model are accepted, at most {MOST:g} is spent"
         try:
             verdicts = _verdicts(judge, cell)
         except UserError as error:
             yield Tried(claim, False, str(error))
             return
-        yield Tried(claim, True, _cost(judge))
+        spent, price = _spent(judge), judge.prices.get(judge.name)
+        cost = "no price given" if price is None else f"{money(spent, price):.4f}"
+        yield Tried(claim, True, f"{number_of(spent.n_requests, 'request')}, cost {cost}")
         why = sorted({v.unscored_reason or "" for v in verdicts if v.label is None})
         n_read = sum(verdict.label is not None for verdict in verdicts)
-        seen = f"{n_read} of {len(verdicts)}{_because(why)}"
+        seen = f"{n_read} of {len(verdicts)}" + (f": {'; '.join(why)[:500]}" if why else "")
         yield Tried("every reply is read", n_read == len(verdicts), seen)
-        spent = _spent(judge)
         seen = f"{spent.n_unmetered} requests without"
         yield Tried("tokens are reported", not spent.n_unmetered, seen)
         again = _verdicts(judge, cell)
@@ -97,19 +98,6 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
         is_same = [v.label for v in again] == [v.label for v in verdicts]
         seen = f"{n_more} requests more, {'the same' if is_same else 'other'} verdicts"
         yield Tried("nothing is asked twice", not n_more and is_same, seen)
-
-
-def _because(why: list[str]) -> str:
-    return f": {'; '.join(why)[:500]}" if why else ""
-
-
-def _cell(folder: Path) -> LabelledCell:
-    """Write the first labelled turns as a cell."""
-    rows = read_labelled(LABELLED_TURNS)[:N_TURNS]
-    paths = [str(folder / name) for name in ("user_turns.parquet", "items.parquet")]
-    write_table(labelled_turns(rows), paths[0], "")
-    write_table(labelled_items(rows), paths[1], "")
-    return LabelledCell(paths[0], paths[1])
 
 
 def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
@@ -121,12 +109,6 @@ def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
 def _spent(judge: Judge) -> Spent:
     """Return what a judge was asked and sent so far."""
     return sum((account.total for account in read_accounts(judge.accounts)), Spent())
-
-
-def _cost(judge: Judge) -> str:
-    spent, price = _spent(judge), judge.prices.get(judge.name)
-    cost = "no price given" if price is None else f"{money(spent, price):.4f}"
-    return f"{number_of(spent.n_requests, 'request')}, cost {cost}"
 
 
 def from_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
@@ -224,19 +206,13 @@ def run(arguments: argparse.Namespace) -> str:
     if not trials:
         raise UserError("nothing to try; give --gpu, --api JUDGE, --hub or --slurm, or several")
     found = [(name, one) for name, trial in trials.items() for one in trial()]
-    text = "\n".join([_where(), "", table(found)])
+    packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
+    where = f"{packages}, Python {platform.python_version()}, {platform.system()}"
+    rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in found]
+    heads = ("on", "claim", "held", "seen")
+    table = tabulate(rows, heads, "github", disable_numparse=True)  # Markdown, to send back
+    text = "\n".join([where, "", table])
     n_bad = sum(not one.held for _, one in found)
     if n_bad:
         raise NotAcceptedError(f"{n_bad} of {len(found)} claims did not hold here\n{text}")
     return text
-
-
-def table(found: list[tuple[str, Tried]]) -> str:
-    """Return the table to send back, in Markdown."""
-    rows = [(where, one.claim, "yes" if one.held else "NO", one.seen) for where, one in found]
-    return str(tabulate(rows, ("on", "claim", "held", "seen"), "github", disable_numparse=True))
-
-
-def _where() -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
-    return f"{packages}, Python {platform.python_version()}, {platform.system()}"

@@ -8,13 +8,7 @@ from typing import Any
 from huggingface_hub.constants import HF_HUB_CACHE
 
 from userturn.config.entries import Config
-from userturn.config.formats import (
-    DEFAULT,
-    check_formats,
-    format_of,
-    model_of,
-    models_in_formats,
-)
+from userturn.config.formats import DEFAULT, check_formats, format_of, model_of, models_in_formats
 from userturn.config.load import load_study
 from userturn.config.trust import is_of_this_folder, named_files
 from userturn.errors import ConfigError, UserError, near_miss
@@ -65,10 +59,8 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
 def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     """Return a configuration that runs one model alone, and its name there.
 
-    Args:
-        config: the merged configuration.
-        model: a name in it, also with a format as in `name+format`, or a source from which to make
-            an entry.
+    The model is a name in it, also with a format as in `name+format`, or a source from which to
+    make an entry.
 
     Raises:
         ConfigError: it is neither.
@@ -86,6 +78,19 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     models = dict(config["models"]) | {name: entry}
     run = dict(config["run"]) | {"models": [name], "formats": [DEFAULT]}
     return dict(config) | {"models": models, "run": run}, name
+
+
+def with_judge(config: Config, judge: str) -> dict[str, Any]:
+    """Return a configuration whose primary and only judge is one of its own.
+
+    Raises:
+        ConfigError: it has no such judge.
+    """
+    if judge not in config["judges"]:
+        near = near_miss(judge, config["judges"])
+        raise ConfigError(f"'{judge}' is no judge of the configuration{near}")
+    run = dict(config["run"]) | {"judges": [judge]}
+    return dict(config) | {"run": run, "primary_judge": judge}
 
 
 def _in_format(config: Config, name: str) -> tuple[dict[str, Any], str]:

@@ -2,8 +2,9 @@
 
 import argparse
 from pathlib import Path
+from secrets import token_hex
 
-from userturn.audit.check_reruns import Samples, fresh_nonce
+from userturn.audit.check_reruns import Samples
 from userturn.audit.run import run_audit
 from userturn.cli.arguments import opened_of, take_own_configuration, take_results
 from userturn.sandbox.confined import Reach
@@ -58,7 +59,7 @@ def _folder(arguments: argparse.Namespace) -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    nonce = arguments.nonce or fresh_nonce()
+    nonce = arguments.nonce or token_hex(8)
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
     return run_audit(arguments.results, _folder(arguments), samples, arguments.tokenizer)

@@ -135,12 +135,9 @@ def _settings(a: Path, b: Path) -> str:
 
 
 def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> Comparison:
-    """Return two studies side by side, in the cells that share items.
+    """Return two results folders side by side, in the cells that share items.
 
-    Args:
-        a: a results folder.
-        b: another.
-        names: what to call them; by default their paths.
+    They are called by their names, by default their paths.
 
     Raises:
         UserError: a folder without verdicts.
@@ -158,14 +155,10 @@ def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> C
 
 def formatted(found: Comparison) -> str:
     """Return a comparison as text."""
-    only = [
-        line
-        for name, cells in found.only.items()
-        for line in (
-            f"only in {name}: {number_of(len(cells), 'cell')} by judge",
-            *(f"  {cell}" for cell in cells),
-        )
-    ]
+    only: list[str] = []
+    for name, cells in found.only.items():
+        only.append(f"only in {name}: {number_of(len(cells), 'cell')} by judge")
+        only += [f"  {cell}" for cell in cells]
     return "\n".join(
         [
             f"A = {found.names[0]}   B = {found.names[1]}",

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from tabulate import tabulate
 
-from userturn.cli.arguments import take_configuration
+from userturn.cli.arguments import take_configuration, with_judge
 from userturn.config.load import load_study
 from userturn.controls.labelled_turns import (
     labelled_items,
@@ -19,6 +19,8 @@ from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import money
 from userturn.errors import ConfigError, near_miss
 from userturn.judges.judge import CellToJudge, verdicts_table
+from userturn.judges.judge import CellToJudge
+from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
@@ -39,12 +41,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = load_study(arguments.configfile)
-    if arguments.judge not in config["judges"]:
-        near = near_miss(arguments.judge, config["judges"])
-        raise ConfigError(f"'{arguments.judge}' is no judge of the configuration{near}")
-    config["run"] = config["run"] | {"judges": [arguments.judge]}
-    config["primary_judge"] = arguments.judge
+    config = with_judge(load_study(arguments.configfile), arguments.judge)
     check_study(config)
     return format_card(Grid(config, arguments.results), arguments.judge)
 

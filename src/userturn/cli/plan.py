@@ -18,6 +18,7 @@ from userturn.errors import UserError
 from userturn.judges.check_entries import check_served_judge
 from userturn.judges.kinds import kind_of
 from userturn.models.engine_setup import Setup
+from userturn.judges.served_setup import check_served_judge
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
@@ -33,6 +34,8 @@ from userturn.sources.source import (
     Size,
 )
 from userturn.stats.margins import POWER, detectable_difference
+from userturn.sources.source import ANSWERS, CHARACTERS_PER_TOKEN, SCORES, USER_TURNS, Size
+from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
 from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN
@@ -208,15 +211,9 @@ def _first_prompt(grid: Grid, model: str) -> str:
         shown = shown_prompt(template, _first_messages(grid))
     except UserError as error:
         return f"{model}: REFUSED, {error}"
-    return f"{model}: {_shortened_context(setup)}{shown}"
-
-
-def _shortened_context(setup: Setup) -> str:
-    """Return that a model takes shorter texts than its entry would let it, if it does."""
-    most, asked = setup.longest_text, setup.max_model_len
-    if most == asked:
-        return ""
-    return f"texts of up to {most:,} tokens, as its config.json says, not {asked:,};\n"
+    most, asked_for = setup.longest_text, setup.max_model_len
+    cut = f"texts of up to {most:,} tokens, as its config.json says, not {asked_for:,};\n"
+    return f"{model}: {'' if most == asked_for else cut}{shown}"
 
 
 def _refused_judge(grid: Grid, judge: str) -> str | None:

@@ -1,24 +1,31 @@
-"""`userturn power`: how many items, samples and labels a study needs, before it is run."""
+"""`userturn power`: how many items, samples and labels a study needs, before it is run.
+
+With `--measure`: how many reference follow-ups tell two models apart. Each assumed number is
+printed with where it comes from.
+"""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from userturn.cli import follow_up_power
-from userturn.cli.follow_up_power import chosen, listed
 from userturn.errors import UserError
 from userturn.stats.margins import POWER
 from userturn.stats.sample_size import (
     MOST,
+    FollowUps,
     Judge,
     Turns,
+    follow_ups_for_gain,
+    follow_ups_for_share,
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
     level_of,
     models_for_decoupled,
 )
+from userturn.tables.likelihood_contrasts import UNITS
 from userturn.tables.pilot import Assumption, pilot
+from userturn.tables.pilot_follow_ups import pilot_follow_ups
 
 HELP = "compute how many items, samples and labels a study needs"
 SAMPLES = (1, 3, 5)
@@ -31,11 +38,31 @@ MEANT = {
     "specificity": "share of the other turns that it calls not genuine",
     "turns": "turns of a corrected rate",
 }
+MEANT_OF_FOLLOW_UPS = {
+    "rate": "share of follow-ups that the baseline identifies",
+    "spread": "standard deviation of gains, nats a character",
+    "related": "correlation of two models' values of a follow-up",
+    "design_effect": "what shared conversations multiply the variance by",
+    "per_conversation": "follow-ups of a conversation, at least the line above",
+    "tests": "tests in the largest set that Holm adjusts",
+}
 DEFAULTS = {
     "alike": (1.0, "the most cautious value"),
     "related": (0.0, "the most cautious value"),
+    "design_effect": (1.0, "every follow-up of its own conversation"),
+    "per_conversation": (1.0, "no more than their effect"),
     "tests": (1.0, "one test alone"),
 }
+RANGES = {  # of what is assumed of follow-ups
+    **dict.fromkeys(("rate", "related"), (0.0, 1.0)),
+    "spread": (1e-9, 1e9),
+    **dict.fromkeys(("design_effect", "per_conversation", "tests"), (1.0, 1e9)),
+}
+OF_TURNS = (  # options that change nothing for follow-ups, and the other way round
+    *("half_width", "judge", "alike", "sensitivity", "specificity", "turns", "samples"),
+    *("assurance", "decoupled"),
+)
+OF_FOLLOW_UPS = ("spread", "design_effect", "per_conversation")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -54,28 +81,35 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--power", type=float, default=POWER, help="of the test")
     command.add_argument("--samples", type=int, nargs="+", help=f"default: {SAMPLES}")
-    follow_up_power.add_arguments(command)
+    command.add_argument(
+        "--measure", choices=list(UNITS), help="of reference follow-ups, by likelihood"
+    )
+    for name in OF_FOLLOW_UPS:
+        meaning = MEANT_OF_FOLLOW_UPS[name]
+        command.add_argument(_option(name), type=float, metavar="NUMBER", help=meaning)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     if arguments.measure is not None:
-        return follow_up_power.run(arguments)
-    follow_up_power.refuse(
-        arguments, follow_up_power.OF_FOLLOW_UPS, "is of reference follow-ups; add --measure"
-    )
+        return _of_follow_ups(arguments)
+    _refuse(arguments, OF_FOLLOW_UPS, "is of reference follow-ups; add --measure")
     if arguments.decoupled is not None:
         return _of_models(arguments)
-    given = {name: getattr(arguments, name) for name in MEANT}
     samples = arguments.samples or SAMPLES
-    assumed = assumptions(given, arguments.pilot, arguments.judge)
+    known = {} if arguments.pilot is None else pilot(arguments.pilot, arguments.judge)
+    assumed = _assumptions(arguments, MEANT, known)
     _check(arguments, assumed)
     wanted = arguments.half_width, arguments.difference
     if wanted == (None, None):
         raise UserError(
             "nothing to compute; expected --half-width, --difference, both, or --decoupled"
         )
-    parts = [listed(assumed, MEANT)]
+    parts = [_listed(assumed, MEANT)]
     if arguments.half_width is not None:
         parts += [_of_rates(assumed, arguments.half_width, samples, arguments.assurance)]
         parts += [_of_labels(assumed, arguments.half_width)]
@@ -84,12 +118,36 @@ def run(arguments: argparse.Namespace) -> str:
     return "\n\n".join(parts)
 
 
-def assumptions(
-    given: Mapping[str, float | None], results: Path | None, judge: str | None
+def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Raise UserError if an option is given that changes nothing."""
+    for name in names:
+        if getattr(arguments, name) is not None:
+            raise UserError(f"{_option(name)} {why}")
+
+
+def _assumptions(
+    arguments: argparse.Namespace, names: Iterable[str], of_pilot: Mapping[str, Assumption]
 ) -> dict[str, Assumption]:
-    """Return each assumption: the option, else the pilot's, else the default."""
-    found = {} if results is None else pilot(results, judge)
-    return chosen(given, found, DEFAULTS)
+    """Return each assumption: the option, else the pilot's, else the default with its reason."""
+    assumed = {}
+    for name in names:
+        known = of_pilot.get(name, Assumption(None, "not given"))
+        if (value := getattr(arguments, name)) is not None:
+            known = Assumption(value, "given")
+        elif known.value is None and name in DEFAULTS:
+            default, why = DEFAULTS[name]
+            known = Assumption(default, f"{known.source}: {why}")
+        assumed[name] = known
+    return assumed
+
+
+def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
+    """Return assumptions as text, one line each; `meant` says what each name means."""
+    lines = [
+        f"  {meant[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
+        for name, (value, source) in assumed.items()
+    ]
+    return "\n".join(["assumed", *lines])
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
@@ -114,7 +172,7 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
 
 def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
     """Check what is wished for: the half-width, the change and the power."""
-    width, change, power = arguments.half_width, arguments.difference, arguments.power
+    width, change = arguments.half_width, arguments.difference
     if width is not None and not 0 < width < 0.5:
         raise UserError(
             f"half-width: {width:g} is half of no interval of a share; expected a number above 0 "
@@ -129,12 +187,12 @@ def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
         raise UserError(
             f"assurance: found {arguments.assurance:g}, expected a share of studies from 0.5 to 1"
         )
+    _check_power(arguments.power)
+
+
+def _check_power(power: float) -> None:
     if not 0.5 <= power < 1:
         raise UserError(f"power: no study is planned for {power:g}; expected a share from 0.5 to 1")
-
-
-def _turns(assumed: Mapping[str, Assumption]) -> Turns:
-    return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
 
 
 def _of_models(arguments: argparse.Namespace) -> str:
@@ -142,16 +200,17 @@ def _of_models(arguments: argparse.Namespace) -> str:
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
         raise UserError(f"decoupled: {margin:g} is no margin; expected a number between 0 and 1")
-    if not 0.5 <= arguments.power < 1:
-        raise UserError(
-            f"power: no study is planned for {arguments.power:g}; expected a share from 0.5 to 1"
-        )
+    _check_power(arguments.power)
     n = models_for_decoupled(margin, n_tests, arguments.power)
     found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
     return (
         f"a rank correlation over models that is truly 0 shown to be within ± {margin:g} with a "
         f"power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}\n  {found}"
     )
+
+
+def _turns(assumed: Mapping[str, Assumption]) -> Turns:
+    return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
 
 
 def _of_rates(
@@ -210,3 +269,52 @@ def _of_changes(
         for k in samples
     ]
     return "\n".join([head, *lines])
+
+
+def _of_follow_ups(arguments: argparse.Namespace) -> str:
+    """Return how many reference follow-ups one measure of them needs."""
+    measure, change, unit = arguments.measure, arguments.difference, UNITS[arguments.measure]
+    other = "spread" if unit == "share" else "rate"
+    _refuse(arguments, OF_TURNS, "is of turns that a judge labels; leave it or --measure")
+    _refuse(arguments, [other], f"changes nothing for '{measure}'; leave it out")
+    if change is None:
+        raise UserError("nothing to compute; expected --difference beside --measure")
+    known = {} if arguments.pilot is None else pilot_follow_ups(arguments.pilot, measure)
+    names = [name for name in MEANT_OF_FOLLOW_UPS if name != other]
+    assumed = _assumptions(arguments, names, known)
+    values = _numbers(assumed, change, arguments.power)
+    n_tests = int(values.pop("tests"))
+    needed = follow_ups_for_share if unit == "share" else follow_ups_for_gain
+    n = needed(FollowUps(**values), change, n_tests, arguments.power)
+    many = f"{n:,} follow-ups" if n <= MOST else "more follow-ups than any dataset has"
+    return (
+        f"{_listed(assumed, MEANT_OF_FOLLOW_UPS)}\n\n"
+        f"two models that differ by {change:+g} ({unit}) in {measure} told "
+        f"apart with a power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}: Holm's "
+        f"first step of {n_tests} tests\n  {many}"
+    )
+
+
+def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> dict[str, float]:
+    """Return what is assumed of follow-ups.
+
+    Raises:
+        UserError: a number is missing, or is not what its name says.
+    """
+    for name, (value, source) in assumed.items():
+        if value is None:
+            raise UserError(f"{name}: {source}; give --{name}, or --pilot with a study")
+    values = {name: found.value or 0.0 for name, found in assumed.items()}
+    for name, value in values.items():
+        low, high = RANGES[name]
+        if not low <= value <= high:
+            raise UserError(f"{name}: found {value:g}, expected a number from {low:g} to {high:g}")
+    if not 0.5 <= power < 1:
+        raise UserError(f"power: found {power:g}, expected a share from 0.5 to 1")
+    rate = values.get("rate")
+    if change == 0 or (rate is not None and not 0 <= rate + change <= 1):
+        raise UserError(
+            f"difference: {change:g} is no change, or leads to no share; expected one that is not "
+            f"0{'' if rate is None else ' and leaves the rate between 0 and 1'}"
+        )
+    return values

@@ -68,10 +68,8 @@ class Speed:
 def status(configfiles: list[str], results: str, now: float | None = None) -> str:
     """Return the progress of a study as text, one line per model and stage.
 
-    Args:
-        configfiles: merged over config.yaml; without any, the study is that of the folder's record.
-        results: folder.
-        now: seconds since 1970, the clock's unless given.
+    Without configuration files the study is that of the folder's record. `now` is in seconds since
+    1970, the clock's unless given.
     """
     grid = chosen_grid(configfiles, Path(results))
     head = (
@@ -135,26 +133,16 @@ def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Ite
         keys = planned_keys(grid.requests_folder(model, of.dataset, of.identity), of.kind)
         new = [key for key in keys if key is None or key not in counted]
         counted.update(filter(None, keys))
-        _count(counts[of.kind], len(new) if keys else of.count(sizes).n, new, outcomes)
+        ended = ["error" if key is None else outcomes.get(key) for key in new]
+        counts[of.kind].n_expected += len(new) if keys else of.count(sizes).n
+        counts[of.kind].n_failed += ended.count("error")
+        counts[of.kind].n_done += sum(outcome in ("ok", "empty") for outcome in ended)
     for kind, found in counts.items():
-        yield _line(model, kind, found, speeds[SCORED if kind == SCORES else WRITTEN])
-
-
-def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
-    return (
-        f"{model:<24} {stage:<11} {counts.n_done:>9,} {counts.n_pending:>9,} "
-        f"{counts.n_failed:>7,}  {_pace(speed, counts)}"
-    )
-
-
-def _count(
-    counts: Counts, n_expected: int, keys: list[str | None], outcomes: dict[str, str]
-) -> None:
-    """Add one table."""
-    counts.n_expected += n_expected
-    found = ["error" if key is None else outcomes.get(key) for key in keys]
-    counts.n_failed += found.count("error")
-    counts.n_done += sum(outcome in ("ok", "empty") for outcome in found)
+        pace = _pace(speeds[SCORED if kind == SCORES else WRITTEN], found)
+        yield (
+            f"{model:<24} {kind:<11} {found.n_done:>9,} {found.n_pending:>9,} "
+            f"{found.n_failed:>7,}  {pace}"
+        )
 
 
 def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], dict[str, Speed]]:
@@ -191,10 +179,6 @@ def _pace(speed: Speed, counts: Counts) -> str:
         return "done"
     if speed.seconds <= 0 or not speed.n_records:
         return "not running"
-    left = counts.n_pending * speed.seconds / speed.n_records
-    return f"{speed.n_tokens / speed.seconds:.0f} tokens/s, about {_duration(left)} left"
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+    minutes = round(counts.n_pending * speed.seconds / speed.n_records / 60)
+    left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+    return f"{speed.n_tokens / speed.seconds:.0f} tokens/s, about {left} left"

@@ -36,13 +36,7 @@ SHOWN_INPUTS = 8
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file of a study, with the record of the job that made it.
-
-    Attributes:
-        results: the study's results folder.
-        name: path of the file in records.
-        record: the job's record.
-    """
+    """A file of a study, by its path in records, with the record of the job that made it."""
 
     results: Path
     name: str
@@ -61,11 +55,7 @@ class Artifact:
 
 
 def why(path: str, configfiles: Iterable[str] = ()) -> str:
-    """Return how a file of a results folder was made, as lines of text.
-
-    Args:
-        path: path of the file, which may be missing.
-        configfiles: the study's configuration files besides `config.yaml`.
+    """Return how a file of a results folder, which may be missing, was made, as lines of text.
 
     Raises:
         UserError: no job of a study made such a file.

@@ -9,10 +9,8 @@ import polars as pl
 import yaml
 
 from userturn.errors import UserError
-from userturn.export.checked import write_checked
-from userturn.export.withheld import open_cells, read_turns, read_verdicts
+from userturn.export.withheld import open_cells, read_turns, read_verdicts, write_checked
 from userturn.storage.files import write_text
-from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
 from userturn.wording import number_of
@@ -47,10 +45,7 @@ Licence: texts of a dataset and of a model are under the licence of that dataset
 def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> str:
     """Write the rows that may be exported as Parquet files, with a data card, and say what.
 
-    Args:
-        results: folder of a finished study.
-        folder: a new folder.
-        warning: what the card says of rates that are no findings.
+    The warning is what the card says of rates that are no findings.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -61,9 +56,11 @@ def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> st
 
     def write(where: Path) -> None:
         for name in names:
-            of_dataset = [cell for cell in cells if cell.dataset == name]
-            _write(where / "user_turns" / f"{name}.parquet", _turns(grid, of_dataset))
-            _write(where / "verdicts" / f"{name}.parquet", _verdicts(grid, of_dataset))
+            own = [cell for cell in cells if cell.dataset == name]
+            turns = (read_turns(grid, cell) for cell in own)
+            verdicts = (table for cell in own for table in read_verdicts(grid, cell).values())
+            _write(where / "user_turns" / f"{name}.parquet", turns)
+            _write(where / "verdicts" / f"{name}.parquet", verdicts)
         rates = pl.read_parquet(results / "tables" / "rates.parquet")
         _write(where / "rates" / "rates.parquet", iter([rates]))
         write_text(data_card(grid, names, warning), where / "README.md")
@@ -75,14 +72,6 @@ def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> st
         f"{number_of(len(grid.datasets), 'dataset')}{why}; "
         f'`datasets.load_dataset("{folder}", "user_turns")` reads them'
     )
-
-
-def _turns(grid: Grid, cells: list[Cell]) -> Iterator[pl.DataFrame]:
-    return (read_turns(grid, cell) for cell in cells)
-
-
-def _verdicts(grid: Grid, cells: list[Cell]) -> Iterator[pl.DataFrame]:
-    return (table for cell in cells for table in read_verdicts(grid, cell).values())
 
 
 def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
@@ -118,12 +107,7 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 def push_to_hub(results: Path, name: str, warning: str | None) -> str:
-    """Write the dataset folder of a study and upload it; what a new repository holds is private.
-
-    Args:
-        results: folder of a finished study.
-        name: `organisation/name` of the dataset's repository.
-        warning: what the card says of rates that are no findings.
+    """Write the dataset folder of a study and upload it to `organisation/name`, private if new.
 
     Raises:
         UserError: as `write_dataset_folder`, another form of name, or the hub's refusal.

@@ -16,9 +16,14 @@ from uuid import UUID
 
 from userturn.config.endpoint_models import served_as
 from userturn.config.formats import format_of, is_chat, model_of
-from userturn.export.checked import write_checked
 from userturn.export.inspect_logs import times_of
-from userturn.export.withheld import open_cells, read_rates, read_turns, read_verdicts
+from userturn.export.withheld import (
+    open_cells,
+    read_rates,
+    read_turns,
+    read_verdicts,
+    write_checked,
+)
 from userturn.models.fetch import is_local
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
@@ -39,28 +44,36 @@ Json = dict[str, Any]
 def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> str:
     """Write every cell that is tabulated, and say how many.
 
-    Args:
-        results: folder of a finished study.
-        folder: a new folder.
-        warning: what is said of rates that are no findings.
+    The warning is what is said of rates that are no findings.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
     """
     grid = read_study_record(results).grid(results)
     is_open = set(open_cells(grid))
-    cells = {cell: rates for cell in grid.cells if (rates := scored_rates(grid, cell))}
+    of_cells = {cell: read_rates(grid, cell) for cell in grid.cells}
+    scored = {c: [r for r in rows if r["estimate"] is not None] for c, rows in of_cells.items()}
+    cells = {cell: rates for cell, rates in scored.items() if rates}
 
     def write(where: Path) -> None:
         for cell, rates in cells.items():
-            path = path_of(grid, cell)
+            # The name in the datastore is a UUID of the cell's identity.
+            name = UUID(fingerprint([grid.cell_identity(cell), "every eval ever"])[:32], version=4)
+            developer, _, model = model_id(grid, cell).partition("/")
+            path = f"data/userturn/{developer}/{model.replace('/', '_')}/{name}.json"
             log = aggregate(grid, cell, rates, warning)
             rows = list(instances(grid, cell, log)) if cell in is_open else []
             if rows:
                 text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
                 beside = path.removesuffix(".json") + SAMPLES
                 write_text(text, where / beside)
-                log["detailed_evaluation_results"] = _details(beside, text, len(rows))
+                log["detailed_evaluation_results"] = {
+                    "format": "jsonl",
+                    "file_path": beside,
+                    "hash_algorithm": "sha256",
+                    "checksum": hashlib.sha256(text.encode()).hexdigest(),
+                    "total_rows": len(rows),
+                }
             _write(log, where / path)
 
     left_out = write_checked(folder, results, grid.config, write)
@@ -80,24 +93,12 @@ def _write(log: Json, path: Path) -> None:
     write_text(json.dumps(log, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def scored_rates(grid: Grid, cell: Cell) -> list[Json]:
-    """Return the rates of a cell by each judge that scored some turn."""
-    return [row for row in read_rates(grid, cell) if row["estimate"] is not None]
-
-
 def model_id(grid: Grid, cell: Cell) -> str:
     """Return the model's id on the hub; that of another one is its name, after `local`."""
     entry, description = grid.models[cell.model], read_description(grid, cell.model)
     source = served_as(entry) if is_chat(entry) else str(description["source"])
     is_of_hub = "/" in source if is_chat(entry) else not is_local(source)
     return source if is_of_hub else f"local/{model_of(cell.model)}"
-
-
-def path_of(grid: Grid, cell: Cell) -> str:
-    """Return where a cell's results stand in the datastore; its name is a UUID of its identity."""
-    name = UUID(fingerprint([grid.cell_identity(cell), "every eval ever"])[:32], version=4)
-    developer, _, model = model_id(grid, cell).partition("/")
-    return f"data/userturn/{developer}/{model.replace('/', '_')}/{name}.json"
 
 
 def aggregate(grid: Grid, cell: Cell, rates: list[Json], warning: str | None) -> Json:
@@ -194,16 +195,6 @@ def _source(grid: Grid, dataset: str) -> Json:
 def _strings(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values that there are as text, which is all that the schema takes as details."""
     return {name: str(value) for name, value in values.items() if value is not None}
-
-
-def _details(path: str, text: str, n_rows: int) -> Json:
-    return {
-        "format": "jsonl",
-        "file_path": path,
-        "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(text.encode()).hexdigest(),
-        "total_rows": n_rows,
-    }
 
 
 def instances(grid: Grid, cell: Cell, log: Json) -> Iterator[Json]:

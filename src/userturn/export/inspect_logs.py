@@ -12,8 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from userturn.export.checked import write_checked
-from userturn.export.withheld import open_cells, read_rates, read_turns, read_verdicts
+from userturn.export.withheld import (
+    open_cells,
+    read_rates,
+    read_turns,
+    read_verdicts,
+    write_checked,
+)
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell

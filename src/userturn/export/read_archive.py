@@ -93,25 +93,12 @@ MOST_MEMBERS = 500_000  # a study of 1,000 cells has some 20,000 files
 DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
 
-def read_left_out(results: Path) -> dict[str, str]:
-    """Return the sha256 of the files that an export left out, by path.
+def read_left_out(results: Path, key: str = "sha256") -> dict[str, str]:
+    """Return the sha256, or the reason, of the files that an export left out, by path.
 
     Raises:
         UserError: the list beside the results cannot be read.
     """
-    return _listed(results, "sha256")
-
-
-def reasons_left_out(results: Path) -> dict[str, str]:
-    """Return why an export left files out, by path.
-
-    Raises:
-        UserError: the list beside the results cannot be read.
-    """
-    return _listed(results, "reason")
-
-
-def _listed(results: Path, key: str) -> dict[str, str]:
     path = results.parent / LEFT_OUT
     if not path.is_file():
         return {}
@@ -233,16 +220,12 @@ def _unpack(path: Path, folder: Path) -> None:
                 _check(path, map(_of_tar, packed), folder)
                 packed.extractall(folder, filter="data")
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
+        # Not what tarfile says of each compression that it tried.
+        said = str(error).partition("\n")[0].removesuffix(":")
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
-            f"({type(error).__name__}: {_first_line(error)}); correct the path, or download the "
-            "archive again"
+            f"({type(error).__name__}: {said}); correct the path, or download the archive again"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    """Return what an error says, without what tarfile says of each compression that it tried."""
-    return str(error).partition("\n")[0].removesuffix(":")
 
 
 def _of_zip(found: ZipInfo) -> ArchiveMember:

@@ -5,32 +5,119 @@ holds. What depends on rows that an archive leaves out is not made, and is liste
 runs the study again from nothing.
 """
 
+import errno
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from userturn.config.load import CONFIG
-from userturn.errors import UserError
-from userturn.export.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
-from userturn.export.read_archive import opened, read_left_out, reasons_left_out
+from userturn.config.load import CONFIG, RUBRICS
+from userturn.disk_space import is_full_disk
+from userturn.errors import NoRoomError, UserError
+from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
 from userturn.no_network import without_network
-from userturn.storage.files import copy_folder
+from userturn.storage.files import copy_folder, write_text
 from userturn.storage.hashing import file_sha256
 from userturn.study.powers import check_may_run
-from userturn.study.record import read_study_record
+from userturn.study.record import StudyRecord, read_study_record
 from userturn.wording import number_of
+from userturn.workflow.registry import COPIES
 from userturn.workflow.run_folder import check_is_new, write_study_folder
-from userturn.workflow.run_job import outputs_of
-from userturn.workflow.study import open_record
+from userturn.workflow.run_job import call, inputs_of, outputs_of, replayed
+from userturn.workflow.study import Study, open_record
 from userturn.workflow.study_files import FAULTS, Files
+
+REPORT = "build_report"  # the rule
+REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"
+# Inputs of the report, and of labels, that are whatever files a folder had: records say which.
+CAPTIONS, CAPTIONED, LABELLED = "data/captions/", "paths_to_captions", "paths_to_files"
+COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie beside the journals
+
+
+@contextmanager
+def there_is_room(folder: Path) -> Iterator[None]:
+    """Let a folder that is full or read-only end the command, and not accuse what is read.
+
+    Raises:
+        NoRoomError: a file could not be written to the folder.
+    """
+    try:
+        yield
+    except OSError as error:
+        is_denied = error.errno in (errno.EROFS, errno.EACCES) and str(folder) in str(error)
+        if is_full_disk(error) or is_denied:
+            raise NoRoomError(
+                f"nothing can be made in '{folder}' ({error.strerror}); free some space, or name "
+                "another folder, of temporary files by the variable TMPDIR"
+            ) from error
+        raise
+
+
+@dataclass(frozen=True)
+class Remaking:
+    """A finished study, and the folder in which parts of it are made again, at the same paths.
+
+    `from_made` says whether a file made again replaces the study's own where others are made of it.
+    """
+
+    files: Files
+    record: StudyRecord
+    study: Study
+    folder: Path
+    from_made: bool
+
+    def at(self, path: str) -> Path:
+        """Return where to read a file."""
+        made = self.folder / path
+        return made if self.from_made and made.is_file() else self.files.at(path)
+
+    def _read(self, path: str) -> str:
+        return self.rubric if path in RUBRICS else str(self.at(path))
+
+    @cached_property
+    def rubric(self) -> str:
+        """The path of the rubric, written as the study's record has it."""
+        contents = self.record.contents
+        path = str(self.folder / contents.rubric_path)
+        write_text(contents.texts[contents.rubric_path], path)
+        return path
+
+    def _inputs(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
+        """Return the inputs of a job, by name, as rules name them."""
+        inputs = inputs_of(self.study, rule, wildcards)
+        if CAPTIONED in inputs:
+            record = self.files.records.get(f"results/provenance/{rule}.json") or {"inputs": {}}
+            inputs[CAPTIONED] = sorted(p for p in record["inputs"] if p.startswith(CAPTIONS))
+        if LABELLED in inputs:
+            inputs[LABELLED] = sorted(self.record.contents.annotations.get(wildcards["round"], ()))
+        if COPIES in inputs and not all(self.at(path).is_file() for path in inputs[COPIES]):
+            inputs[COPIES] = []  # a study of an earlier version has no such table
+        return inputs
+
+    def needs(self, rule: str, **wildcards: str) -> list[str]:
+        """Return the files that the outputs of a job are made from, as rules name them."""
+        inputs = self._inputs(rule, wildcards).values()
+        return sorted({path for paths in inputs for path in paths} - {*RUBRICS})
+
+    def make(self, rule: str, **wildcards: str) -> None:
+        """Make the outputs of a job again."""
+        task = replayed(self.study, rule, self._read, lambda p: str(self.folder / p), wildcards)
+        record = self.files.records.get(f"results/provenance/{rule}.json")
+        if record is not None:  # an earlier version may have named the same by another identity
+            task = replace(task, params={**task.params, "identity": record["identity"]})
+        named = self._inputs(rule, wildcards).items()
+        inputs = {name: [self._read(path) for path in paths] for name, paths in named}
+        with there_is_room(self.folder):
+            call(replace(task, inputs=inputs))
+
 
 MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
 SHOWN = 20  # lines of one kind
@@ -39,12 +126,9 @@ NAMED = 30  # names in a line
 
 @dataclass(frozen=True)
 class Outcome:
-    """The files of a study that were made again, and those that were not.
+    """The files of a study that were made again, equal byte for byte or not, and the others.
 
-    Attributes:
-        equal: paths of files that are equal byte for byte.
-        unequal: paths of the others, each with what may explain it.
-        left_out: paths of the files that were not made, each with the reason.
+    Unequal ones have what may explain it, those that were left out the reason.
     """
 
     equal: list[str]
@@ -73,7 +157,7 @@ def made_again(results: Path, folder: Path) -> Outcome:
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
     here = Remaking(files, record, study, folder, from_made=True)
-    withheld = reasons_left_out(results)
+    withheld = read_left_out(results, "reason")
     reasons: dict[str, str] = {}
     for rule in in_order(here):
         why = _missing(here, rule, withheld) or _made(here, rule)
@@ -127,16 +211,12 @@ def _made(here: Remaking, rule: str) -> str | None:
 def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:
     """Compare the files made again with those of the study, or with their recorded hashes."""
     expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(MADE_AGAIN)}
-    made = {path: file_sha256(folder / path) for path in sorted(_files_in(folder))}
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    made = {p: file_sha256(folder / p) for p in sorted(there) if p.startswith(MADE_AGAIN)}
     equal = [path for path, digest in made.items() if digest == expected.get(path)]
     unequal = {path: _why(files, path, expected.get(path)) for path in made if path not in equal}
     not_made = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
     return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in made})
-
-
-def _files_in(folder: Path) -> Iterator[str]:
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return (path for path in found if path.startswith(MADE_AGAIN))
 
 
 def _why(files: Files, path: str, expected: str | None) -> str:
@@ -187,19 +267,15 @@ def sweep_again(
 ) -> str:
     """Make a folder for a study with its own configuration and texts, and run it there.
 
-    Args:
-        path: a study: a results folder or an archive.
-        folder: a new folder.
-        configfiles: the study's configuration files besides `config.yaml`, if it is the user's.
-        trusted: hash of what the user has confirmed that a stranger's study may do.
+    `configfiles` are the study's besides `config.yaml`, if it is the user's; `trusted` is the hash
+    of what the user has confirmed that a stranger's study may do.
 
     Raises:
         UserError: there is no finished study, it is neither the user's own nor trusted, the folder
             is not empty, or the run failed.
     """
     with opened(path) as results:
-        record = read_study_record(results)
-        config = record.config
+        config = read_study_record(results).config
         check_may_run(path, results, config, "--sweep", INSTEAD, configfiles, trusted)
         if not (results.parent / "data").is_dir():
             raise UserError(
@@ -209,7 +285,8 @@ def sweep_again(
         write_study_folder(folder)
         # Labels are of turns that were others.
         copy_folder(results.parent / "data", folder / "data", "annotations")
-    write_config(record.config, folder)
+    text = yaml.safe_dump(dict(config), allow_unicode=True, width=10_000)
+    (folder / CONFIG).write_text(f"# The configuration of a study that was made before.\n{text}")
     if subprocess.run([sys.executable, "-m", *SNAKEMAKE], cwd=folder).returncode:
         raise UserError(
             f"the study was not finished; see above, correct '{folder / CONFIG}' if it is the "
@@ -217,9 +294,3 @@ def sweep_again(
         )
     command = shlex.join(["userturn", "compare", str(path), str(folder / "results")])
     return f"run again; `{command}` shows what differs"
-
-
-def write_config(config: Mapping[str, Any], folder: Path) -> None:
-    """Write a study's whole configuration."""
-    text = yaml.safe_dump(dict(config), allow_unicode=True, width=10_000)
-    (folder / CONFIG).write_text(f"# The configuration of a study that was made before.\n{text}")

@@ -5,22 +5,157 @@ step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workf
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
+from hashlib import sha1
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import yaml
+from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from userturn.export.crate_context import (
-    Authors,
-    add_authors,
-    add_entity,
-    add_parameters,
-    add_software,
-    describe_root,
-    one_or_all,
-)
+from userturn.config.load import INSTALLATION
+from userturn.errors import UserError
 from userturn.workflow.job_record import JobRecord
 from userturn.workflow.jobs import every_job
+
+CITATION = "CITATION.cff"
+PROFILE = "https://w3id.org/ro/wfrun"
+WORKFLOW_PROFILE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
+DESCRIPTION = (
+    "Whether language models know what their user says next: user turns, verdicts, rates, tables, "
+    "figures and the record of every step."
+)
+LICENCE = (
+    "What was computed here may be used as its authors allow. What quotes a dataset or was written "
+    "by a model is also under the licence of that dataset or model."
+)
+Authors = Sequence[Mapping[str, Any]]
+
+
+def add_entity(crate: Any, place: str, kind: str, **properties: Any) -> Any:
+    """Add something that is no file to a crate, and return it."""
+    return crate.add(ContextEntity(crate, place, {"@type": kind, **properties}))
+
+
+def one_or_all(entities: list[Any]) -> Any:
+    """Return a single entity without a list, as RO-Crate requires."""
+    return entities[0] if len(entities) == 1 else entities
+
+
+def describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bool) -> None:
+    """Say what a crate is: its name, profiles, licence and date."""
+    profiles = {f"{PROFILE}/process/0.5": "Process Run Crate"}
+    if has_workflow:
+        profiles[f"{PROFILE}/workflow/0.5"] = "Workflow Run Crate"
+        profiles[f"{PROFILE}/provenance/0.5"] = "Provenance Run Crate"
+        profiles[WORKFLOW_PROFILE] = "Workflow RO-Crate"
+    crate.root_dataset["conformsTo"] = [
+        add_entity(crate, url, "CreativeWork", name=name, version=url.rpartition("/")[2])
+        for url, name in profiles.items()
+    ]
+    crate.name = "A study of userturn"
+    crate.description = DESCRIPTION
+    crate.root_dataset["license"] = add_entity(
+        crate, "#licence", "CreativeWork", name="Terms of this study", description=LICENCE
+    )
+    ended = [record["made"]["ended"] for record in records.values()]
+    crate.datePublished = max(ended, default="1970-01-01T00:00:00+00:00")
+
+
+def authors_of(project: Path) -> Authors:
+    """Return the authors in a study's own CITATION.cff; none where it is the installation's.
+
+    Raises:
+        UserError: the file has another form.
+    """
+    own, ours = project / CITATION, INSTALLATION / CITATION
+    if not own.is_file() or (ours.is_file() and own.read_bytes() == ours.read_bytes()):
+        return []
+    try:
+        found = yaml.safe_load(own.read_text(encoding="utf-8"))["authors"]
+        if not all(isinstance(author, Mapping) and _name(author) for author in found):
+            raise ValueError("an author has no name")
+    except (ValueError, LookupError, TypeError, yaml.YAMLError) as error:
+        raise UserError(
+            f"'{own}' names no authors ({type(error).__name__}); expected a list `authors` with "
+            "`family-names` and `given-names`, or `name`: correct it, or remove the file"
+        ) from error
+    return list(found)
+
+
+def _name(author: Mapping[str, Any]) -> str:
+    named = [author.get(key) for key in ("given-names", "family-names")]
+    return str(author.get("name") or " ".join(str(part) for part in named if part))
+
+
+def add_authors(crate: Any, authors: Authors) -> list[Any]:
+    """Add authors, a person by its ORCID if it has one, to a crate and its root."""
+    added = []
+    for number, author in enumerate(authors, 1):
+        kind = "Organization" if "name" in author else "Person"
+        known = {"name": _name(author)}
+        known |= {key: str(author[key]) for key in ("affiliation", "email") if key in author}
+        identifier = str(author.get("orcid") or f"#author/{number}")
+        added.append(add_entity(crate, identifier, kind, **known))
+    if added:
+        crate.root_dataset["author"] = one_or_all(added)
+    return added
+
+
+def add_software(crate: Any) -> Any:
+    """Add the code, identified by the Software Heritage identifier of its folder."""
+    package = Path(__file__).parents[1]
+    return add_entity(
+        crate,
+        "#userturn",
+        "SoftwareSourceCode",
+        name="userturn",
+        identifier=f"swh:1:dir:{folder_id(package).hex()}",
+        license="https://spdx.org/licenses/Apache-2.0",
+    )
+
+
+def folder_id(folder: Path) -> bytes:
+    """Return the hash of a folder of plain files as Git and Software Heritage compute it.
+
+    Source: https://www.swhid.org, "directories"; what Python has compiled is not counted.
+    """
+    entries = []
+    for path in [path for path in folder.iterdir() if path.name != "__pycache__"]:
+        if path.is_dir():
+            entries.append((f"{path.name}/", "40000", path.name, folder_id(path)))
+        else:
+            content = _object_id(b"blob", path.read_bytes())
+            entries.append((path.name, "100644", path.name, content))
+    listed = [f"{mode} {name}\0".encode() + found for _, mode, name, found in sorted(entries)]
+    return _object_id(b"tree", b"".join(listed))
+
+
+def _object_id(kind: bytes, content: bytes) -> bytes:
+    return sha1(kind + b" %d\0" % len(content) + content, usedforsecurity=False).digest()
+
+
+def add_parameters(crate: Any, records: Iterable[JobRecord]) -> dict[tuple[str, str], Any]:
+    """Add the values of model, temperature and so on; return them by name and value."""
+    found = sorted({pair for record in records for pair in record["wildcards"].items()})
+    formal = {
+        name: add_entity(
+            crate, f"#parameter/{name}", "FormalParameter", name=name, additionalType="Text"
+        )
+        for name in sorted({name for name, _ in found})
+    }
+    return {
+        (name, value): add_entity(
+            crate,
+            f"#value/{name}/{value}",
+            "PropertyValue",
+            name=name,
+            value=value,
+            exampleOfWork=formal[name],
+        )
+        for name, value in found
+    }
+
 
 WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
@@ -45,14 +180,7 @@ KINDS = {  # written out, since systems know different types
 
 
 class Member(NamedTuple):
-    """A file of an archive, or one that was left out of it.
-
-    Attributes:
-        path: path in the archive.
-        n_bytes: its length.
-        sha256: sha256 of its content.
-        reason: why it was left out; None if it is included.
-    """
+    """A file of an archive, by its path there, or one that was left out of it for a reason."""
 
     path: str
     n_bytes: int
@@ -65,10 +193,8 @@ def crate_metadata(
 ) -> dict[str, Any]:
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
-    Args:
-        members: all files of the archive except this one, and those that were left out.
-        records: provenance records, by the names of their files.
-        authors: of the study, as its CITATION.cff has them.
+    Members are all other files of the archive, and those that were left out; records have the names
+    of their files; authors are as the study's CITATION.cff has them.
     """
     listed = {member.path: member for member in sorted(members)}
     has_workflow = WORKFLOW in listed and bool(records)
@@ -120,16 +246,6 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
     return files[path]
 
 
-def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
-    """Return what a rule runs: the function that the table of jobs names."""
-    tool = f"#rule/{rule}"
-    if tool not in files:
-        job = every_job().get(rule)
-        does = {"description": f"{job.does} By userturn.{job.function}."} if job else {}
-        files[tool] = add_entity(crate, tool, "SoftwareApplication", name=rule, **does)
-    return files[tool]
-
-
 def made_files(record: JobRecord) -> dict[str, str]:
     """Return the sha256 of all files that a job made, by path: outputs, side files, journals."""
     journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
@@ -145,9 +261,14 @@ def _add_action(
     record: JobRecord,
 ) -> Any:
     coordinates = ", ".join(f"{k} {v}" for k, v in sorted(record["wildcards"].items()))
-    versions = record["made"]["versions"]
+    versions, rule = record["made"]["versions"], record["rule"]
+    tool = f"#rule/{rule}"  # the function that the table of jobs names
+    if tool not in files:
+        job = every_job().get(rule)
+        does = {"description": f"{job.does} By userturn.{job.function}."} if job else {}
+        files[tool] = add_entity(crate, tool, "SoftwareApplication", name=rule, **does)
     return crate.add_action(
-        _tool(crate, files, record["rule"]),
+        files[tool],
         identifier=f"#job/{name}",
         object=one_or_all(
             [_entity(crate, files, *f) for f in record["inputs"].items()]
@@ -156,7 +277,7 @@ def _add_action(
         result=one_or_all([_entity(crate, files, *f) for f in made_files(record).items()]),
         properties={
             "@type": "CreateAction",
-            "name": f"{record['rule']}: {coordinates}" if coordinates else record["rule"],
+            "name": f"{rule}: {coordinates}" if coordinates else rule,
             "description": "with " + ", ".join(f"{k} {v}" for k, v in sorted(versions.items())),
             "startTime": record["made"]["began"],
             "endTime": record["made"]["ended"],
@@ -167,39 +288,31 @@ def _add_action(
 def _add_run(
     crate: Any, files: dict[str, Any], records: Mapping[str, JobRecord], actions: Sequence[Any]
 ) -> None:
-    """Add the workflow with its steps, and its run."""
+    """Add the workflow with its steps, its run by Snakemake, and what that took and made."""
+    taken = {path for record in records.values() for path in record["inputs"]}
+    made = {path for record in records.values() for path in made_files(record)}
+    outputs = {path for record in records.values() for path in record["outputs"]}
     workflow = crate.mainEntity
     rules = sorted({record["rule"] for record in records.values()})
-    steps = {rule: _add_step(crate, files, rule, i) for i, rule in enumerate(rules)}
+    tools = [files[f"#rule/{rule}"] for rule in rules]
+    steps = {}
+    for number, (rule, tool) in enumerate(zip(rules, tools, strict=True), 1):
+        known = {"name": rule, "position": str(number), "workExample": tool}
+        steps[rule] = add_entity(crate, f"#step/{rule}", "HowToStep", **known)
     workflow["step"] = list(steps.values())
-    workflow["hasPart"] = [files[f"#rule/{rule}"] for rule in rules]
+    workflow["hasPart"] = tools
     times = [record["made"] for record in records.values()]
-    span = {
-        "startTime": min(made["began"] for made in times),
-        "endTime": max(made["ended"] for made in times),
-    }
-    taken, made = _ends(records)
+    began, ended = ([time[name] for time in times] for name in ("began", "ended"))
+    span = {"startTime": min(began), "endTime": max(ended)}
     run = crate.add_action(
         workflow,
         identifier="#run",
-        object=one_or_all([files[path] for path in taken]),
-        result=one_or_all([files[path] for path in made]),
+        object=one_or_all([files[path] for path in sorted(taken - made)]),
+        result=one_or_all([files[path] for path in sorted(outputs - taken)]),
         properties={"@type": "CreateAction", "name": "The study", **span},
     )
     crate.root_dataset.append_to("mentions", run)
-    _add_orchestration(crate, steps, records, actions, run, span)
-
-
-def _add_orchestration(
-    crate: Any,
-    steps: Mapping[str, Any],
-    records: Mapping[str, JobRecord],
-    actions: Sequence[Any],
-    run: Any,
-    span: Mapping[str, str],
-) -> None:
-    """Add Snakemake, which controlled every action of the run."""
-    controls = [
+    controls = [  # by Snakemake, of every action of the run
         crate.add_action(
             steps[records[name]["rule"]],
             identifier=f"#control/{name}",
@@ -222,19 +335,3 @@ def _add_orchestration(
             properties={"@type": "OrganizeAction", "name": "Snakemake ran the study", **span},
         ),
     )
-
-
-def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
-    example = files[f"#rule/{rule}"]
-    position = str(number + 1)
-    return add_entity(
-        crate, f"#step/{rule}", "HowToStep", name=rule, position=position, workExample=example
-    )
-
-
-def _ends(records: Mapping[str, JobRecord]) -> tuple[list[str], list[str]]:
-    """Return the inputs of the whole run that no job made, and the outputs that no job used."""
-    taken = {path for record in records.values() for path in record["inputs"]}
-    made = {path for record in records.values() for path in made_files(record)}
-    outputs = {path for record in records.values() for path in record["outputs"]}
-    return sorted(taken - made), sorted(outputs - taken)

@@ -20,12 +20,9 @@ BYTES = 16 * 1024 * 1024  # bytes of a plain file in memory at once
 
 
 class Texts(NamedTuple):
-    """Some texts from one place in a file.
+    """Some texts from one place in a file, numbered from 1.
 
-    Attributes:
-        place: what `numbers` count: `line`, or a column as `column answer, row`.
-        numbers: number of each text, from 1.
-        texts: the texts.
+    The place is what numbers count: `line`, or a column as `column answer, row`.
     """
 
     place: str
@@ -155,17 +152,13 @@ def key_values(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
-    """Return the apparent secrets in a file, or in all files below a folder.
+    """Return the apparent secrets in a file, and those of known values, by their names.
 
-    Args:
-        path: a file or folder; strings inside Parquet columns are read too.
-        values: values of known secrets, by name.
+    Strings inside Parquet columns are read too.
     """
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     return [
-        Secret(file, f"{texts.place} {number}", kind)
-        for file in files
-        for texts in texts_of(file)
+        Secret(path, f"{texts.place} {number}", kind)
+        for texts in texts_of(path)
         for number, kind in secrets_in(texts, values or {})
     ]
 
@@ -173,20 +166,12 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield number and kind of each apparent secret in some texts."""
     found = texts.texts.to_frame("text").select(HAS_A_FORM).to_series()
-    if found.any():
-        for number, text in zip(
-            texts.numbers.filter(found), texts.texts.filter(found), strict=True
-        ):
-            yield from ((number, kind) for kind in _kinds(text))
+    for number, text in zip(texts.numbers.filter(found), texts.texts.filter(found), strict=True):
+        for kind, form in FORMS.items():
+            shown = [match[0] for match in re.finditer(form, text)]
+            if any(kind not in LIKE_WORDS or re.search(r"\d", secret) for secret in shown):
+                yield number, kind
     for name, value in values.items():
         written = {value, quote(value, safe="")}
         for number in texts.numbers.filter(texts.texts.str.contains_any(sorted(written))):
             yield number, f"value of {name}"
-
-
-def _kinds(text: str) -> list[str]:
-    return [
-        kind
-        for kind, form in FORMS.items()
-        if any(kind not in LIKE_WORDS or re.search(r"\d", m[0]) for m in re.finditer(form, text))
-    ]

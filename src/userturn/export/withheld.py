@@ -6,21 +6,27 @@ contains a passage of one of its conversations, wherever it came from.
 
 import os
 import re
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
+from userturn.config.entries import Config, private_mark
 from userturn.config.entries import paths_of as paths_of_files
-from userturn.config.entries import private_mark
 from userturn.config.formats import format_of, model_of
-from userturn.export.secrets import Texts
+from userturn.errors import UserError
+from userturn.export.secrets import Secret, Texts, key_values, secrets_in, texts_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.wording import number_of
+from userturn.workflow.run_folder import check_is_new
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
@@ -46,38 +52,21 @@ def text_of(rows: str) -> str:
     return f"text of {rows}"
 
 
-def _quoted_datasets(path_to_table: Path) -> set[str]:
-    """Return the datasets whose conversations, turns or rationales a table quotes."""
-    columns = [name for name in QUOTING if name in pl.read_parquet_schema(path_to_table)]
-    if not columns:
-        return set()
-    rows = pl.read_parquet(path_to_table, columns=["dataset", *columns])
-    return set(rows.filter(pl.any_horizontal(pl.col(columns).is_not_null()))["dataset"])
-
-
 class Withholding:
-    """Decides for each file of a study whether it may be exported.
-
-    Attributes:
-        datasets: the datasets whose rows must not be exported, each with the reason.
-    """
+    """Decides for each file of a study whether it may be exported; `datasets` has the reasons."""
 
     def __init__(self, config: Mapping[str, Any], results: Path) -> None:
         """Take the configuration of a study and its results."""
-        self.datasets = withheld_datasets(config)
+        self.datasets, project = withheld_datasets(config), results.resolve().parent
         self._rounds = self._rounds_with_rows(results)
-        self._paths = self._local_files(config, results) | self._quoting_tables(results)
-        self._stretches = {
-            stretch: name for name in self.datasets for stretch in stretches(results, name)
-        }
-
-    def _local_files(self, config: Mapping[str, Any], results: Path) -> dict[str, str]:
-        """Return the datasets' own files by their paths in the project, however they are named."""
-        project = results.resolve().parent
-        return {
+        own_files = {  # however they are named
             os.path.relpath((project / path).resolve(), project): why
             for name, why in self.datasets.items()
             for path in paths_of_files(config["datasets"][name])
+        }
+        self._paths = own_files | self._quoting_tables(results)
+        self._stretches = {
+            stretch: name for name in self.datasets for stretch in stretches(results, name)
         }
 
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
@@ -91,15 +80,19 @@ class Withholding:
         return rounds
 
     def _quoting_tables(self, results: Path) -> dict[str, str]:
-        """Return the tables that quote rows of these datasets, in all formats, with the reason."""
+        """Return the tables that quote rows of these datasets, in all formats, with the reason.
+
+        Columns that quote are conversations, turns and rationales. Tables of older versions count,
+        too, but nothing that a system or an editor left.
+        """
         withheld: dict[str, str] = {}
-        if not self.datasets:
-            return withheld
-        # Those of older versions, too, but nothing that a system or an editor left.
-        for path in sorted((results / "tables").glob("[!.]*.parquet")):
-            if found := _quoted_datasets(path) & set(self.datasets):
-                files = (f"results/tables/{path.stem}{end}" for end in (".parquet", ".csv"))
-                withheld |= dict.fromkeys(files, self.datasets[min(found)])
+        for path in sorted((results / "tables").glob("[!.]*.parquet")) if self.datasets else ():
+            if columns := [name for name in QUOTING if name in pl.read_parquet_schema(path)]:
+                rows = pl.read_parquet(path, columns=["dataset", *columns])
+                quoting = rows.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
+                if found := {*quoting["dataset"]} & self.datasets.keys():
+                    files = (f"results/tables/{path.stem}{end}" for end in (".parquet", ".csv"))
+                    withheld |= dict.fromkeys(files, self.datasets[min(found)])
         return withheld
 
     def by_path(self, path: str) -> str | None:
@@ -201,3 +194,84 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
 
 def _folder(grid: Grid, cell: Cell) -> Path:
     return grid.results / "cells" / cell.folder
+
+
+class Checked(NamedTuple):
+    """The result of checking a file: why it must not be exported, and the secrets in it."""
+
+    reason: str | None
+    secrets: list[Secret]
+
+
+def checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> Checked:
+    """Check a file.
+
+    Args:
+        path: path of the file.
+        withholding: what must stay.
+        values: the result of `key_values`.
+
+    Raises:
+        UserError: the file cannot be read to its end.
+    """
+    secrets = []
+    try:
+        for texts in texts_of(path):
+            reason = withholding.by_text(texts)
+            if reason is not None:
+                return Checked(reason, [])
+            found = secrets_in(texts, values)
+            secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(
+            f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
+            "how to fix it"
+        ) from error
+    return Checked(None, secrets)
+
+
+def refuse(secrets: Iterable[Secret]) -> None:
+    """Refuse to export secrets.
+
+    Raises:
+        UserError: there is one.
+    """
+    found = list(secrets)
+    if found:
+        raise UserError(
+            f"{number_of(len(found), 'likely secret')}; the first is in '{found[0].path}', "
+            f"{found[0].place} ({found[0].kind}); nothing was written: revoke that key and remove "
+            "it from the file, or mark its dataset `export: false`"
+        )
+
+
+def write_checked(
+    folder: Path, results: Path, config: Config, write: Callable[[Path], None]
+) -> dict[str, str]:
+    """Write files into a new folder, without those that must stay; return these with reasons.
+
+    Args:
+        folder: the new folder.
+        results: the results folder whose rows are written.
+        config: the study's configuration.
+        write: writes all files into a folder.
+
+    Raises:
+        UserError: the folder is not empty, or there is a secret; then nothing is written.
+    """
+    check_is_new(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    withholding, values = Withholding(config, results), key_values(config)
+    left_out = {}
+    with TemporaryDirectory(dir=folder.parent) as scratch:
+        whole = Path(scratch) / "whole"
+        whole.mkdir()
+        write(whole)
+        for path in sorted(found for found in whole.rglob("*") if found.is_file()):
+            reason, secrets = checked(path, withholding, values)
+            refuse(secrets)
+            if reason is not None:
+                left_out[path.relative_to(whole).as_posix()] = reason
+                path.unlink()
+        shutil.copytree(whole, folder, dirs_exist_ok=True)
+    return left_out

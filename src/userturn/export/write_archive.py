@@ -16,12 +16,10 @@ from userturn.config.entries import Config
 from userturn.config.load import INSTALLATION, LIBRARY, REGISTRATION
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
-from userturn.export.checked import checked, refuse
-from userturn.export.crate_context import CITATION, Authors, authors_of
 from userturn.export.read_archive import LEFT_OUT, check_links
-from userturn.export.ro_crate import README, Member, crate_metadata
+from userturn.export.ro_crate import CITATION, README, Member, authors_of, crate_metadata
 from userturn.export.secrets import Secret, key_values
-from userturn.export.withheld import Withholding, text_of
+from userturn.export.withheld import Withholding, checked, refuse, text_of
 from userturn.storage.files import paths_below, written_whole
 from userturn.storage.hashing import file_sha256
 from userturn.study.record import read_study_record
@@ -31,14 +29,7 @@ from userturn.workflow.study_files import Files, is_hidden
 
 METADATA = "ro-crate-metadata.json"
 # The project's own files, which say how the results were made.
-WORKFLOW_FILES = (
-    "Snakefile",
-    "config.yaml",
-    "pyproject.toml",
-    "LICENSE",
-    CITATION,
-    REGISTRATION,
-)
+WORKFLOW_FILES = ("Snakefile", "config.yaml", "pyproject.toml", "LICENSE", CITATION, REGISTRATION)
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
 OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # not part of the workflow
 NOTHING: Mapping[str, str] = {}
@@ -60,12 +51,61 @@ them can still be checked:
 
 Provenance records name the machines that did the work.
 """
+# By standard tools: an archive's digest and three of its numbers.
+VERIFY = """# Verify without userturn
 
+In the unpacked archive. The digest of the study's artifacts and of how each was made from which,
+with Python's standard library alone; it must be the one that `userturn audit` prints and that the
+authors published:
 
-def _archive_of(results: Path, archive: Path | None) -> Path:
-    """Return where the archive of a study is written: as asked, else the folder's name."""
-    whole = results.resolve()
-    return archive or whole.with_name(f"{whole.name}.zip")
+```python
+import hashlib, json
+from pathlib import Path
+of_a_run = ("results/checkpoints/", "results/leases/", "results/sweeps/", "results/judging/")
+lasting = lambda named: {{p: h for p, h in named.items() if not p.startswith(of_a_run)}}
+sha256 = lambda path: hashlib.sha256(Path(path).read_bytes()).hexdigest()
+listed = json.loads(Path("left_out.json").read_text())["files"]
+left_out = {{file["path"]: file["sha256"] for file in listed}}
+places = Path("results/provenance").rglob("*.json")
+records = {{place.as_posix(): json.loads(place.read_bytes()) for place in places}}
+made = lasting({{p: "" for r in records.values() for p in [*r["outputs"], *r["beside"]]}})
+there = {{p: sha256(p) for p in made if Path(p).is_file()}}
+artifacts = {{p: h for p, h in left_out.items() if p in made}} | there
+named = ("schema_version", "rule", "wildcards", "identity")
+files = ("inputs", "outputs")
+jobs = {{path: {{k: r[k] for k in named}} | {{k: lasting(r[k]) for k in files}}
+        for path, r in records.items()}}
+text = json.dumps({{"artifacts": artifacts, "records": jobs}}, sort_keys=True,
+                  separators=(",", ":"), ensure_ascii=False)
+print(hashlib.sha256(text.encode()).hexdigest())
+```
+
+Three numbers of the tables, counted in DuckDB from the rows that this archive has (those of private
+datasets are not here). Rates of genuine follow-ups, by cell, as in `results/tables/rates.csv`:
+
+```sql
+SELECT model, dataset, temperature, perturbation,
+       AVG(CAST(genuine AS INTEGER)) AS rate, COUNT(genuine) AS n_scored
+FROM read_parquet('results/cells/*/*/*/*/verdicts/{judge}.parquet')
+GROUP BY model, dataset, temperature, perturbation
+```
+
+Turns that have no label, by reason:
+
+```sql
+SELECT model, unscored_reason, COUNT(*) AS n_turns
+FROM read_parquet('results/cells/*/*/*/*/verdicts/{judge}.parquet')
+WHERE genuine IS NULL GROUP BY model, unscored_reason
+```
+
+Right answers, as in `results/tables/accuracy.csv`:
+
+```sql
+SELECT model, dataset, AVG(CAST(correct AS INTEGER)) AS accuracy, COUNT(correct) AS n_graded
+FROM read_parquet('results/grades/*/*.parquet')
+GROUP BY model, dataset
+```
+"""
 
 
 def export(
@@ -74,7 +114,7 @@ def export(
     with_journals: bool = False,
     more: Mapping[str, str] = NOTHING,
 ) -> str:
-    """Write the archive of a study and return a sentence on its content.
+    """Write the archive of a study, with its project's files, and say what is in it.
 
     Args:
         results: the results folder of a finished study; its project's files are beside it.
@@ -90,7 +130,8 @@ def export(
         check_links(results)
     config = read_study_record(results).config
     records = read_records(results)
-    whole, target = results.resolve(), _archive_of(results, archive)
+    whole = results.resolve()
+    target = archive or whole.with_name(f"{whole.name}.zip")
     if target.resolve().is_relative_to(whole):
         raise UserError(
             f"'{target}' would be inside the folder that it contains; name another place"
@@ -98,34 +139,31 @@ def export(
     files = project_files(results, records) | results_files(results)
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
-    texts = {VERIFY: verify_text(config["primary_judge"]), **more}
-    texts |= {LEFT_OUT: _left_out(members), README: _readme(members)}
-    ours = [_member_of(name, text) for name, text in texts.items()]
+    left_out = {"files": [m._asdict() for m in members if m.reason is not None]}
+    texts = {"VERIFY.md": VERIFY.format(judge=config["primary_judge"]), **more}
+    texts |= {LEFT_OUT: json.dumps(left_out, indent=1) + "\n", README: _readme(members)}
+    contents = {name: text.encode() for name, text in texts.items()}
+    ours = [Member(n, len(text), sha256(text).hexdigest()) for n, text in contents.items()]
     authors = authors_of(whole.parent)
+    advice = f"; it names no authors: a {CITATION} in '{whole.parent}' would"
     crate = crate_metadata([*members, *ours], records, authors)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     _write(target, kept, texts)
     return (
         f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
         f"their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
-        f"{_quoting(members)}{_without_authors(authors, whole.parent)}"
+        f"{_quoting(members)}{'' if authors else advice}"
     )
 
 
 def _quoting(members: list[Member]) -> str:
     """Return which datasets are withheld because others' withheld rows are also theirs."""
-    texts = {PurePosixPath(m.path).stem: m.reason for m in members if _is_quoting_dataset(m)}
-    return "".join(f"; {name} is withheld, too: it has {why}" for name, why in texts.items())
-
-
-def _is_quoting_dataset(member: Member) -> bool:
-    is_dataset = member.path.startswith("results/datasets/")
-    return is_dataset and (member.reason or "").startswith(text_of(""))
-
-
-def _without_authors(authors: Authors, project: Path) -> str:
-    """Return how to name the authors of a study in its crate, if it names none."""
-    return "" if authors else f"; it names no authors: a {CITATION} in '{project}' would"
+    return "".join(
+        f"; {PurePosixPath(member.path).stem} is withheld, too: it has {member.reason}"
+        for member in members
+        if member.path.startswith("results/datasets/")
+        and (member.reason or "").startswith(text_of(""))
+    )
 
 
 def read_records(results: Path) -> dict[str, JobRecord]:
@@ -204,16 +242,6 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
     return None
 
 
-def _member_of(name: str, text: str) -> Member:
-    content = text.encode()
-    return Member(name, len(content), sha256(content).hexdigest())
-
-
-def _left_out(members: list[Member]) -> str:
-    listed = [m._asdict() for m in members if m.reason is not None]
-    return json.dumps({"files": listed}, indent=1) + "\n"
-
-
 def _readme(members: list[Member]) -> str:
     reasons = [member.reason for member in members if member.reason is not None]
     lines = [f"- {reasons.count(reason)}: {reason}" for reason in sorted(set(reasons))]
@@ -242,65 +270,3 @@ def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) ->
                 with files[name].open("rb") as source, made.open(info, "w") as goal:
                     while part := source.read(1 << 20):
                         goal.write(part)
-
-
-VERIFY = "VERIFY.md"
-VERIFY_TEXT = """# Verify without userturn
-
-In the unpacked archive. The digest of the study's artifacts and of how each was made from which,
-with Python's standard library alone; it must be the one that `userturn audit` prints and that the
-authors published:
-
-```python
-import hashlib, json
-from pathlib import Path
-of_a_run = ("results/checkpoints/", "results/leases/", "results/sweeps/", "results/judging/")
-lasting = lambda named: {{p: h for p, h in named.items() if not p.startswith(of_a_run)}}
-sha256 = lambda path: hashlib.sha256(Path(path).read_bytes()).hexdigest()
-listed = json.loads(Path("left_out.json").read_text())["files"]
-left_out = {{file["path"]: file["sha256"] for file in listed}}
-places = Path("results/provenance").rglob("*.json")
-records = {{place.as_posix(): json.loads(place.read_bytes()) for place in places}}
-made = lasting({{p: "" for r in records.values() for p in [*r["outputs"], *r["beside"]]}})
-there = {{p: sha256(p) for p in made if Path(p).is_file()}}
-artifacts = {{p: h for p, h in left_out.items() if p in made}} | there
-named = ("schema_version", "rule", "wildcards", "identity")
-files = ("inputs", "outputs")
-jobs = {{path: {{k: r[k] for k in named}} | {{k: lasting(r[k]) for k in files}}
-        for path, r in records.items()}}
-text = json.dumps({{"artifacts": artifacts, "records": jobs}}, sort_keys=True,
-                  separators=(",", ":"), ensure_ascii=False)
-print(hashlib.sha256(text.encode()).hexdigest())
-```
-
-Three numbers of the tables, counted in DuckDB from the rows that this archive has (those of private
-datasets are not here). Rates of genuine follow-ups, by cell, as in `results/tables/rates.csv`:
-
-```sql
-SELECT model, dataset, temperature, perturbation,
-       AVG(CAST(genuine AS INTEGER)) AS rate, COUNT(genuine) AS n_scored
-FROM read_parquet('results/cells/*/*/*/*/verdicts/{judge}.parquet')
-GROUP BY model, dataset, temperature, perturbation
-```
-
-Turns that have no label, by reason:
-
-```sql
-SELECT model, unscored_reason, COUNT(*) AS n_turns
-FROM read_parquet('results/cells/*/*/*/*/verdicts/{judge}.parquet')
-WHERE genuine IS NULL GROUP BY model, unscored_reason
-```
-
-Right answers, as in `results/tables/accuracy.csv`:
-
-```sql
-SELECT model, dataset, AVG(CAST(correct AS INTEGER)) AS accuracy, COUNT(correct) AS n_graded
-FROM read_parquet('results/grades/*/*.parquet')
-GROUP BY model, dataset
-```
-"""
-
-
-def verify_text(judge: str) -> str:
-    """Return the text of `VERIFY.md` for a study with a primary judge."""
-    return VERIFY_TEXT.format(judge=judge)

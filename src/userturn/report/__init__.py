@@ -1,12 +1,11 @@
 """The report: results/report.
 
-build.py: writes the page with headline, figures and tables.
+build.py: writes the page with headline, figures and tables, and what a study was made of.
 comparison_page.py: turns that flipped between two studies, and both in one page.
 claims.py: each main number, table and figure of an archive, with what makes it again.
 charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.
 headline.py: the main numbers of a study, by one judge.
-how_made.py: models, datasets and judges of the study, in words.
 likelihood_data.py: the data files of the explorer: which tokens an answer helped to expect.
 """

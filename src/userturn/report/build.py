@@ -1,7 +1,8 @@
 """The report: one page that opens from the file system, and the data files that it loads.
 
 All text by models, people and datasets enters the page as JSON and is shown as text content. The
-page's policy allows only its own script and the data files beside it to run.
+page's policy allows only its own script and the data files beside it to run. Times, machines and
+commits are not part of it: a second run of the study gives the same page.
 """
 
 import json
@@ -12,28 +13,142 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.formats import plays_the_user
+from userturn.config.endpoint_models import has_endpoint, served_as
+from userturn.config.formats import in_default, is_chat, plays_the_user
+from userturn.generation.server_record import server_records
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.kinds import about
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
+from userturn.prompts.header import header_of
 from userturn.report.charts import write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
 from userturn.report.headline import headline, n_items, played_of_models
-from userturn.report.how_made import how_made
 from userturn.report.likelihood_data import write_likelihood
 from userturn.storage.files import write_text
 from userturn.storage.table_files import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.added_columns import read_joined
+from userturn.study.model_description import in_words, recorded_runners
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells
 from userturn.workflow.registry import FIGURES, TABLES
+
+SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
+# Settings of a dataset that say where its rows are from.
+SOURCES = ("hub", "file", "config", "split", "files", "folder", "url")
+
+
+def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """Return rows of three texts: what it is, its name, and what it was made from.
+
+    Descriptions of models are in the order of the report.
+    """
+    of_models = {
+        n: [_of_model(grid, n, of), *_of_server(grid, n)] for n, of in descriptions.items()
+    }
+    models = [["model", name, "; ".join(parts)] for name, parts in of_models.items()]
+    datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
+    judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
+    settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
+    if len(runners := recorded_runners(grid.results)) > 1:
+        said = f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(runners)}"
+        settings.append(["setting", "engine", said])
+    played = _instructions(descriptions)
+    return [*models, *datasets, *judges, *played, *settings, *_headers(descriptions)]
+
+
+def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each text by which models are told to play the user."""
+    names: dict[str, list[str]] = {}
+    for name, description in descriptions.items():
+        if "instruction" in description:
+            names.setdefault(description["instruction"], []).append(name)
+    return [["role play", ", ".join(played), text] for text, played in sorted(names.items())]
+
+
+def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row that says how much of the user header each model is shown, if they differ."""
+    of_form: dict[str, list[str]] = {}
+    for name, description in in_default(descriptions).items():
+        of_form.setdefault(header_of(description), []).append(name)
+    told = "; ".join(f"{form}: {', '.join(names)}" for form, names in sorted(of_form.items()))
+    said = f"models are shown user headers of DIFFERENT forms, which may differ in rate: {told}"
+    return [["setting", "user header", said]] if len(of_form) > 1 else []
+
+
+def _in_words(value: Any) -> str:
+    """Return a setting, or several by name, as text; the study's record has another order."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_in_words(one)}" for name, one in sorted(value.items()))
+    return f"{value}"
+
+
+def _of_model(grid: Grid, model: str, description: Mapping[str, Any]) -> str:
+    if is_chat(grid.models[model]):
+        return "behind a chat API"
+    weights = description.get("weights_sha256") or {}
+    hashes = [f"{name} sha256 {digest[:12]}" for name, digest in sorted(weights.items())]
+    revision = description.get("revision")
+    parts = [description["source"], *([f"revision {revision}"] if revision else hashes[:1])]
+    return ", ".join(parts)
+
+
+def _of_server(grid: Grid, model: str) -> list[str]:
+    """Return what a server says of itself, and what it cannot promise; nothing for other models."""
+    entry = grid.models[model]
+    noted = next(server_records(grid, model), None)
+    if not has_endpoint(entry) or noted is None:
+        return []
+    way = noted["dialect"]
+    lacks = {
+        "token ids of prompts": way["takes_ids"],
+        "token ids of replies": way["returns_ids"],
+        "seeds": noted["keeps_seeds"],
+        "top_k": noted["keeps_top_k"],
+        "log-likelihoods": way["scores_by"],
+    }
+    missing = [name for name, is_kept in lacks.items() if not is_kept]
+    told = ", ".join(f"{name} {value}" for name, value in sorted(noted["account"].items()))
+    promises = f"which does not keep: {', '.join(missing)}" if missing else "which keeps everything"
+    return [
+        f"served as '{served_as(entry)}' by a server ({told or 'which tells nothing'})",
+        promises,
+        *_drift(noted),
+    ]
+
+
+def _drift(noted: Mapping[str, Any]) -> list[str]:
+    """Return how far from the first sweep's server a later one's was, if it was."""
+    found = []
+    if "apart" in noted:
+        apart = f"{noted['apart']} nats a token apart"
+        found.append(f"a later sweep found the log-likelihoods of fixed texts {apart}")
+    if "n_again" in noted:
+        n = len(noted["greedy"])
+        found.append(f"a later sweep found {noted['n_again']} of its {n} greedy texts again")
+    return found
+
+
+def _of_dataset(entry: Mapping[str, Any]) -> str:
+    places = [str(entry[name]) for name in SOURCES if name in entry]
+    revision = entry.get("revision")
+    return ", ".join([*places, *([f"revision {revision}"] if revision else [])])
+
+
+def _of_judge(entry: Mapping[str, Any]) -> str:
+    parts = [about(entry)]
+    parts += [f"model {entry['model']}"] if entry.get("model") else []
+    parts += [_in_words(entry["settings"])] if entry.get("settings") else []
+    priced = entry.get("price")
+    parts += [f"price of a million tokens: {_in_words(priced)}"] if priced else []
+    return "; ".join(parts)
+
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
@@ -53,18 +168,9 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
     modules = [f"userturn.{kind}.{name}" for kind, names in DRAWN for name in names]
     said = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
     own = {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
-    return {name: _sentence(text) for name, text in said.items()} | own
-
-
-def _sentence(docstring: str) -> str:
-    """Return what the first line of a docstring says after the name: `Table x: ...`."""
-    text = docstring.partition("\n")[0].partition(": ")[2]
-    return text[:1].upper() + text[1:]
-
-
-def read_descriptions(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the description of each model."""
-    return {Path(p).stem: json.loads(Path(p).read_text("utf-8")) for p in paths}
+    # The first line of a docstring is `Table x: ...`.
+    about = {name: text.partition("\n")[0].partition(": ")[2] for name, text in said.items()}
+    return {name: text[:1].upper() + text[1:] for name, text in about.items()} | own
 
 
 def write_tables(
@@ -87,12 +193,6 @@ def write_tables(
                 place |= {"columns": shown["columns"], "n": len(shown["rows"])}
             listed.append(place)
     return listed
-
-
-def models_in_order(grid: Grid, tables: Tables) -> list[str]:
-    """Return the models by family and size, if the study has the table of families."""
-    names = tables["families"]["model"].to_list() if "families" in tables else []
-    return [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
 
 
 def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] | None]]:
@@ -154,11 +254,6 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
     }
 
 
-def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
-    """Return the warning that the judge's rates are no findings, or None."""
-    return warning(tables.get("judges"), grid, judge)
-
-
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the main numbers by each judge, under each perturbation."""
     played = [name for name in models if plays_the_user(grid.models[name])]
@@ -166,7 +261,7 @@ def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, An
         judge: {
             kind: headline(tables, judge, models, kind)
             | {
-                "warning": warned(grid, judge, tables),
+                "warning": warning(tables.get("judges"), grid, judge),
                 "played": played_of_models(tables, judge, played, kind),
             }
             for kind in grid.perturbations
@@ -176,8 +271,12 @@ def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, An
 
 
 def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str, Any]:
-    """Return the page's data about a study, except its figures, tables and turns."""
-    models = models_in_order(grid, tables)
+    """Return the page's data about a study, except its figures, tables and turns.
+
+    Models are in the order of family and size, if the study has the table of families.
+    """
+    names = tables["families"]["model"].to_list() if "families" in tables else []
+    models = [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
     return {
         **laid_out(grid, judge, models, rubric),
         "about": [*map(grid.config.get("study", {}).get, ("name", "date")), n_items(tables)],
@@ -217,7 +316,8 @@ def build_report(
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
     tables = without_names({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)
     rubric = read_rubric(path_to_rubric)
-    descriptions = read_descriptions(paths_to_descriptions)
+    described = {Path(p).stem: Path(p).read_text("utf-8") for p in paths_to_descriptions}
+    descriptions = {name: json.loads(text) for name, text in described.items()}
     folder, captions = Path(folder_of_data), read_captions(paths_to_captions)
     study = contents(grid, judge, rubric, tables)
     study |= write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder)

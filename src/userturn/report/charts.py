@@ -60,12 +60,9 @@ def is_legible(svg: str) -> bool:
 def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[str]]:
     """Return the fewest parts of a chart that are legible, and a picture of each.
 
-    If the whole chart is legible, there is no part and its picture alone. Where even a single panel
-    is not, each panel is a part.
-
-    Args:
-        chart: as Vega-Lite, in rows and columns of panels or in panels below each other.
-        whole: its picture.
+    The chart is in Vega-Lite, in rows and columns of panels or in panels below each other. If its
+    whole picture is legible, there is no part and that picture alone. Where even a single panel is
+    not, each panel is a part.
     """
     down, across = _sides(chart)
     parts: list[Part] = []

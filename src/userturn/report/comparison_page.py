@@ -112,7 +112,6 @@ class Comparison(NamedTuple):
     """Two studies beside each other.
 
     Attributes:
-        names: what the studies are called.
         unknown: why the rates of each study are no findings, a sentence each.
         settings: how many shared cells were made with the same settings, in words.
         cells: rates by cell and judge, as `userturn compare` prints them.
@@ -129,12 +128,9 @@ class Comparison(NamedTuple):
 
 
 def comparison_page(found: Comparison, flips: Iterable[Flip], n_flips: tuple[int, int]) -> str:
-    """Return the page as HTML.
+    """Return the page as HTML, with some flipped turns.
 
-    Args:
-        found: the comparison.
-        flips: the flipped turns that are shown.
-        n_flips: how many turns became genuine from A to B, and how many ceased to be.
+    `n_flips` says how many turns became genuine from A to B, and how many ceased to be.
     """
     shown = list(flips)
     page = read_page(
@@ -181,7 +177,7 @@ def _rate(row: Mapping[str, Any], keys: Sequence[str]) -> str:
         f"{100 * row[name]:+.1f}".replace("-", "−") for name in ("difference", "lower", "upper")
     ]
     values = [
-        *(_value(key, row[key]) for key in keys),
+        *(f"{row[key]:g}" if key == "temperature" else str(row[key]) for key in keys),
         f"{row['rate_baseline']:.1%}",
         f"{row['rate_condition']:.1%}",
         f"{limits[0]} [{limits[1]}, {limits[2]}]",
@@ -189,11 +185,6 @@ def _rate(row: Mapping[str, Any], keys: Sequence[str]) -> str:
         f"{row['n_items']:,}",
     ]
     return "".join(f"<td>{_text(value)}</td>" for value in values)
-
-
-def _value(key: str, value: Any) -> str:
-    """Return a part of a cell's name as the configuration has it."""
-    return f"{value:g}" if key == "temperature" else str(value)
 
 
 def _only(name: str, cells: Sequence[str]) -> str:

@@ -40,13 +40,8 @@ Example = Mapping[str, Any]
 def examples_of_cell(number: int, turns: pl.DataFrame, judge: int) -> list[Example]:
     """Return a cell's genuine turn and its other turn that rank first, as far as there are any.
 
-    Args:
-        number: the cell's number in the explorer.
-        turns: as the explorer reads them.
-        judge: number of the judge.
-
-    Returns:
-        For each: `rank`, `is_genuine`, `cell`, `item` and `sample`.
+    Cell and judge are named by their numbers. Each turn has `rank`, `is_genuine`, `cell`, `item`
+    and `sample`.
     """
     label = pl.col(f"label_{judge}")
     labelled = turns.filter(
@@ -82,8 +77,7 @@ def most_frequent(labels: Sequence[int]) -> int:
 def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
     """Return the pairs of labels in a cell as two raters, their labels and the number of turns.
 
-    Args:
-        rows: turns as `explorer.turn_rows` yields them; a label is -1 where there is none.
+    Rows are those of `turn_rows`; a label is -1 where there is none.
     """
     counts: Counter[tuple[int, int, int, int]] = Counter()
     for row in rows:
@@ -150,14 +144,8 @@ def turn_rows(
     """Yield a cell's turns as rows with their texts still in them.
 
     A row has item, position of the item, sample, outcome, 1 where it was cut at the length limit,
-    text, prompt, error; label, rationale and reason of each judge; and what people said.
-
-    Args:
-        turns: the result of `read_turns`.
-        n_judges: number of judges with columns in it.
-        group: the items; without it no text is shown.
-        labels: the numbering of labels, to which new labels are added.
-        people: the result of `people_by_turn`.
+    text, prompt, error; label, rationale and reason of each judge; and what people said. Without
+    the group of items no text is shown. New labels are added to the numbering of labels.
     """
     for row in turns.iter_rows(named=True):
         item = row["item"]
@@ -224,22 +212,11 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
     ]
 
 
-def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> list[list[int]]:
-    """Write a cell's turns in files of `ROWS_PER_FILE`; return its pairs of labels."""
+def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> None:
+    """Write a cell's turns in files of `ROWS_PER_FILE`."""
     for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
-        write_script(
-            folder, f"cell-{number}-{part}", cell_file(rows[start : start + ROWS_PER_FILE])
-        )
-    return label_pairs(rows)
-
-
-def _shown_group(
-    grid: Grid, model: str, dataset: str, description: Mapping[str, Any]
-) -> Group | None:
-    """Return the items of a model and dataset with their prompts; None if they are private."""
-    if dataset in grid.private_datasets:
-        return None
-    return read_group(grid.results, model, dataset, description["user_header"])
+        content = cell_file(rows[start : start + ROWS_PER_FILE])
+        write_script(folder, f"cell-{number}-{part}", content)
 
 
 def write_explorer(
@@ -269,11 +246,14 @@ def write_explorer(
     examples: list[Example] = []
     groups: dict[str, int] = {}
     for (model, dataset), cells in groupby(grid.cells, lambda cell: (cell.model, cell.dataset)):
-        group = _shown_group(grid, model, dataset, descriptions[model])
+        group = None
+        if dataset not in grid.private_datasets:
+            group = read_group(grid.results, model, dataset, descriptions[model]["user_header"])
         for cell in cells:
             turns = read_turns(grid.results / "cells" / cell.folder, judges)
             rows = list(turn_rows(turns, len(judges), group, numbers, people))
-            pairs.append(write_cell(rows, len(index), folder))
+            write_cell(rows, len(index), folder)
+            pairs.append(label_pairs(rows))
             if group and cell.perturbation == PLAIN:
                 examples += examples_of_cell(len(index), turns, judges.index(judge))
             index.append(indexed(cell, turns, rows, len(judges)))

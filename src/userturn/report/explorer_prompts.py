@@ -19,12 +19,8 @@ def prompt_parts(prompt: str, messages: Sequence[Part], user_header: str) -> lis
     """Return a probe prompt as parts whose texts, joined, are the prompt again.
 
     Contents are searched from the end, each before the one found last; white space at their ends
-    belongs to the template. If not all contents are found, the whole prompt is template text.
-
-    Args:
-        prompt: the model's prompt, special tokens visible.
-        messages: role and content of each message in it, the shown answer last.
-        user_header: the end of the prompt.
+    belongs to the template. If not all contents are found, the whole prompt is template text. The
+    shown answer is the last message, and the user header the end of the prompt.
     """
     end = len(prompt.removesuffix(user_header))
     parts = []

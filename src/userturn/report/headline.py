@@ -33,26 +33,32 @@ def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
     return table.filter(pl.col("judge") == judge)
 
 
+def rates_under(rates: pl.DataFrame, perturbation: str) -> pl.DataFrame:
+    """Return a judge's rates of models over all datasets under one perturbation."""
+    return of_models(rates).filter(pl.col("perturbation") == perturbation)
+
+
 def rates_of_models(
-    tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
+    rates: pl.DataFrame, graded: pl.DataFrame, models: Sequence[str], perturbation: str
 ) -> list[dict[str, Any]]:
     """Return each model's rates over all datasets, by temperature, and its accuracy.
+
+    Args:
+        rates: as `rates_under` returns them.
+        graded: the judge's rows of the table `decoupling`.
+        models: the models in the order in which they are shown.
+        perturbation: that of the rates.
 
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: over all
         graded datasets with their limits and the number of answers or turns, or None, also
-        under a perturbation. Empty without rates.
+        under a perturbation.
     """
-    rates = _of_judge(tables, "rates", judge)
-    if rates.is_empty():
-        return []
-    rates = of_models(rates).filter(pl.col("perturbation") == perturbation).sort("temperature")
-    graded = _of_judge(tables, "decoupling", judge)
     if graded.height:
         over_datasets = (pl.col("over") == OF_A_MODEL) & (pl.col("dataset") == ALL)
         graded = graded.filter(over_datasets, perturbation == PLAIN).sort("temperature")
-    rows = []
+    rows, rates = [], rates.sort("temperature")
     for model in models:
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
         right = graded.filter(pl.col("model") == model) if graded.height else graded
@@ -82,41 +88,26 @@ def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     return {"card": cards(measured).drop_nulls("estimate").to_dicts(), "weakest": weakest}
 
 
-def floors_of_models(
-    tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
-) -> list[dict[str, Any]]:
+def floors_of_models(rates: pl.DataFrame, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return each model's chance floors of turns over all datasets, by temperature.
 
     Returns:
         `model`, `temperature`, and `floor`, `above_floor` and `reacts` with their limits; the last
         is None where people's labels give the judge no sensitivity.
     """
-    rates = _of_judge(tables, "rates", judge)
-    if rates.is_empty():
-        return []
-    shown = (
-        of_models(rates)
-        .filter(pl.col("perturbation") == perturbation, pl.col("floor").is_not_null())
-        .select("model", "temperature", *FLOOR)
-    )
+    shown = rates.drop_nulls("floor").select("model", "temperature", *FLOOR)
     order = {model: place for place, model in enumerate(models)}
     return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 
 
-def corrected_of_models(
-    tables: Tables, judge: str, perturbation: str = PLAIN
-) -> list[dict[str, Any]]:
-    """Return each model's rate corrected by people's labels, by temperature; none without labels.
+def corrected_of_models(rates: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return each model's rate corrected by people's labels; none without labels.
 
     Returns:
         `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
     """
-    rates = _of_judge(tables, "rates", judge)
-    if rates.is_empty():
-        return []
-    own = pl.col("perturbation") == perturbation, pl.col("corrected").is_not_null()
     limits = {name: "corrected" + end for name, end in zip(LIMITS, ENDINGS, strict=True)}
-    shown = of_models(rates).filter(own)
+    shown = rates.drop_nulls("corrected")
     return shown.select("model", "temperature", "n_labelled", **limits).to_dicts()
 
 
@@ -174,12 +165,6 @@ def played_of_models(
     return found
 
 
-def counts_of(cells: pl.DataFrame) -> dict[str, int]:
-    """Return how many turns all cells have, and what became of them."""
-    counts = {name: int(cells[name].sum()) for name in COUNTS}
-    return {**counts, "n_unscored": counts["n_turns"] - counts["n_scored"]}
-
-
 def headline(
     tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
 ) -> dict[str, Any]:
@@ -192,19 +177,25 @@ def headline(
         perturbation: that of the turns.
 
     Returns:
-        `counts` of turns over all cells; `answers` and how many were cut; `models` by
-        `rates_of_models`; `floors` by `floors_of_models`; `corrected` by `corrected_of_models`;
-        `identified` by `identified_of_models`; `card` and `weakest`.
+        `counts` of turns over all cells, and of what became of them; `answers` and how many were
+        cut; `models`, `floors`, `corrected` and `identified`, as the functions of these names
+        return them; `card` and `weakest`.
     """
-    rates = _of_judge(tables, "rates", judge)
-    counts = counts_of(of_cells(rates)) if rates.height else None
-    models_shown = rates_of_models(tables, judge, models, perturbation)
+    rates, counts = _of_judge(tables, "rates", judge), None
+    numbers: dict[str, Any] = {"models": [], "floors": [], "corrected": []}
+    if rates.height:
+        counts = {name: int(of_cells(rates)[name].sum()) for name in COUNTS}
+        counts["n_unscored"] = counts["n_turns"] - counts["n_scored"]
+        shown, graded = rates_under(rates, perturbation), _of_judge(tables, "decoupling", judge)
+        numbers = {
+            "models": rates_of_models(shown, graded, models, perturbation),
+            "floors": floors_of_models(shown, models),
+            "corrected": corrected_of_models(shown),
+        }
     return {
         "counts": counts,
         "answers": answers_cut(tables),
-        "models": models_shown,
-        "floors": floors_of_models(tables, judge, models, perturbation),
-        "corrected": corrected_of_models(tables, judge, perturbation),
+        **numbers,
         "identified": identified_of_models(tables),
         **evidence_for_judge(tables, judge),
     }

@@ -39,11 +39,6 @@ GAIN_SCHEMA: Schema = {
 def write_likelihood(grid: Grid, paths_to_scores: Iterable[str], folder: Path) -> dict[str, Any]:
     """Write the data files, and return what the page has to know of them.
 
-    Args:
-        grid: the study's grid, with its results.
-        paths_to_scores: tables of scores.
-        folder: output folder of the data files.
-
     Returns:
         `followUps`: of each numbered list of reference follow-ups its model, dataset, number of
         rows, and whether they are private; `nGains`: by number of the cell, its scored turns;

@@ -6,21 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.job_records import job_record
 from userturn.config.load import INSTALLATION
 from userturn.errors import UserError
-from userturn.export.crate_context import CITATION, authors_of, folder_id
-from userturn.export.ro_crate import crate_metadata
+from userturn.export.ro_crate import CITATION, authors_of, crate_metadata, folder_id
 
 ADA = {"family-names": "Lovelace", "given-names": "Ada", "orcid": "https://orcid.org/0000"}
-RECORD = {
-    "rule": "judge",
-    "wildcards": {"model": "m", "temperature": "0.7"},
-    "inputs": {},
-    "outputs": {},
-    "beside": {},
-    "journals": {},
-    "made": {"began": "2026-01-01T00:00:00", "ended": "2026-01-01T00:00:01", "versions": {}},
-}
+MADE = {"began": "2026-01-01T00:00:00", "ended": "2026-01-01T00:00:01", "versions": {}}
+RECORD = job_record("judge", wildcards={"model": "m", "temperature": "0.7"}, made=MADE)
 
 
 def test_authors_and_settings_are_entities_of_a_crate() -> None:

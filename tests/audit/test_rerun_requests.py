@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 
 from tests.support.self_play_study import collect, study, sweep
-from userturn.audit.rerun_judges import rejudge_sample
-from userturn.audit.rerun_requests import generated_tables
+from userturn.audit.rerun_requests import generated_tables, rejudge_sample
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
 

@@ -1,8 +1,7 @@
 """An audit in words: a command can be pasted from the terminal as it stands."""
 
-from userturn.audit.audit import Audit
+from userturn.audit.audit import Audit, format_audit
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.write_audit import format_audit
 
 
 def test_command_of_a_finding_is_one_line_however_long() -> None:
