@@ -21,7 +21,7 @@ from userturn.audit.check_reruns import MOST_APART, Reruns, SampledRow, draw_row
 from userturn.audit.pair import place_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
-from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
@@ -29,7 +29,6 @@ from userturn.generation.collect_scores import ScoreRecord
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
-from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity

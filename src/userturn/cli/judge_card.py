@@ -17,10 +17,7 @@ from userturn.controls.labelled_turns import (
 )
 from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import money
-from userturn.errors import ConfigError, near_miss
 from userturn.judges.judge import CellToJudge, verdicts_table
-from userturn.judges.judge import CellToJudge
-from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid

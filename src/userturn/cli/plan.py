@@ -17,8 +17,6 @@ from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.check_entries import check_served_judge
 from userturn.judges.kinds import kind_of
-from userturn.models.engine_setup import Setup
-from userturn.judges.served_setup import check_served_judge
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
@@ -34,8 +32,6 @@ from userturn.sources.source import (
     Size,
 )
 from userturn.stats.margins import POWER, detectable_difference
-from userturn.sources.source import ANSWERS, CHARACTERS_PER_TOKEN, SCORES, USER_TURNS, Size
-from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
 from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN

@@ -23,9 +23,8 @@ from userturn.stats.sample_size import (
     level_of,
     models_for_decoupled,
 )
-from userturn.tables.likelihood_contrasts import UNITS
-from userturn.tables.pilot import Assumption, pilot
-from userturn.tables.pilot_follow_ups import pilot_follow_ups
+from userturn.tables.likelihood_measures import UNITS
+from userturn.tables.pilot import Assumption, pilot, pilot_follow_ups
 
 HELP = "compute how many items, samples and labels a study needs"
 SAMPLES = (1, 3, 5)

@@ -17,13 +17,11 @@ from userturn.tables.added_columns import read_joined
 from userturn.tables.anchors import NOT_COMPARABLE, outcome_in_words
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.decoupling import OVER_MODELS
-from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_card import OVER_KINDS
 from userturn.tables.judge_validity import warned
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
-from userturn.tables.pooling import AVERAGES
 from userturn.tables.rates import of_cells, of_models
 from userturn.tables.turn_rates import AVERAGES
 

@@ -30,8 +30,8 @@ from userturn.storage.files import write_text
 from userturn.storage.table_files import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import read_joined
 from userturn.study.model_description import in_words, recorded_runners
+from userturn.tables.added_columns import read_joined
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
