@@ -5,7 +5,7 @@ from snakemake.utils import min_version
 from userturn.config.load import config_files
 from userturn.workflow.study import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study, prepare
-from userturn.workflow.wildcards import by_wildcards
+from userturn.workflow.run_job import by_wildcards
 
 min_version("9.0")
 begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)

@@ -1,7 +1,7 @@
 """What comes before the first job and after the last, and how rules read the table of jobs."""
 
 from userturn.workflow.startup import call_around_jobs
-from userturn.workflow.wildcards import said_of
+from userturn.workflow.run_job import said_of
 
 call_around_jobs(workflow, study)
 CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report

@@ -19,8 +19,7 @@ from userturn.study.cells import Cell
 from userturn.study.finished_requests import LostPlansError, LostRecordsError
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
-from userturn.workflow.generation import GenerationGrid
-from userturn.workflow.pending import Pending
+from userturn.workflow.pending import GenerationGrid, Pending
 
 pytestmark = pytest.mark.slow
 

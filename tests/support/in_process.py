@@ -7,10 +7,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from userturn.workflow.run_job import call, inputs_of, replayed
+from userturn.workflow.run_job import STUDY, call, inputs_of, replayed
 from userturn.workflow.run_job import every_job as jobs
 from userturn.workflow.study import Study
-from userturn.workflow.wildcards import STUDY
 
 NAME = r"[^/]+"
 

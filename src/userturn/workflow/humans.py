@@ -1,8 +1,7 @@
 """Rounds of annotation, of turns and of pairs, and the cells they draw from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from userturn.config.entries import pair_rounds
 from userturn.config.families import families
@@ -11,10 +10,11 @@ from userturn.errors import ConfigError, near_miss
 from userturn.prompts.perturbations import needs_reference
 from userturn.storage.hashing import fingerprint
 from userturn.study.annotation_files import annotation_files
-from userturn.study.cells import Cell, files_of, temperature_name
+from userturn.study.cells import Cell, dataset_files, description_files, files_of, temperature_name
 from userturn.study.grid import Grid
 
-FILES_OF_DRAW = ("key.parquet", "items.parquet")
+HUMANS_VERSION = 1
+PAIRS_VERSION = 1
 
 
 class RoundGrid:
@@ -34,7 +34,7 @@ class RoundGrid:
     def is_drawn(self, round_name: str) -> bool:
         """Return whether a round was drawn; it is never redrawn, even if the grid changes."""
         folder = self.drawn_folder(round_name)
-        return all((folder / name).is_file() for name in FILES_OF_DRAW)
+        return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 
     def unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
         """Return what a round is drawn from; nothing if it is drawn."""
@@ -55,14 +55,12 @@ class RoundGrid:
     @property
     def datasets(self) -> list[str]:
         """The datasets of the cells."""
-        names = sorted({cell.dataset for cell in self.cells})
-        return [f"results/datasets/{name}.parquet" for name in names]
+        return dataset_files(sorted({cell.dataset for cell in self.cells}))
 
     @property
     def descriptions(self) -> list[str]:
         """The descriptions of the models of the cells."""
-        names = sorted({cell.model for cell in self.cells})
-        return [f"results/models/{name}.json" for name in names]
+        return description_files(sorted({cell.model for cell in self.cells}))
 
     def before(self, round_name: str) -> list[str]:
         """Return the rounds before one.
@@ -88,11 +86,6 @@ class RoundGrid:
         return annotation_files(round_name)
 
     @property
-    def pages(self) -> list[str]:
-        """The annotation pages of all rounds."""
-        return self.of_rounds("task.html")
-
-    @property
     def annotations(self) -> list[str]:
         """The imported labels of all rounds."""
         return self.of_rounds("annotations.parquet")
@@ -101,17 +94,6 @@ class RoundGrid:
     def keys(self) -> list[str]:
         """The keys of all rounds."""
         return self.of_rounds("key.parquet")
-
-    @property
-    def items(self) -> list[str]:
-        """The items that annotators see, of all rounds."""
-        return self.of_rounds("items.parquet")
-
-
-PAIRS_VERSION = 1
-
-
-HUMANS_VERSION = 1
 
 
 def _coordinate(cell: Cell, name: str) -> str:
@@ -168,7 +150,8 @@ class HumanGrid(RoundGrid):
             ConfigError: humans.from names something that is not defined.
         """
         for key, names in self.settings.get("from", {}).items():
-            known = [str(name) for name in self._defined(key)]
+            defined = self.grid.config.get(key, [])
+            known = [DEFAULT, *defined] if key == "formats" else [str(name) for name in defined]
             named = [temperature_name(n) if key == "temperatures" else str(n) for n in names]
             for name in named:
                 if key != "temperatures" and name not in known:
@@ -177,11 +160,6 @@ class HumanGrid(RoundGrid):
             if _coordinate(cell, key.removesuffix("s")) not in named:
                 return False
         return True
-
-    def _defined(self, key: str) -> Iterable[Any]:
-        return (
-            [DEFAULT, *self.grid.config.get(key, [])] if key == "formats" else self.grid.config[key]
-        )
 
     def sample_identity(self, cell: Cell) -> str:
         """Return the identity of one cell's human sample."""
@@ -195,8 +173,7 @@ class HumanGrid(RoundGrid):
 
     def samples_to_draw(self, round_name: str) -> list[str]:
         """Return the human samples that a round is drawn from; none if it is drawn."""
-        samples = files_of(self.cells, "human_sample.parquet")
-        return self.unless_drawn(round_name, samples)
+        return self.unless_drawn(round_name, files_of(self.cells, "human_sample.parquet"))
 
     def earlier_annotations(self, round_name: str) -> list[str]:
         """Return the labels of the rounds before one, if its turns are allocated by them."""
@@ -222,7 +199,12 @@ class PairGrid(RoundGrid):
         super().__init__(humans.grid, "pairs", pair_rounds(humans.grid.config))
         self.per_cell: int = humans.settings["pairs"]["per_cell"] if self.rounds else 0
         self.skip_problems: bool = humans.settings["skip_problems"]
-        self._check(humans)
+        for name in self.rounds:
+            if name in humans.rounds:
+                raise ConfigError(
+                    f"humans.pairs.rounds: '{name}' is also in humans.rounds, and would take its "
+                    "files; choose another name"
+                )
         operators = humans.grid.perturbations
         compared = [c for c in self.grid.cells if needs_reference(operators[c.perturbation])]
         if self.rounds and not compared:
@@ -233,20 +215,7 @@ class PairGrid(RoundGrid):
             )
         self.cells = [c for c in compared if self.rounds and c.dataset not in humans.hidden]
 
-    def _check(self, humans: HumanGrid) -> None:
-        for name in self.rounds:
-            if name in humans.rounds:
-                raise ConfigError(
-                    f"humans.pairs.rounds: '{name}' is also in humans.rounds, and would take its "
-                    "files; choose another name"
-                )
-
     def annotations_identity(self, round_name: str) -> str:
         """Return the identity of a round's labels: of its files' content."""
         files = self.grid.contents.annotations[round_name]
         return fingerprint([PAIRS_VERSION, files, self.skip_problems])
-
-    @property
-    def user_turns(self) -> list[str]:
-        """Paths of the user turns of the cells."""
-        return files_of(self.cells, "user_turns.parquet")

@@ -10,8 +10,7 @@ from userturn.sources.source import Turns
 from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import asked_elsewhere, states
-from userturn.workflow.pending import Pending
-from userturn.workflow.wildcards import any_of
+from userturn.workflow.pending import Pending, any_of
 
 WITHOUT_QUESTIONS = "userturn.workflow.study_size.judges_without_questions"  # reads tables
 

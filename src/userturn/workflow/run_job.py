@@ -1,4 +1,4 @@
-"""Call the function of a job with what its parameters are named after.
+"""What the texts of the table of jobs stand for, and calling the function of a job.
 
 A function of the table of jobs is given, by the name of a parameter:
 
@@ -9,45 +9,104 @@ A function of the table of jobs is given, by the name of a parameter:
 - a wildcard of its name, which `round_name` has for `round`.
 """
 
-from collections.abc import Callable, ItemsView, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from inspect import Parameter, signature
-from types import MappingProxyType, SimpleNamespace
-from typing import Any
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from userturn.sources.job import Job, Paths, named
+from userturn.study.cells import Cell
 from userturn.workflow.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.workflow.jobs import JOBS, every_job
-from userturn.workflow.wildcards import said_of
+
+T = TypeVar("T")
+STUDY = "study."
+ANY_OTHER = Parameter.VAR_KEYWORD
+INSTEAD = "correct the path that you asked for, or define and select what it names"
+
+
+def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
+    """Return a function of a job's wildcards that calls `method`.
+
+    The parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
+    other parameter is the wildcard of its name. The function ends the program with one sentence if
+    the study has nothing of the names in a path that somebody asked for.
+    """
+    names = [name.removesuffix("_name") for name in signature(method).parameters]
+
+    def of_job(wildcards: Any) -> T:
+        known = dict(wildcards.items())
+        if "cell" in names:
+            known["cell"] = Cell(*(known[name] for name in Cell._fields))
+        given = [known[name] for name in names]
+        try:
+            return method(*given)
+        except KeyError as error:
+            if not _texts(error.args) <= _texts(given):
+                raise
+            asked = sorted(_texts(error.args))
+            what = "of that name" if len(asked) == 1 else "with all of these names"
+            # No UserError: Snakemake would put its own words and a traceback around it.
+            sys.exit(f"error: this study has nothing {what}: {', '.join(asked)}; {INSTEAD}")
+
+    return of_job
+
+
+def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
+    """Return a function of a job's wildcards that calls `method` with paths.
+
+    The function ends the program with one sentence if the study has no such file.
+
+    Args:
+        method: takes as many paths as there are patterns.
+        patterns: paths from `results/` on, with wildcards in braces.
+    """
+
+    def of_job(wildcards: Any) -> T:
+        paths = [pattern.format(**dict(wildcards.items())) for pattern in patterns]
+        try:
+            return method(*paths)
+        except KeyError as error:
+            if error.args[0] not in paths:
+                raise
+            sys.exit(f"error: this study has no '{error.args[0]}'; {INSTEAD}")
+
+    return of_job
+
+
+def said_of(study: Any, text: str) -> Any:
+    """Return what a text of the table of jobs stands for.
+
+    That is the text itself, or, if it begins with `study.`, the value that the study has under that
+    name, or a function of a job's wildcards if that is a method. A method of paths is followed by
+    these in brackets.
+    """
+    if not text.startswith(STUDY):
+        return text
+    name, _, paths = text.removeprefix(STUDY).removesuffix(")").partition("(")
+    found = attrgetter(name)(study)
+    if paths:
+        return by_path(found, *paths.split(", "))
+    return by_wildcards(found) if callable(found) else found
+
+
+def _texts(names: Any) -> set[str]:
+    """Return all names in tuples and lists of names."""
+    if isinstance(names, str):
+        return {names}
+    return set().union(*map(_texts, names)) if isinstance(names, tuple | list) else {repr(names)}
+
 
 NO_WILDCARDS: Mapping[str, str] = MappingProxyType({})
 
 
-class _Wildcards(SimpleNamespace):
-    """Wildcards as Snakemake gives them: attributes, and pairs of name and value."""
-
-    def items(self) -> ItemsView[str, str]:
-        """Return the pairs."""
-        return vars(self).items()
-
-
 @dataclass(frozen=True)
 class Task:
-    """One job.
-
-    Attributes:
-        rule: its rule.
-        wildcards: their values by name.
-        inputs: the paths to read, by name.
-        outputs: the paths to write, by name.
-        params: their values by name.
-        config: the checked configuration.
-        open_grid: returns the study's `Grid`.
-        n_threads: cores.
-        n_requests: how many questions to a judge may be in flight.
-        is_again: whether a finished study's job is done again, with whatever the study has.
-    """
+    """One job: what it reads and writes, and what its function may be given besides, by name."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -57,8 +116,8 @@ class Task:
     config: Mapping[str, Any]
     open_grid: Callable[[], Any]
     n_threads: int = 1
-    n_requests: int = 0
-    is_again: bool = False
+    n_requests: int = 0  # how many questions to a judge may be in flight
+    is_again: bool = False  # a finished study's job, done with whatever the study has
 
     @property
     def job(self) -> Job:
@@ -149,7 +208,7 @@ def _paths(study: Any, texts: Paths, wildcards: Mapping[str, str]) -> dict[str, 
 def _said(study: Any, text: str, wildcards: Mapping[str, str]) -> Any:
     said = said_of(study, text)
     if callable(said):
-        return said(_Wildcards(**wildcards))
+        return said(wildcards)
     return text.format(**wildcards) if said is text else said
 
 
@@ -165,10 +224,9 @@ def call(task: Task) -> None:
     """Make the outputs of a job."""
     function = named(task.job.function)
     known = signature(function).parameters
-    takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values())
-    named_ones = [n for n, one in known.items() if one.kind is not Parameter.VAR_KEYWORD]
-    more = task.inputs if takes_more else {}
-    function(**{**more, **{name: argument(task, name) for name in named_ones}})
+    given = {n: argument(task, n) for n, one in known.items() if one.kind is not ANY_OTHER}
+    takes_more = any(parameter.kind is ANY_OTHER for parameter in known.values())
+    function(**(dict(task.inputs) | given if takes_more else given))
 
 
 def argument(task: Task, name: str) -> Any:

@@ -16,10 +16,9 @@ from userturn.study.inputs import HARDER_FAILURES, FileContents
 from userturn.study.model_description import look_at_model
 from userturn.study.record import StudyRecord, read_study_record, study_record
 from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid, TrainingGrid
-from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.judges import JudgeGrid
-from userturn.workflow.pending import Pending
+from userturn.workflow.pending import GenerationGrid, Pending
 from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
 from userturn.workflow.tables import INPUTS, FigureGrid, TableGrid
 
@@ -88,7 +87,8 @@ class Study:
         for kind in (humans, self.pairs):
             labels = map(kind.annotations_identity, kind.rounds)
             found |= zip(kind.annotations, labels, strict=True)
-            found |= dict.fromkeys([*kind.pages, *kind.keys, *kind.items])
+            for file in ("task.html", "key.parquet", "items.parquet"):
+                found |= dict.fromkeys(kind.of_rounds(file))
         return found
 
     @property

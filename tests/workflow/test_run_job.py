@@ -1,41 +1,43 @@
 """A method of cells and names answers to the wildcards of a job."""
 
-from types import SimpleNamespace
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from userturn.study.cells import Cell
-from userturn.workflow.wildcards import by_wildcards
+from userturn.workflow.run_job import by_wildcards
 
-JOB = SimpleNamespace(model="m", dataset="d", temperature="0", perturbation="none", judge="j")
-
-
-def test_parameters_are_the_wildcards_of_their_names() -> None:
-    def identity(dataset: str, model: str) -> str:
-        return f"{model} on {dataset}"
-
-    assert by_wildcards(identity)(JOB) == "m on d"
+CELL = Cell("m", "d", "0", "none")
+JOB = {**CELL._asdict(), "judge": "j", "round": "first"}
 
 
-def test_a_cell_is_made_of_four_wildcards() -> None:
-    def verdicts(cell: Cell, judge: str) -> tuple[Cell, str]:
-        return cell, judge
-
-    assert by_wildcards(verdicts)(JOB) == (Cell("m", "d", "0", "none"), "j")
+def of_names(dataset: str, model: str) -> tuple[str, str]:
+    return dataset, model
 
 
-def test_the_name_of_a_round_is_the_wildcard_round() -> None:
-    def page(round_name: str) -> str:
-        return f"{round_name}.html"
+def of_a_cell(cell: Cell, judge: str) -> tuple[Cell, str]:
+    return cell, judge
 
-    assert by_wildcards(page)(SimpleNamespace(round="first")) == "first.html"
+
+def of_a_round(round_name: str) -> str:
+    return round_name
+
+
+@pytest.mark.parametrize(
+    ("method", "given"), [(of_names, ("d", "m")), (of_a_cell, (CELL, "j")), (of_a_round, "first")]
+)
+def test_parameters_are_the_wildcards_of_their_names_a_cell_and_a_round(
+    method: Callable[..., Any], given: Any
+) -> None:
+    assert by_wildcards(method)(JOB) == given
 
 
 def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
     def by_shard(shard: str) -> str:
         return shard
 
-    with pytest.raises(AttributeError, match="shard"):
+    with pytest.raises(KeyError, match="shard"):
         by_wildcards(by_shard)(JOB)
 
 
