@@ -28,7 +28,7 @@ from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
-from userturn.generation.shards import WHOLE
+from userturn.generation.plan_files import WHOLE
 from userturn.generation.sweep import request_runner, sweep_plans
 from userturn.models.fetch import model_folder
 from userturn.models.requests import Completion, Engine, ScoringRequest, scores

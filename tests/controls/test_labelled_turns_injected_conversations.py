@@ -8,6 +8,10 @@ from userturn.controls.control_turn import IN_CONVERSATION, LABELS, SOURCES
 from userturn.controls.failures import BAIT, INSTRUCTION
 from userturn.controls.labelled_turns import injected_items, injected_turns, read_labelled
 from userturn.sources.injected_conversations import judged
+from userturn.controls.injected_conversations import injected_items, injected_turns
+from userturn.controls.injections import BAIT, INSTRUCTION
+from userturn.controls.labelled_turns import read_labelled
+from userturn.sources.controls import injected
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 
@@ -27,7 +31,7 @@ def test_each_english_conversation_has_one_injection_and_one_turn() -> None:
 def test_a_plan_counts_the_questions_that_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     grid = Grid(load_config(["config.yaml"]))
-    (turns,) = judged(grid)
+    (turns,) = injected(grid)
     assert turns.count({}).n == injected_turns(ROWS).height
 
 

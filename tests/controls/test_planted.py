@@ -16,6 +16,9 @@ from userturn.datasets.prepare import SCHEMA
 from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge, judge_cell
 from userturn.sources.controls import INPUTS, judged
+from userturn.judges.judge import Judge
+from userturn.judges.judge_cell import judge_cell
+from userturn.sources.controls import INPUTS, controls
 from userturn.study.grid import Grid
 from userturn.tables.agreement import AGREEMENT
 from userturn.tables.judges import judges, kinds_of_controls
@@ -231,7 +234,7 @@ def test_another_number_of_planted_items_changes_no_human_control(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
-    (human, planted), (same_human, more_planted) = judged(few), judged(many)
+    (human, planted), (same_human, more_planted) = controls(few), controls(many)
     assert planted.identity != more_planted.identity
     assert human.identity == same_human.identity
 
@@ -239,9 +242,9 @@ def test_another_number_of_planted_items_changes_no_human_control(
 def test_another_models_answers_are_those_of_the_next_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert [turns.made_of for turns in judged(control_grid(monkeypatch))] == [(), ()]
+    assert [turns.made_of for turns in controls(control_grid(monkeypatch))] == [(), ()]
     three = control_grid(monkeypatch, models=dict.fromkeys("abc", "./data"))
-    assert [turns.made_of for turns in [*judged(three)][1:]] == [
+    assert [turns.made_of for turns in [*controls(three)][1:]] == [
         ("results/answers/b/everyday.parquet",),
         ("results/answers/c/everyday.parquet",),
         ("results/answers/a/everyday.parquet",),

@@ -50,7 +50,7 @@ def complete(one: RequestRunner, folder: Path, *requests: Request) -> dict[str, 
     for dataset in sorted({asked.dataset for asked in requests}):
         mine = [row for row in planned if row.request and row.request.dataset == dataset]
         path = folder / "plans" / f"{dataset}.parquet"
-        write_plan(mine, path, "identity", {})
+        write_plan([row.columns for row in mine], path, "identity", {})
         plans.append(Plan(path, dataset, SAMPLING))
     one.complete("turns", plans)
     return read_journal(folder / "d").records

@@ -6,14 +6,9 @@ import polars as pl
 import pytest
 
 from userturn.errors import UserError
-from userturn.generation.collect import (
-    CUT_REASONING,
-    check_complete,
-    collect,
-    with_reasoning,
-    within_error_share,
-)
+from userturn.generation.collect import CUT_REASONING, collect, with_reasoning, within_error_share
 from userturn.generation.plan_files import PLAN_SCHEMA, read_plan
+from userturn.generation.scores import check_complete
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import read_outcomes

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -34,7 +35,7 @@ def planned(position: int, key: str | None = None) -> Planned:
 
 
 def written(path: Path, *rows: Planned) -> Plan:
-    write_plan(rows, path, "identity", {"source": "m"})
+    write_plan([row.columns for row in rows], path, "identity", {"source": "m"})
     return Plan(path, "d", SAMPLING)
 
 
@@ -81,8 +82,8 @@ def test_equal_plans_are_byte_equal(tmp_path: Path) -> None:
 
 
 def test_planning_that_fails_leaves_no_plan(tmp_path: Path) -> None:
-    def failing() -> Iterator[Planned]:
-        yield planned(0, "a")
+    def failing() -> Iterator[dict[str, Any]]:
+        yield planned(0, "a").columns
         raise RuntimeError("no tokenizer")
 
     with pytest.raises(RuntimeError, match="no tokenizer"):

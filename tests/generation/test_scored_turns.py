@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.generation.likelihood_contexts import ENDING
 from userturn.generation.scored_turns import human_turns
+from userturn.generation.scorer import ENDING
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Size

@@ -11,8 +11,7 @@ import pytest
 from tests.support.collected import ask_pending
 from tests.support.tiny_grid import tiny_grid
 from userturn.generation.load_engine import load_model
-from userturn.generation.plan_files import read_plan
-from userturn.generation.shards import next_in_hash_order
+from userturn.generation.plan_files import next_in_hash_order, read_plan
 from userturn.generation.sweep import request_runner
 from userturn.models.requests import Completion, Request
 from userturn.processes import STOP_SIGNALS, StopFlag

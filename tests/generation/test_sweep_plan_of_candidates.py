@@ -21,8 +21,8 @@ from userturn.audit.check_verdicts import check_grades
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.generation.collect import CANDIDATES_SCHEMA, collect_table, table_of
-from userturn.generation.likelihood_contexts import reaction_signals
 from userturn.generation.load_engine import load_model
+from userturn.generation.scores import reaction_signals
 from userturn.generation.sweep import request_runner
 from userturn.grading.grade import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.models.requests import AnyRequest, Completion, ScoringRequest, scores

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.chat_formats import all_formats
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.likelihood_contexts import OWN, Context
-from userturn.generation.scoring_plan import turn_tokens
+from userturn.generation.scorer import OWN, Context, turn_tokens
 from userturn.prompts.load_template import with_bare_header
 
 FORMATS = {one.name: one for one in all_formats()}

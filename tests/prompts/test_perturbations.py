@@ -12,6 +12,7 @@ from userturn.config.validation import validate
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import ConfigError
 from userturn.generation.shards import next_in_hash_order, shard_of
+from userturn.generation.plan_files import next_in_hash_order, shard_of
 from userturn.prompts.chat_template import TemplateError
 from userturn.prompts.perturbations import (
     OPERATORS,

@@ -73,9 +73,12 @@ def test_the_663_identities_of_earlier_studies_stay_as_they_are(
 
 def test_every_source_has_something_in_a_study_with_all_of_them(grid: Grid) -> None:
     for name, source in sources().items():
-        has_any = [*source.asked(grid), *source.judged(grid)]
+        turns = [of.folder for of in source.judged(grid)]
+        patterns = [re.sub(r"{\w+}", "[^/]+", rule.folder) for rule in source.judge_rules]
+        has_any = [*source.asked(grid), *turns]
         assert has_any, f"{name} is off: turn it on in `everything` of this module"
-        assert (source.judge_rule is not None) == bool([*source.judged(grid)]), name
+        read = [{of for of in turns if re.fullmatch(pattern, of)} for pattern in patterns]
+        assert all(read) and set().union(*read) == {*turns}, name
 
 
 def test_every_table_of_texts_says_what_its_prompts_need(grid: Grid) -> None:

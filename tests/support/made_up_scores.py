@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from tests.support.made_up_results import save
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_contexts import OTHER_ANSWER, OWN
+from userturn.generation.scorer import OTHER_ANSWER, OWN
+from userturn.generation.scores import SCORES_SCHEMA
 from userturn.study.grid import Grid
 
 N_SCORED = 8  # turns of a cell

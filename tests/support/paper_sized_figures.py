@@ -29,7 +29,7 @@ from userturn.figures.self_play import MEASURES as SELF_PLAY_MEASURES
 from userturn.figures.self_play import self_play
 from userturn.figures.turn_properties import MEASURES as PROPERTIES
 from userturn.figures.turn_properties import turn_properties
-from userturn.generation.likelihood_contexts import SIGNALS
+from userturn.generation.scores import SIGNALS
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL
 from userturn.tables.answer_signals import RANDOM

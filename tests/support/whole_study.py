@@ -18,13 +18,13 @@ from userturn.controls.control_turn import LABELS as CONTROLS
 from userturn.datasets.language import TOO_SHORT
 from userturn.endpoints.budget import SLOT
 from userturn.endpoints.usage import Spent
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_contexts import (
+from userturn.generation.scorer import (
     ASSISTANT_HEADER,
     OTHER_ANSWER,
     OTHER_CONVERSATION,
     OWN,
 )
+from userturn.generation.scores import SCORES_SCHEMA
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.generation.likelihood_gains import TURN
+from userturn.generation.scores import TURN
 from userturn.tables.likelihood import contingency
 
 

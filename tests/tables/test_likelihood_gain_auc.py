@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.generation.likelihood_gains import TURN
+from userturn.generation.scores import TURN
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.tables.likelihood import NOT_BOTH, areas
 

@@ -7,6 +7,8 @@ import pytest
 
 from userturn.config.families import FamilyMember
 from userturn.generation.likelihood_gains import TURN
+from userturn.generation.scores import SCORES_SCHEMA, TURN
+from userturn.stats.clustered_means import clustered_mean
 from userturn.tables.likelihood_measures import (
     CHARACTER,
     POST_TRAINING,

@@ -9,7 +9,7 @@ import torch
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
-from userturn.generation.likelihood_contexts import Exchange
+from userturn.generation.scorer import Exchange
 from userturn.models.whole_model import whole_model
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template

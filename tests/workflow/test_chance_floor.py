@@ -8,7 +8,7 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
-from userturn.sources.chance_floor import SOURCE, judged, swapped_cells_of
+from userturn.sources.drawn_turns import INPUTS, swapped, swapped_cells_of
 from userturn.study.grid import Grid
 from userturn.workflow.study import Study
 
@@ -38,13 +38,14 @@ def test_a_floor_changes_no_identity_of_a_cell_or_of_its_verdicts(demo: dict[str
 def test_a_floor_of_another_size_or_seed_is_drawn_again(demo: dict[str, Any]) -> None:
     few, many = (with_floor(demo, n) for n in (20, 50))
     other = with_floor({**demo, "seed": demo["seed"] + 1}, 20)
-    assert len({next(iter(judged(grid))).identity for grid in (few, many, other)}) == 3
+    assert len({next(swapped(grid)).identity for grid in (few, many, other)}) == 3
 
 
 def test_a_study_from_before_there_was_a_floor_has_none(demo: dict[str, Any]) -> None:
     del demo["controls"]["chance_floor"]
     grid = Grid(demo)
-    assert [*judged(grid)] == [path for of in SOURCE.inputs.values() for path in of(grid)] == []
+    inputs = [INPUTS[name](grid) for name in ("swapped_verdicts", "unswapped_verdicts")]
+    assert [[*swapped(grid)], *inputs] == [[], [], []]
 
 
 def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any]) -> None:
@@ -69,7 +70,7 @@ def test_a_served_judge_and_one_asked_by_batch_judge_the_swapped_turns_in_their_
     demo["judges"]["apart"] = apart | how
     demo["run"]["judges"] = ["heuristic", "apart"]
     judges = Study(Grid(demo, "results-that-are-not-there")).judges
-    swapped = next(iter(judged(judges.grid)))
-    assert swapped.path in judges.pending_turns("apart")
-    assert judges.marker(swapped.verdicts("apart")) == [marker]
-    assert judges.marker(swapped.verdicts("heuristic")) == []
+    turns = next(swapped(judges.grid))
+    assert turns.path in judges.pending_turns("apart")
+    assert judges.marker(turns.verdicts("apart")) == [marker]
+    assert judges.marker(turns.verdicts("heuristic")) == []

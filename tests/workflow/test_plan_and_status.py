@@ -21,7 +21,7 @@ from userturn.datasets.prepare import prepare_dataset
 from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import at_most
 from userturn.generation.plan_files import PLAN_SCHEMA
-from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
+from userturn.generation.scorer import SCORING_PLAN_SCHEMA
 from userturn.prompts.examples import user
 from userturn.prompts.load_template import load_template
 from userturn.sources.registry import asked

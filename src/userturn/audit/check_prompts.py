@@ -26,11 +26,10 @@ from userturn.generation.ask_engine import to_record
 from userturn.generation.collect import ANSWERED, Shown, answers_shown
 from userturn.generation.describe_model import other_formats, prompts_of, tokenizer_identity
 from userturn.generation.other_names import OtherNames
-from userturn.generation.plan_files import Plan, read_whole_plan
+from userturn.generation.plan_files import WHOLE, Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
-from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
-from userturn.generation.shards import WHOLE
+from userturn.generation.scorer import SCORING_PLAN_SCHEMA, Scorer
 from userturn.generation.sweep_plan import SweepPlans
 from userturn.models.fetch import folder_at_hand
 from userturn.models.requests import Completion, scoring_request

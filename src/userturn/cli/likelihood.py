@@ -9,6 +9,7 @@ from userturn.config.load import load_study
 from userturn.errors import ConfigError, near_miss
 from userturn.generation.likelihood_gains import turn_gains
 from userturn.generation.quick_look import human_scores
+from userturn.generation.scores import turn_gains
 from userturn.tables.likelihood_measures import measures
 
 HELP = "score a dataset's reference follow-ups with one model, without a study"

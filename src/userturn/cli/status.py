@@ -13,7 +13,7 @@ from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.config.endpoint_models import account_name
 from userturn.endpoints.budget import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
-from userturn.generation.collect_scores import SCORE_SCHEMA
+from userturn.generation.scores import SCORE_SCHEMA
 from userturn.sources.registry import asked_of
 from userturn.sources.source import SCORES, STAGES, Size
 from userturn.storage.journal import files_of_journal, read_lines

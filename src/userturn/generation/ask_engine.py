@@ -3,17 +3,18 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypedDict
 
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.collect_scores import ScoreRecord, score_record
-from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
-from userturn.generation.plan_files import plan_keys, requests_in_order
+from userturn.generation.other_names import OtherNames, new_notes
+from userturn.generation.plan_files import AnyPlan, plan_keys, requests_in_order
 from userturn.generation.reasoning import read_answer
+from userturn.generation.scores import ScoreRecord, score_record
 from userturn.logs import Progress, say
 from userturn.models.requests import (
     AnyRequest,
@@ -36,14 +37,11 @@ class GenerationRecord(TypedDict):
     """One line of the journal of answers and user turns.
 
     Attributes:
-        key: key of the request.
-        item: id of the item in its dataset.
-        sample: number of the sample, from 0.
         outcome: `ok`, `empty` or `error`.
         text: what the model wrote, without its stop token.
         token_ids: all tokens that it wrote, the stop token included.
         finish_reason: `stop`, `length`, or `error`.
-        error: what went wrong, null unless the outcome is `error`.
+        error: null unless the outcome is `error`.
     """
 
     key: str
@@ -61,12 +59,9 @@ class InterruptedSweepError(UserError):
 
 
 class Known(NamedTuple):
-    """Which requests of some plans are finished in a journal, and how many are still missing.
+    """Which keys of some plans are finished in a journal, and how many are still missing.
 
-    Attributes:
-        finished: keys that have a record without an error.
-        repeated: keys that several requests share.
-        n_missing: number of keys that are not finished.
+    Several requests share those that are `repeated`.
     """
 
     finished: set[str]
@@ -162,16 +157,13 @@ class RequestRunner:
     """One model's journals, and its engine, loaded when the first request needs it.
 
     Attributes:
-        name: name of the model, for the progress lines.
-        template: turns token ids into text.
+        name: of the model, for the progress lines.
         journal: returns the journal folder of a dataset.
-        load: loads the engine.
-        stop: says when to stop.
         names: finds replies under other names; None to look for none.
         shared: returns the journal folder of a dataset of another model, whose replies to equal
             requests are this one's, too; None for no other.
-        n_found: number of requests that a journal already had.
-        n_asked: number of requests that were sent to the engine.
+        n_found: requests that a journal already had.
+        n_asked: requests that were sent to the engine.
     """
 
     name: str
@@ -183,13 +175,11 @@ class RequestRunner:
     shared: Callable[[str], Path] | None = None
     n_found: int = 0
     n_asked: int = 0
-    _loaded: list[Engine] = field(default_factory=list)
 
+    @cached_property
     def _engine(self) -> Engine:
-        if not self._loaded:
-            say(f"sweep {self.name}: loading the model")
-            self._loaded.append(self.load())
-        return self._loaded[0]
+        say(f"sweep {self.name}: loading the model")
+        return self.load()
 
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Send every request of some plans that is not finished in a journal.
@@ -249,7 +239,7 @@ class RequestRunner:
 
     def _ask(self, stage: str, waiting: Iterable[AnyRequest], n: int, datasets: list[str]) -> None:
         """Journal the record of each of `n` requests as it finishes."""
-        engine = self._engine()
+        engine = self._engine
         progress = Progress(f"sweep {self.name}: {stage}", n)
         with ExitStack() as stack:
             writers = {name: stack.enter_context(Writer(self.journal(name))) for name in datasets}

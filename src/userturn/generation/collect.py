@@ -9,9 +9,9 @@ import polars as pl
 from userturn.config.formats import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
-from userturn.generation.collect_scores import scores_of
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
+from userturn.generation.scores import check_complete, scores_of
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.source import SCORES, USER_TURNS, Asked
@@ -31,6 +31,8 @@ from userturn.study.finished_requests import (
     swept_again_if_lost,
     written_plans,
 )
+from userturn.study.asks import UNKNOWN
+from userturn.study.finished_requests import swept_again_if_lost, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
@@ -125,20 +127,6 @@ def answers_of_another(grid: Grid, answers: Asked) -> Shown:
         f"'{path}' is missing or of another configuration; run snakemake for it, which then goes "
         "on with the user turns after these answers"
     )
-
-
-def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:
-    """Raise an error if a plan has requests that were never sent.
-
-    Raises:
-        LostRecordsError: a key of the plan has no record in the journal.
-    """
-    n_lost = len(keys) - keys.is_in(outcomes["key"].implode()).sum()
-    if n_lost:
-        raise LostRecordsError(
-            f"{n_lost} of {len(keys)} requests have no record in '{folder_of_journal}'; "
-            "run the same command again, the sweep will send them"
-        )
 
 
 def within_error_share(

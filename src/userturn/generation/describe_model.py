@@ -113,25 +113,32 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
     come before it by name; none for a model in the default format. All have headers as
     `is_shared` says (`load_template`).
     """
-    name, known = format_of(model), formats(grid.config)
+    name = format_of(model)
+    levers = {name: without(of, "models") for name, of in formats(grid.config).items()}
     if name == DEFAULT:
         return []
-    base, own = grid.entries[model_of(model)], levers_of(known[name])
+    base, own = grid.entries[model_of(model)], levers[name]
     others: list[tuple[str, dict[str, Any]]] = [("the default format", {})]
     if len(own) > 1:
         others += [(f"the format without `{n}`", without(own, n)) for n in own if n in CLAIMS]
-    before = [
-        other
-        for other in known
+    others += [
+        (f"the format `{other}`", choices)
+        for other, choices in levers.items()
         if other < name and in_format(model_of(model), other) in grid.entries
     ]
-    others += [(f"the format `{other}`", levers_of(known[other])) for other in before]
 
     def template_in(choices: Mapping[str, Any]) -> Template:
         entry = cast("ModelEntry", grid.opened(entry_in_format(base, name, choices)))
         return load_template(folder, entry, grid.config["today"], is_shared=is_shared)
 
-    return [Other(said, template_in(choices), differing(own, choices)) for said, choices in others]
+    return [
+        Other(
+            said,
+            template_in(choices),
+            [key for key in {**own, **choices} if own.get(key) != choices.get(key)],
+        )
+        for said, choices in others
+    ]
 
 
 def begins_with_shared_headers(grid: Grid) -> bool:
@@ -144,27 +151,15 @@ def begins_with_shared_headers(grid: Grid) -> bool:
     return any(header_of(json.loads(path.read_text())) == SHARED for path in described)
 
 
-def levers_of(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a format."""
-    return without(choices, "models")
-
-
 def without(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return choices without one of them."""
     return {key: value for key, value in choices.items() if key != name}
 
 
-def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the settings in which two formats differ."""
-    return [key for key in {**one, **other} if one.get(key) != other.get(key)]
-
-
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
     """Return the hashes that identify a model's tokenizer and its chat template.
 
-    Args:
-        template: of the model.
-        known_as: returns the hash that a chat template is known by, from that of its text.
+    `known_as` returns the hash that a chat template is known by, from that of its text.
     """
     text = template.tokenizer.chat_template
     return {
@@ -176,9 +171,7 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
 def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
     """Return the part of the description that shows what a model's prompts look like.
 
-    Args:
-        template: the model's.
-        others: ways of writing its prompts from which its format must differ, if it has one.
+    Its format must differ from `others`, other ways of writing them.
 
     Raises:
         TemplateError: the prompts fail a check.

@@ -17,23 +17,22 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.config.formats import answers_as
-from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, files_at_hand, items_table
 from userturn.errors import UserError
-from userturn.generation.likelihood_contexts import Context, Exchange
-from userturn.generation.other_names import PLANNER_VERSION, AnyPlan, Name
+from userturn.generation.other_names import PLANNER_VERSION, Name, has_seed
+from userturn.generation.plan_files import AnyPlan
 from userturn.generation.planner import Planned, Planner, Probe
-from userturn.generation.scoring_plan import Scorer, ScoringPlan
+from userturn.generation.scorer import Context as ScoredContext
+from userturn.generation.scorer import Exchange, Scorer
 from userturn.generation.sweep import complete_plans, present_items
 from userturn.generation.sweep_plan import SweepPlans
 from userturn.models.requests import Request, Sampling, ScoringRequest
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Prompt, tokens_needed
 from userturn.prompts.perturbations import (
-    NO_ANSWER,
     NO_OTHER,
     NO_REFERENCE,
-    Donor,
+    Context,
     needs_donor,
     needs_reference,
 )
@@ -41,6 +40,9 @@ from userturn.storage.files import read_identity
 from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
 from userturn.storage.table_files import Schema, write_parts
 from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, digest_of_probe, scan_plans
+from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
+from userturn.storage.parquet import Schema, write_parts
+from userturn.study.asks import UNKNOWN, asks_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import last_description, longest_text
 
@@ -57,23 +59,13 @@ class ForecastPlanner(Planner):
         """Return the sampling settings of a plan, without stops."""
         return Sampling(**drawn, stop_token_ids=(), seed=None)
 
-    def probe(
-        self,
-        item: Item,
-        answer: ShownAnswer | None,
-        operator: Mapping[str, Any],
-        donor: Donor | None = None,
-    ) -> Probe:
+    def _probe(self, own: Context, operator: Mapping[str, Any], hashed: str) -> Probe:
         """Return what stands for the probe after an answer, or the reason why there is none."""
-        lent = None if donor is None else donor.answer
-        if answer is None and not needs_reference(operator):
-            return Probe(None, error=NO_ANSWER)
-        if needs_donor(operator) and lent is None:
+        if needs_donor(operator) and (own.donor is None or own.donor.answer is None):
             return Probe(None, error=NO_OTHER)
-        if needs_reference(operator) and item.reference is None:
+        if needs_reference(operator) and own.reference is None:
             return Probe(None, error=NO_REFERENCE)
-        shown = digest_of_probe(operator, item.messages, answer, lent, item.reference)
-        return Probe(NO_PROMPT, None if answer is None else answer.text, shown=shown)
+        return Probe(NO_PROMPT, own.answer and own.answer.text, shown=hashed)
 
     def _answer_prompt(self, item: Item) -> Prompt:
         return NO_PROMPT
@@ -97,7 +89,7 @@ _numbers = count(1)
 class ForecastScorer(Scorer):
     """Makes scoring requests that are known by their asks."""
 
-    def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
+    def _request(self, exchange: Exchange, context: ScoredContext) -> ScoringRequest:
         return ScoringRequest(_key(self.ask(exchange, context)), self.dataset, exchange.item, (), 0)
 
     def _texts(self, request: ScoringRequest) -> list[str]:
@@ -126,14 +118,13 @@ class Counting:
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Count the requests of some plans."""
         for plan in plans:
-            has_seed = not isinstance(plan, ScoringPlan) and plan.sampling.temperature > 0
-            rows = scan_plans([plan.path]).select("key", "asked_as", "item").drop_nulls("key")
             identity = str(read_identity(plan.path))
             if identity not in self.pending:
                 continue
             self.missing[identity] += 0
+            rows = scan_plans([plan.path]).select("key", "asked_as", "item").drop_nulls("key")
             for key, dataset, item in rows.collect().iter_rows():
-                own = (dataset, item) if has_seed else None
+                own = (dataset, item) if has_seed(plan) else None
                 if not self._is_there(key, own):
                     self.missing[identity] += 1
                     self.asked.add((key, own))
@@ -155,7 +146,7 @@ class Forecast(NamedTuple):
 
     Attributes:
         missing: by the identity of a plan, how many of its requests have no reply.
-        n_asked: number of different requests without a reply.
+        n_asked: different requests without a reply.
         is_known: whether every reply in the journals says what was asked; those of an earlier
             version do not.
     """

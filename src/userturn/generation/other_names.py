@@ -17,6 +17,10 @@ import polars as pl
 from userturn.generation.plan_files import Plan
 from userturn.generation.scoring_plan import ScoringPlan
 from userturn.models.requests import derive_seed, request_key, scoring_request
+from userturn.generation.plan_files import AnyPlan, Plan, ScoringPlan
+from userturn.models.requests import request_key
+from userturn.models.scoring import scoring_request
+from userturn.models.seeds import derive_seed
 from userturn.storage.files import read_artifact
 from userturn.storage.journal import is_without_asks
 from userturn.storage.journal_table import finished_keys, read_asked
@@ -25,7 +29,6 @@ from userturn.study.asks import scan_plans
 
 PLANNER_VERSION = 1  # of the reasons why no request is made
 Name = tuple[str, str]  # a dataset as it was asked, and an item
-AnyPlan = Plan | ScoringPlan
 
 
 @dataclass
@@ -34,7 +37,6 @@ class OtherNames:
 
     Attributes:
         identity: the part of model and engine that enters the identity of a request.
-        seed: the study's seed.
         present: the items that the study has, by their name: the hash of their messages.
     """
 
@@ -46,12 +48,13 @@ class OtherNames:
     def take_over(self, plan: AnyPlan, finished: set[str], folder: Path) -> bool:
         """Give requests without a reply the names of replies that nothing else claims.
 
-        Whether any was renamed is returned.
-
         Args:
-            plan: the plan; its table is written again if a name changes.
+            plan: its table is written again if a name changes.
             finished: keys that have a reply.
             folder: the model's journals.
+
+        Returns:
+            Whether any was renamed.
         """
         columns = ["key", "ask", "asked_as", "item"]
         asked = scan_plans([plan.path]).select(columns).drop_nulls("key").collect()
@@ -102,7 +105,7 @@ class OtherNames:
         there, changes = finished_keys(folders, keys), dict[str, dict[str, Any]]()
         for row, name, made in tried:
             key, ask, own = row["key"], row["ask"], (row["asked_as"], row["item"])
-            is_free = not _has_seed(plan) or self._taken.get((ask, name), own) == own
+            is_free = not has_seed(plan) or self._taken.get((ask, name), own) == own
             if key not in changes and made["key"] in there and is_free:
                 self._taken[ask, name] = own
                 changes[key] = made
@@ -123,7 +126,7 @@ class OtherNames:
         noted = replies.get(row["ask"], [])
         unnoted = [(path.name, row["item"]) for path in folders if is_without_asks(path)]
         for name in dict.fromkeys([*noted, *unnoted]):
-            if name != own and (not _has_seed(plan) or not self._is_claimed(name, own)):
+            if name != own and (not has_seed(plan) or not self._is_claimed(name, own)):
                 yield name
 
     def _is_claimed(self, name: Name, own: Name) -> bool:
@@ -137,16 +140,15 @@ class OtherNames:
         if isinstance(plan, ScoringPlan):
             scored = row["token_ids"], row["n_context"]
             return own | {"key": scoring_request(self.identity, dataset, item, *scored).key}
-        seed = None
-        if plan.sampling.temperature > 0:
-            seed = derive_seed(self.seed, plan.role, dataset, item, row["sample"])
+        sample, prompt = row["sample"], row["prompt_token_ids"]
+        is_drawn = has_seed(plan)
+        seed = derive_seed(self.seed, plan.role, dataset, item, sample) if is_drawn else None
         sampling = vars(replace(plan.sampling, seed=seed))
-        prompt = row["prompt_token_ids"]
-        key = request_key(self.identity, dataset, row["sample"], prompt, sampling)
+        key = request_key(self.identity, dataset, sample, prompt, sampling)
         return own | {"key": key, "seed": seed, "asked_item": item}
 
 
-def _has_seed(plan: AnyPlan) -> bool:
+def has_seed(plan: AnyPlan) -> bool:
     """Return whether each item has a reply of its own; else one serves all that ask for it."""
     return isinstance(plan, Plan) and plan.sampling.temperature > 0
 
@@ -160,12 +162,7 @@ def _write_again(plan: AnyPlan, changes: Mapping[str, Mapping[str, Any]]) -> Non
 
 
 def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield notes of what a plan asks for that the journal does not say yet.
-
-    Args:
-        plan: the plan.
-        asked: what the journal says of its keys and asks.
-    """
+    """Yield notes of what a plan asks for that the journal, `asked`, does not say yet."""
     of = pl.coalesce("key", "of")
     said = {*asked.select(of, "ask").iter_rows()}
     refused = asked.filter(of.is_null(), pl.col("planner") == PLANNER_VERSION)

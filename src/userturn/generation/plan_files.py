@@ -1,9 +1,11 @@
 """Plans: tables beside the journal with one row per request, read by the sweep and by collection.
 
-Columns: position, item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model is
-shown it; under `header_only`, where it is shown none, its own), change (JSON), error, `ask` (what
-is asked for, `study.asks`), and `asked_as` and `asked_item`, the names of dataset and item in key
-and seed. A sweep writes and reads them a few rows at a time, because the prompts are large.
+Each shard of a model's items has its own. Columns of plans of texts: position, item, sample, key,
+seed, prompt_text, prompt_token_ids, answer (as the model is shown it; under `header_only`, where it
+is shown none, its own), change (JSON), error, `ask` (what is asked for, `study.asks`), and
+`asked_as` and `asked_item`, the names of dataset and item in key and seed. A plan of scores has one
+row per turn and context. A sweep writes and reads plans a few rows at a time, because the prompts
+are large.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,12 +15,17 @@ from heapq import merge
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from userturn.generation.planner import Planned
 from userturn.models.requests import AnyRequest, Request, Sampling
+from userturn.datasets.clusters import cluster_of
+from userturn.models.completion import AnyRequest
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
+from userturn.models.scoring import ScoringRequest
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
@@ -38,8 +45,45 @@ PLAN_SCHEMA: Schema = {
     "error": pl.String,
     **NAMES,
 }
+WHOLE = "1of1"  # the shard of a model that is not split
+Row = Mapping[str, Any]
 LAST = 2**63 - 1  # larger than any position
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids", *NAMES]
+
+
+def shard_of(item: str, n_shards: int) -> int:
+    """Return the number, from 1, of an item's shard: each shard is an interval of the hash."""
+    return int(fingerprint(item)[:16], 16) * n_shards // 2**64 + 1
+
+
+def is_in_shard(item: str, shard: str) -> bool:
+    """Tell whether an item belongs to a shard such as 1of4."""
+    number, _, n_shards = shard.partition("of")
+    return shard_of(item, int(n_shards)) == int(number)
+
+
+def next_in_hash_order(
+    items: Iterable[str], contents: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return for each item the one with the next hash, the first for the last.
+
+    Shards are intervals of the hash, so the next item is nearly always in the same shard. Items of
+    the same conversation are passed over. A single item or conversation has no next one.
+
+    Args:
+        items: ids.
+        contents: by id, the hash of its messages; an item of the same content is passed over.
+    """
+    ordered = sorted(items, key=fingerprint)
+    of, n = [cluster_of(item) for item in ordered], len(ordered)
+    what = list(range(n)) if contents is None else [contents[item] for item in ordered]
+    found = {}
+    for i, item in enumerate(ordered):
+        after = (j % n for j in range(i + 1, i + n))
+        others = (ordered[j] for j in after if of[j] != of[i] and what[j] != what[i])
+        if (other := next(others, None)) is not None:
+            found[item] = other
+    return found
 
 
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
@@ -56,29 +100,14 @@ def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) 
     return [own] if own.is_file() else sorted(own.parent.glob("[!.]*.parquet"))
 
 
-class WrittenPlan(Protocol):
-    """A plan on disk: a table with one row per request to generate or to score."""
-
-    @property
-    def path(self) -> Path:
-        """Path of its table, which has a column `key`."""
-
-    @property
-    def dataset(self) -> str:
-        """Name of its dataset."""
-
-    def requests(self) -> Iterator[tuple[int, AnyRequest]]:
-        """Yield position and request of every row that has one, in order."""
-
-
 @dataclass(frozen=True)
 class Plan:
-    """A plan on disk, and the sampling settings that all its requests share.
+    """A plan on disk of texts to generate, and the sampling settings that all of them share.
 
     Attributes:
-        path: path of its table.
+        path: of its table.
         dataset: name of its dataset.
-        sampling: sampling settings of every request, except the seed.
+        sampling: settings of every request, except the seed.
         role: of the writer, as seeds have it.
     """
 
@@ -87,17 +116,13 @@ class Plan:
     sampling: Sampling
     role: str = "user"
 
-    def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
-        """Yield the given columns, a few rows at a time."""
-        return slices(scan_plans([self.path]).select(columns), PLAN_SLICE)
-
     def requests(self) -> Iterator[tuple[int, Request]]:
         """Yield position and request of every row that has one, in order."""
-        for part in self.slices(*ASKED):
-            asked = part.drop_nulls("key").iter_rows(named=True)
-            yield from ((row["position"], self._request(row)) for row in asked)
+        for part in slices(scan_plans([self.path]).select(ASKED), PLAN_SLICE):
+            for row in part.drop_nulls("key").iter_rows(named=True):
+                yield row["position"], self._request(row)
 
-    def _request(self, row: Mapping[str, Any]) -> Request:
+    def _request(self, row: Row) -> Request:
         prompt = Prompt(row["prompt_text"], tuple(row["prompt_token_ids"]))
         sampling = replace(self.sampling, seed=row["seed"])
         names = row["asked_item"] or row["item"], row["sample"]
@@ -106,50 +131,49 @@ class Plan:
         )
 
 
-def requests_in_order(plans: Iterable[WrittenPlan]) -> Iterator[AnyRequest]:
+@dataclass(frozen=True)
+class ScoringPlan:
+    """A plan on disk of turns to score."""
+
+    path: Path
+    dataset: str
+
+    def requests(self) -> Iterator[tuple[int, ScoringRequest]]:
+        """Yield position and request of every row that has one, in order."""
+        asked = ["position", "key", "item", "token_ids", "n_context", "ask", "asked_as"]
+        for part in slices(scan_plans([self.path]).select(asked), PLAN_SLICE):
+            for position, key, item, ids, n, *names in part.drop_nulls("key").iter_rows():
+                yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n, *names)
+
+
+AnyPlan = Plan | ScoringPlan
+
+
+def requests_in_order(plans: Iterable[AnyPlan]) -> Iterator[AnyRequest]:
     """Yield the requests of several plans, with the requests of an item side by side."""
-    numbered = merge(*(plan.requests() for plan in plans), key=itemgetter(0))
-    return (request for _, request in numbered)
-
-
-def _row(planned: Planned) -> dict[str, Any]:
-    request = planned.request
-    return {
-        "position": planned.position,
-        "item": planned.item,
-        "sample": planned.sample,
-        "key": request and request.key,
-        "seed": request and request.sampling.seed,
-        "prompt_text": request and request.prompt.text,
-        "prompt_token_ids": request and request.prompt.token_ids,
-        "answer": planned.answer,
-        "change": planned.change,
-        "error": planned.error,
-        "ask": planned.ask,
-        "asked_as": planned.asked_as,
-        "asked_item": planned.item,
-    }
+    numbered: list[Iterator[tuple[int, AnyRequest]]] = [plan.requests() for plan in plans]
+    return (request for _, request in merge(*numbered, key=itemgetter(0)))
 
 
 @contextmanager
 def plan_writer(
-    path: Path, identity: str, model: Mapping[str, Any]
-) -> Iterator[Callable[[Planned], None]]:
+    path: Path, identity: str, model: Mapping[str, Any], schema: Schema = PLAN_SCHEMA
+) -> Iterator[Callable[[Row], None]]:
     """Yield a function that adds a row to a plan; the plan's file appears when the block ends.
 
     The table's metadata hold a fingerprint of its model's identity.
     """
-    rows: list[dict[str, Any]] = []
-    with table_writer(PLAN_SCHEMA, path, identity, model=fingerprint(model)) as write:
+    rows: list[Row] = []
+    with table_writer(schema, path, identity, model=fingerprint(model)) as write:
 
-        def flush() -> None:
-            write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
-            rows.clear()
-
-        def add(planned: Planned) -> None:
-            rows.append(_row(planned))
+        def add(row: Row) -> None:
+            rows.append(row)
             if len(rows) == PLAN_SLICE:
                 flush()
+
+        def flush() -> None:
+            write(pl.DataFrame(rows, schema=schema))
+            rows.clear()
 
         yield add
         if rows:
@@ -157,12 +181,16 @@ def plan_writer(
 
 
 def write_plan(
-    plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
+    rows: Iterable[Row],
+    path: Path,
+    identity: str,
+    model: Mapping[str, Any],
+    schema: Schema = PLAN_SCHEMA,
 ) -> None:
     """Write the rows of a plan as they are made."""
-    with plan_writer(path, identity, model) as add:
-        for planned in plan:
-            add(planned)
+    with plan_writer(path, identity, model, schema) as add:
+        for row in rows:
+            add(row)
 
 
 def plan_keys(paths: Iterable[Path]) -> pl.Series:
@@ -170,7 +198,7 @@ def plan_keys(paths: Iterable[Path]) -> pl.Series:
     return scan_plans(paths).select("key").drop_nulls().collect()["key"]
 
 
-def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
+def read_plan(folder: Path, n_rows: int = LAST) -> Iterator[pl.DataFrame]:
     """Yield the plan of all shards in dataset order; a row that two shards planned comes once.
 
     Args:
@@ -182,15 +210,10 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
     begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
     for begin, end in pairwise([*begins, LAST]):
         part = shards.filter(pl.col("position").is_between(begin, end, closed="left")).collect()
-        yield _once_in_order(part)
+        once = part.unique(["position", "sample"], keep="first", maintain_order=True)
+        yield once.sort("position", "sample")
 
 
 def read_whole_plan(folder: Path) -> pl.DataFrame:
-    """Return the plan of all shards, as `read_plan` yields it in parts."""
-    paths = sorted(folder.glob("[!.]*.parquet"))
-    return _once_in_order(scan_plans(paths).select(*PLAN_SCHEMA).collect())
-
-
-def _once_in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    once = rows.unique(["position", "sample"], keep="first", maintain_order=True)
-    return once.sort("position", "sample")
+    """Return the plan of all shards, which `read_plan` yields in parts."""
+    return next(read_plan(folder))

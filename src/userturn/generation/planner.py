@@ -27,9 +27,6 @@ class Planned:
 
     Attributes:
         position: of the item in its dataset.
-        item: its id.
-        sample: number of the sample, from 0.
-        request: what is sent.
         answer: the answer that readers see before the turn.
         change: what the perturbation did, as JSON.
         error: why there is no request.
@@ -47,16 +44,28 @@ class Planned:
     ask: str | None = None
     asked_as: str | None = None
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The row's columns (`plan_files.PLAN_SCHEMA`)."""
+        request = self.request
+        return {
+            **{name: value for name, value in vars(self).items() if name != "request"},
+            "key": request and request.key,
+            "seed": request and request.sampling.seed,
+            "prompt_text": request and request.prompt.text,
+            "prompt_token_ids": request and request.prompt.token_ids,
+            "asked_item": self.item,
+        }
+
 
 @dataclass(frozen=True)
 class Probe:
     """The prompt before a user turn, or the reason why there is none.
 
     Attributes:
-        prompt: the text and token ids, ending in the model's user header.
+        prompt: it ends in the model's user header.
         answer: the answer that judges and annotators see before the turn.
         change: what the perturbation did, as JSON.
-        error: why there is no prompt.
         shown: hash of what the prompt shows; None where there is nothing to show.
     """
 
@@ -73,10 +82,8 @@ class Planner:
 
     Attributes:
         identity: the part of model and engine that enters the identity of a request.
-        template: renders its prompts.
         max_model_len: the largest number of tokens in prompt and continuation together.
         study_seed: the seed that all others are derived from.
-        asks: tells what its requests ask for.
     """
 
     identity: Mapping[str, Any]
@@ -88,19 +95,16 @@ class Planner:
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
         """Return the sampling settings of a plan: those of `drawn`, and the stops of a role."""
         template = self.template
-        if role == "user":
-            tokens, texts = template.stop_token_ids, template.stop_texts
-            begins_with, is_played = template.left_to_the_model, template.header_form == PLAYED
-        else:
-            tokens, texts = template.end_token_ids, template.end_texts
-            begins_with, is_played = "", False
+        if role == "assistant":
+            ends, texts = template.end_token_ids, template.end_texts
+            return Sampling(**drawn, stop_token_ids=ends, seed=None, stop_texts=texts)
         return Sampling(
             **drawn,
-            stop_token_ids=tokens,
+            stop_token_ids=template.stop_token_ids,
             seed=None,
-            stop_texts=texts,
-            begins_with=begins_with,
-            is_played=is_played,
+            stop_texts=template.stop_texts,
+            begins_with=template.left_to_the_model,
+            is_played=template.header_form == PLAYED,
         )
 
     def _answer_prompt(self, item: Item) -> Prompt:
@@ -145,10 +149,14 @@ class Planner:
         """Return the probe after a perturbed answer; without an answer, the reason it fails."""
         if answer is None and not needs_reference(operator):
             return Probe(None, error=NO_ANSWER)
-        own = Context(item.messages, answer, {}, donor, item.reference)
         lent = None if donor is None else donor.answer
         hashed = digest_of_probe(operator, item.messages, answer, lent, item.reference)
-        shown = answer
+        return self._probe(
+            Context(item.messages, answer, {}, donor, item.reference), operator, hashed
+        )
+
+    def _probe(self, own: Context, operator: Mapping[str, Any], hashed: str) -> Probe:
+        shown = own.answer
         try:
             context = perturb(own, operator, self.template.tokenizer)
             shown = context.answer

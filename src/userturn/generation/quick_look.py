@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -13,12 +12,12 @@ from userturn.datasets.messages import ShownAnswer
 from userturn.datasets.prepare import Item, prepare_dataset
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
-from userturn.generation.collect_scores import scores_of
 from userturn.generation.describe_model import describe_model
 from userturn.generation.load_engine import LoadedModel, engine_of, load_model
+from userturn.generation.plan_files import WHOLE
 from userturn.generation.planner import Planned, Planner
 from userturn.generation.reasoning import read_answer
-from userturn.generation.shards import WHOLE
+from userturn.generation.scores import scores_of
 from userturn.generation.sweep import complete_plans, request_runner, sweep_plans
 from userturn.generation.sweep_plan import planner_of
 from userturn.judges.heuristic import judge_by_words
@@ -30,9 +29,12 @@ from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
+NONE = {"operator": "none"}
+DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are drawn at each
+
 
 def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
-    """Return a table of scores (`likelihood.collect.SCORES_SCHEMA`), as a study makes it.
+    """Return a table of scores (`scores.SCORES_SCHEMA`), as a study makes it.
 
     Args:
         config: a study's configuration, whose key `likelihood` has the dataset.
@@ -50,20 +52,22 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
                 f"model '{model}' is behind a chat API, which tells no likelihood of a text; name "
                 "one that is loaded here, or a server of completions"
             )
-        path = Path(folder, "models", f"{model}.json")
-        path.parent.mkdir()
-        describe_model(grid, model, path)
+        _, loaded = _loaded(grid, model)
         identity = grid.dataset_identity(dataset)
         prepare_dataset(grid.dataset_settings(dataset), identity, grid.dataset_path(dataset))
-        loaded = load_model(grid, model, read_description(grid, model))
         scored = asked(grid)[scores_path(model, dataset, HUMAN_TURNS)]
         plans = sweep_plans(grid, loaded, WHOLE, {scored.identity}, folder)
         complete_plans(plans, request_runner(grid, loaded, WHOLE, StopFlag()))
         return pl.concat(scores_of(grid, scored))
 
 
-NONE = {"operator": "none"}
-DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are drawn at each
+def _loaded(grid: Grid, model: str) -> tuple[dict[str, Any], LoadedModel]:
+    """Return the description of a model in a new folder of results, and the model."""
+    path = grid.results / "models" / f"{model}.json"
+    path.parent.mkdir()
+    describe_model(grid, model, path)
+    description = read_description(grid, model)
+    return description, load_model(grid, model, description)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class QuickLook:
     """One model's answer to one question, and its user turns after it.
 
     Attributes:
-        description: the model's description, as `describe_model` writes it.
+        description: of the model, as `describe_model` writes it.
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
@@ -104,11 +108,7 @@ def look(
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
-        path = Path(folder, "models", f"{model}.json")
-        path.parent.mkdir()
-        describe_model(grid, model, path)
-        description = read_description(grid, model)
-        loaded = load_model(grid, model, description)
+        description, loaded = _loaded(grid, model)
         planner = planner_of(grid, loaded)
         engine = engine_of(grid, loaded, WHOLE)
         item = Item("question", ({"role": "user", "content": question},))

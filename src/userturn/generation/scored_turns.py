@@ -1,41 +1,54 @@
-"""Choose what a sweep scores: reference follow-ups, the model's own turns, its candidates."""
+"""Read back what a model wrote: conversations that it goes on with, and turns that are scored.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+Reference follow-ups and candidates are scored, too.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
 
 import polars as pl
 
 from userturn.config.entries import likelihood_settings
 from userturn.datasets.messages import ShownAnswer
-from userturn.datasets.prepare import rank, read_items
-from userturn.generation.collect import shown_samples
-from userturn.generation.likelihood_contexts import (
+from userturn.datasets.prepare import MESSAGE, rank, read_items
+from userturn.generation.collect import ANSWERED, collect, shown_samples
+from userturn.generation.plan_files import is_in_shard, plan_paths, read_whole_plan
+from userturn.generation.scorer import (
     NO_ANSWER,
     PROMPT,
     Context,
     Exchange,
+    TurnToScore,
     draw_distractors,
     ending_of,
     human_contexts,
     human_exchanges,
     own_contexts,
 )
-from userturn.generation.plan_files import plan_paths
-from userturn.generation.scoring_plan import TurnToScore
-from userturn.generation.shards import is_in_shard
 from userturn.prompts.answer_form import AnswerForm
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import read_reactions, table_path
-from userturn.sources.job import named
 from userturn.sources.registry import asked, turns_to_score_by_name
-from userturn.sources.scores import has_endings, n_own_distractors
-from userturn.sources.source import ANSWERS, USER_TURNS, Asked
+from userturn.sources.scores import has_endings, n_own_distractors, n_own_turns
+from userturn.sources.source import ANSWERS, USER_TURNS, Asked, named
 from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.study.asks import journal_of, scan_plans
+from userturn.storage.parquet import Schema
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import last_description
+
+CONVERSATIONS: Schema = {
+    "item": pl.String,
+    "messages": pl.List(MESSAGE),
+    "ended": pl.String,
+}
+READ = ["item", "answer", "outcome", "text", "error"]
+EMPTY = "the user turn of depth {} was empty"
+FAILED = "the user turn of depth {} failed: {}"
 
 
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
@@ -63,18 +76,13 @@ def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     model's answers to other items of the shard. How likely a turn ends at once is scored before
     them, after the answers that no perturbation changed.
     """
-    settings = likelihood_settings(grid.config) or {}
-    model, dataset, seed = scored.model, scored.dataset, grid.config["seed"]
-    answered = _answered(grid, model, dataset, shard)
-    drawn = _own_distractors(grid, answered)
-    names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
-    sample = sorted(names, key=lambda item: rank(seed, item))[: settings["turns"]]
-    cells = grid.cells_of[model, dataset]
-    asked_about = [item for item in sample if item in answered]
-    for item in asked_about if has_endings(grid.config) else ():
+    answered = _answered(grid, scored, shard)
+    drawn = own_distractors(grid, answered.values())
+    cells = grid.cells_of[scored.model, scored.dataset]
+    sample = [item for item in sampled_items(grid, scored.dataset) if item in answered]
+    for item in sample if has_endings(grid.config) else ():
         yield TurnToScore(answered[item], [ending_of(answered[item])], {})
-    texts = _texts(grid, cells, shard, asked_about)
-    for item, cell, text in texts.iter_rows():
+    for item, cell, text in _texts(grid, cells, shard, sample).iter_rows():
         exchange = replace(answered[item], turn=text)
         place = {
             "temperature": grid.temperatures[cells[cell].temperature],
@@ -84,86 +92,85 @@ def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
         yield TurnToScore(exchange, own_contexts(exchange, drawn[item]), place)
 
 
+def sampled_items(grid: Grid, dataset: str) -> list[str]:
+    """Return the items of a dataset whose turns are scored, of those that a model wrote."""
+    names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
+    ranked = sorted(names, key=lambda item: rank(grid.config["seed"], item))
+    return ranked[: n_own_turns(grid.config)]
+
+
+def own_distractors(grid: Grid, answered: Iterable[Exchange]) -> dict[str, list[Exchange]]:
+    """Return the distractors of the model's turns after each answer, by item."""
+    return draw_distractors([*answered], n_own_distractors(grid.config), grid.config["seed"])
+
+
 def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield each candidate of a shard after its prompt, and the turns after it.
 
     These are the fixed ones, and the one that the model wrote, whose distractors are those of the
     item's first answer. A candidate without text has none.
     """
-    model, dataset, texts = scored.model, scored.dataset, read_reactions(REACTIONS_FILE)
-    shown = _shown(grid, asked(grid)[table_path(model, dataset, ANSWERS)], shard)
-    prompts = {item.id: item.messages for item in read_items(grid.dataset_path(dataset))}
+    place, texts = (scored.model, scored.dataset), read_reactions(REACTIONS_FILE)
+    shown = _shown(grid, table_path(*place, ANSWERS), shard)
+    prompts = {item.id: item.messages for item in read_items(grid.dataset_path(scored.dataset))}
     written: dict[tuple[str, int], str] = {}
     drawn: dict[str, list[Exchange]] = {}
     if n_own_distractors(grid.config):
-        written = _after_candidates(
-            grid, asked(grid)[table_path(model, dataset, USER_TURNS)], shard
-        )
-        drawn = _own_distractors(grid, _answered(grid, model, dataset, shard))
+        written = _after_candidates(grid, asked(grid)[table_path(*place, USER_TURNS)], shard)
+        drawn = own_distractors(grid, _answered(grid, scored, shard).values())
     for (item, sample), answer in shown.items():
         if answer is None or not answer.text.strip():
             continue
-        place, prompt = {"sample": sample}, prompts[item]
+        of_sample, prompt = {"sample": sample}, prompts[item]
         said = Exchange(item, prompt, NO_ANSWER, answer.text)
-        yield TurnToScore(said, [Context(PROMPT, None, prompt, NO_ANSWER)], place)
+        yield TurnToScore(said, [Context(PROMPT, None, prompt, NO_ANSWER)], of_sample)
         for name, text in texts.items():
             context = Context(name, None, prompt, answer)
-            yield TurnToScore(Exchange(item, prompt, answer, text), [context], place)
+            yield TurnToScore(Exchange(item, prompt, answer, text), [context], of_sample)
         if (turn := written.get((item, sample))) and drawn.get(item):
             own = Exchange(item, prompt, answer, turn)
-            yield TurnToScore(own, own_contexts(own, drawn[item]), place)
+            yield TurnToScore(own, own_contexts(own, drawn[item]), of_sample)
 
 
-def _shown(grid: Grid, answers: Asked, shard: str) -> dict[tuple[str, int], ShownAnswer | None]:
-    """Return the answers of a shard's items by item and sample; None where there is none."""
-    model, dataset = answers.model, answers.dataset
-    paths = plan_paths(grid, model, dataset, answers.identity, shard)
-    form = AnswerForm.of(last_description(grid, model))
-    shown = shown_samples(paths, journal_of(grid, model, dataset, paths), form)
+def _shown(grid: Grid, path: str, shard: str) -> dict[tuple[str, int], ShownAnswer | None]:
+    """Return a table's answers to a shard's items by item and sample; None where there is none."""
+    of = asked(grid)[path]
+    paths = plan_paths(grid, of.model, of.dataset, of.identity, shard)
+    form = AnswerForm.of(last_description(grid, of.model))
+    shown = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), form)
     return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
 
 
-def _own_distractors(grid: Grid, answered: Mapping[str, Exchange]) -> dict[str, list[Exchange]]:
-    """Return the distractors of the model's turns after each answered item, by item."""
-    n_distractors = n_own_distractors(grid.config)
-    return draw_distractors(list(answered.values()), n_distractors, grid.config["seed"])
+def _answered(grid: Grid, scored: Asked, shard: str) -> dict[str, Exchange]:
+    """Return the exchanges of a shard's items that the model has answered, without a turn."""
+    shown = _shown(grid, answers_path(scored.model, scored.dataset), shard)
+    return {
+        item.id: Exchange(item.id, item.messages, answer, "")
+        for item in read_items(grid.dataset_path(scored.dataset))
+        if (answer := shown.get((item.id, 0))) and answer.text.strip()
+    }
 
 
 def _after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, int], str]:
     """Return the text of the turn after each candidate by item and sample."""
     paths = plan_paths(grid, turns.model, turns.dataset, turns.identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
-    journal = journal_of(grid, turns.model, turns.dataset, paths)
-    found = _written(journal, plan).select("item", "sample", "text")
-    return {(item, sample): text for item, sample, text in found.iter_rows()}
-
-
-def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:
-    """Return the exchanges of a shard's items that the model has answered, without a turn."""
-    shown = _shown(grid, asked(grid)[answers_path(model, dataset)], shard)
-    return {
-        item.id: Exchange(item.id, item.messages, answer, "")
-        for item in read_items(grid.dataset_path(dataset))
-        if (answer := shown.get((item.id, 0))) and answer.text.strip()
-    }
+    found = _written(journal_of(grid, turns.model, turns.dataset, paths), plan)
+    return {(item, n): text for item, n, text in found.select("item", "sample", "text").iter_rows()}
 
 
 def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
     """Return the first turn of some items in some cells: columns item, cell number and text."""
-    asked = [
-        scan_plans(plan_paths(grid, c.model, c.dataset, grid.cell_identity(c), shard))
+    model, dataset = cells[0].model, cells[0].dataset
+    paths = [plan_paths(grid, model, dataset, grid.cell_identity(c), shard) for c in cells]
+    rows = [
+        scan_plans(mine)
         .filter(pl.col("item").is_in(items), pl.col("sample") == 0)
         .select("key", "item", "position", cell=pl.lit(number))
-        for number, c in enumerate(cells)
+        for number, mine in enumerate(paths)
     ]
-    plan = pl.concat(asked).collect().unique(["item", "cell"], maintain_order=True)
-    model, dataset = cells[0].model, cells[0].dataset
-    paths = [
-        path
-        for c in cells
-        for path in plan_paths(grid, model, dataset, grid.cell_identity(c), shard)
-    ]
-    written = _written(journal_of(grid, model, dataset, paths), plan)
+    plan = pl.concat(rows).collect().unique(["item", "cell"], maintain_order=True)
+    written = _written(journal_of(grid, model, dataset, chain.from_iterable(paths)), plan)
     return written.sort("position", "cell").select("item", "cell", "text")
 
 
@@ -171,3 +178,69 @@ def _written(journal: Journal, plan: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a plan of turns that have a text, with it."""
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
+
+
+def continued(conversations: pl.DataFrame, turns: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """Return conversations with the answer and the user turn of one depth, or why they ended.
+
+    Args:
+        conversations: up to the answer of this depth: `item`, `messages` and perhaps `ended`.
+        turns: the user turns of this depth: `sample` and the columns of `READ`.
+        depth: its number.
+    """
+    said = {row["item"]: row for row in turns.filter(pl.col("sample") == 0).iter_rows(named=True)}
+    rows = []
+    for row in conversations.iter_rows(named=True):
+        messages, ended = row["messages"], row.get("ended")
+        if ended is None:
+            messages, ended = _extended(messages, said[row["item"]], depth)
+        rows.append({"item": row["item"], "messages": messages, "ended": ended})
+    return pl.DataFrame(rows, schema=CONVERSATIONS)
+
+
+def _extended(
+    messages: list[dict[str, str]], turn: Mapping[str, Any], depth: int
+) -> tuple[list[dict[str, str]] | None, str | None]:
+    if turn["outcome"] not in ANSWERED:
+        return None, FAILED.format(depth, turn["error"])
+    if turn["outcome"] == "empty":
+        return None, EMPTY.format(depth)
+    answer = {"role": "assistant", "content": turn["answer"]}
+    return [*messages, answer, {"role": "user", "content": turn["text"]}], None
+
+
+def going_on(conversations: pl.DataFrame) -> pl.DataFrame:
+    """Return the conversations that have not ended."""
+    return conversations.filter(pl.col("ended").is_null())
+
+
+@dataclass
+class Conversations:
+    """The conversations of one shard of one model, from its plans and journals."""
+
+    grid: Grid
+    shard: str
+    _before: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    def before(self, of: Asked) -> pl.DataFrame:
+        """Return the conversations up to a table's answers, or those before its turns."""
+        begins_with = of.goes_on_from or of.dataset
+        if begins_with not in self._before:
+            self._before[begins_with] = self._continued(of)
+        return self._before[begins_with]
+
+    def _continued(self, of: Asked) -> pl.DataFrame:
+        if of.goes_on_from:
+            turns = asked(self.grid)[of.goes_on_from]
+            return continued(self.before(turns), self.turns(turns), turns.depth)
+        path = self.grid.dataset_path(of.dataset)
+        items = pl.read_parquet(path, columns=["item", "messages"])
+        is_own = [is_in_shard(item, self.shard) for item in items["item"]]
+        return items.filter(pl.Series(is_own, dtype=pl.Boolean))
+
+    def turns(self, of: Asked) -> pl.DataFrame:
+        """Return the user turns of a table, of all shards."""
+        folder = self.grid.requests_folder(of.model, of.dataset, of.identity)
+        plan, paths = read_whole_plan(folder), sorted(folder.glob("[!.]*.parquet"))
+        journal = journal_of(self.grid, of.model, of.dataset, paths)
+        return collect(plan, read_outcomes(journal, plan["key"].drop_nulls()))

@@ -23,11 +23,14 @@ from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.plan_files import plan_path
 from userturn.generation.sweep_plan import SweepPlans, planner_of, scorer_of
 from userturn.processes import StopFlag
+from userturn.generation.scorer import Scorer
+from userturn.generation.sweep_plan import SweepPlans, planner_of
+from userturn.signals import StopFlag
 from userturn.sources.registry import asked_of
 from userturn.storage.files import note_written, read_artifact, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import files_of_journal
-from userturn.storage.journal_table import Journal, finished_keys
+from userturn.storage.journal_table import finished_keys
 from userturn.storage.leases import lease
 from userturn.study.asks import digest_of, journal_of
 from userturn.study.finished_requests import (
@@ -39,14 +42,6 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
-
-
-def _planned_keys(path: Path, by: str) -> set[str] | None:
-    """Return the keys of a plan; None if it is missing, incomplete or another model's."""
-    if read_artifact(path).get("model") != by:
-        return None
-    keys = pl.read_parquet(path, columns=["key"])["key"]
-    return None if keys.has_nulls() else set(keys)
 
 
 def finished_plans(
@@ -63,27 +58,18 @@ def finished_plans(
     by = fingerprint(identity_of_requests)
     planned: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for of in asked_of(grid, model, pending):
-        keys = _planned_keys(plan_path(grid, model, of.dataset, of.identity, shard), by)
-        if keys is not None:
-            planned[of.dataset][of.identity] = keys
-    return {
-        dataset: _finished(
-            journal_of(
-                grid,
-                model,
-                dataset,
-                [plan_path(grid, model, dataset, identity, shard) for identity in keys],
-            ),
-            keys,
-        )
-        for dataset, keys in planned.items()
-    }
-
-
-def _finished(journal: Journal, planned: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    wanted = pl.Series(sorted(set().union(*planned.values())), dtype=pl.String)
-    there = finished_keys(journal, wanted)
-    return {identity: keys for identity, keys in planned.items() if keys <= there}
+        path = plan_path(grid, model, of.dataset, of.identity, shard)
+        if read_artifact(path).get("model") == by:  # or it is missing, or another model's
+            keys = pl.read_parquet(path, columns=["key"])["key"]
+            if not keys.has_nulls():
+                planned[of.dataset][of.identity] = set(keys)
+    finished = {}
+    for dataset, plans in planned.items():
+        paths = [plan_path(grid, model, dataset, identity, shard) for identity in plans]
+        wanted = pl.Series(sorted(set().union(*plans.values())), dtype=pl.String)
+        there = finished_keys(journal_of(grid, model, dataset, paths), wanted)
+        finished[dataset] = {identity: keys for identity, keys in plans.items() if keys <= there}
+    return finished
 
 
 def n_finished(
@@ -194,8 +180,9 @@ def sweep_plans(
     grid: Grid, model: LoadedModel, shard: str, pending: Iterable[str], scratch: str
 ) -> SweepPlans:
     """Return the plans of one shard's pending tables, not yet written."""
-    planner, scorer = planner_of(grid, model), scorer_of(grid, model)
-    form, wanted = model.template.answer_form, frozenset(pending)
+    planner, wanted = planner_of(grid, model), frozenset(pending)
+    scorer = Scorer(model.identity, model.template, model.max_model_len, "", planner.asks)
+    form = model.template.answer_form
     return SweepPlans(grid, model.name, shard, wanted, planner, scorer, form, Path(scratch))
 
 

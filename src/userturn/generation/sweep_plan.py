@@ -8,23 +8,38 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.datasets.prepare import Item
+from userturn.datasets.prepare import Item, read_items
 from userturn.generation.collect import Shown, answers_of_another, shown_samples
 from userturn.generation.load_engine import LoadedModel
-from userturn.generation.other_names import AnyPlan
-from userturn.generation.plan_files import Plan, plan_path, plan_paths, plan_writer, write_plan
+from userturn.generation.plan_files import (
+    AnyPlan,
+    Plan,
+    ScoringPlan,
+    is_in_shard,
+    next_in_hash_order,
+    plan_path,
+    plan_paths,
+    plan_writer,
+    write_plan,
+)
 from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import turns_to_score
 from userturn.generation.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
 from userturn.generation.self_play import Conversations, going_on
 from userturn.generation.shards import Numbered, Part, part_of
 from userturn.models.requests import role_at
+from userturn.generation.scored_turns import Conversations, going_on, turns_to_score
+from userturn.generation.scorer import SCORING_PLAN_SCHEMA, Scorer
+from userturn.models.seeds import role_at
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.sources.registry import asked, asked_of, stages
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
 from userturn.study.asks import asks_of, journal_of
+from userturn.study.asks import asks_of, digest_of
 from userturn.study.grid import Grid
+
+Numbered = tuple[int, Item]  # an item with its position in the dataset
 
 
 def planner_of(grid: Grid, model: LoadedModel) -> Planner:
@@ -33,23 +48,13 @@ def planner_of(grid: Grid, model: LoadedModel) -> Planner:
     return Planner(model.identity, model.template, model.max_model_len, grid.config["seed"], asks)
 
 
-def scorer_of(grid: Grid, model: LoadedModel) -> Scorer:
-    """Return what makes the scoring requests of a loaded model."""
-    asks = asks_of(grid, model.name)
-    return Scorer(model.identity, model.template, model.max_model_len, "", asks)
-
-
 @dataclass
 class SweepPlans:
     """The plans of one shard of one model; the answers to one dataset are in memory at a time.
 
     Attributes:
-        grid: the study's grid.
-        model: name of the model.
         shard: the part of the items, such as 1of1.
         pending: identities of the tables to fill.
-        planner: makes the requests for texts.
-        scorer: makes the requests for scores.
         form: how the model wraps an answer.
         scratch: folder for the plans of answers that other shards' items have.
     """
@@ -121,26 +126,42 @@ class SweepPlans:
     def _conversations(self) -> Conversations:
         return Conversations(self.grid, self.shard)
 
+    def _shows_another(self, turns: Asked) -> bool:
+        return needs_donor(operator_of(self.grid, turns))
+
     @cached_property
-    def _parts(self) -> dict[str, Part]:
-        """The shard's part of each dataset."""
-        turns = [of for of in self.tables.values() if of.kind == USER_TURNS]
-        lending = {of.dataset for of in turns if needs_donor(operator_of(self.grid, of))}
-        grid, ids = self.grid, self.grid.contents.ids
-        return {
-            name: part_of(grid.dataset_path(name), self.shard, name in lending, ids)
-            for name in dict.fromkeys(of.dataset for of in self.tables.values())
-        }
+    def _donors(self) -> dict[str, dict[str, str]]:
+        """By dataset, for each item the one whose answer is shown in place of its own."""
+        turns = (of for of in self.tables.values() if of.kind == USER_TURNS)
+        return {of.dataset: self._donors_of(of.dataset) for of in turns if self._shows_another(of)}
+
+    def _donors_of(self, dataset: str) -> dict[str, str]:
+        items = pl.read_parquet(self.grid.dataset_path(dataset), columns=["item", "messages"])
+        contents = {item: digest_of(messages) for item, messages in items.iter_rows()}
+        return next_in_hash_order(contents, contents if self.grid.contents.ids == 2 else None)
+
+    def _all_items(self, dataset: str) -> Iterator[Numbered]:
+        """Yield the items of a dataset, read from disk on every pass."""
+        return enumerate(read_items(self.grid.dataset_path(dataset)))
 
     def _items(self, of: Asked) -> Iterator[Numbered]:
         """Yield the conversations that a table asks about, with their position in the dataset."""
         if not of.goes_on_from:
-            yield from self._parts[of.dataset].own
+            yield from (pair for pair in self._all_items(of.dataset) if self._is_own(pair[1].id))
             return
         names = pl.read_parquet(self.grid.dataset_path(of.dataset), columns=["item"])["item"]
         positions = {item: position for position, item in enumerate(names)}
         for item, messages, _ in going_on(self.before(of)).iter_rows():
             yield positions[item], Item(item, tuple(messages))
+
+    def _is_own(self, item: str) -> bool:
+        return is_in_shard(item, self.shard)
+
+    def _lent(self, dataset: str) -> Iterator[Numbered]:
+        """Yield the items of other shards whose answers this shard borrows."""
+        wanted = {donor for item, donor in self._donors[dataset].items() if self._is_own(item)}
+        foreign = {donor for donor in wanted if not self._is_own(donor)}
+        return (pair for pair in self._all_items(dataset) if pair[1].id in foreign)
 
     def _path(self, of: Asked) -> Path:
         return plan_path(self.grid, self.model, of.dataset, of.identity, self.shard)
@@ -149,30 +170,26 @@ class SweepPlans:
         """Write and yield the plan of answers, and that of answers that others' items lend."""
         sampling = self.planner.sampling("assistant", of.drawn)
         planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
-        if self._lends(of):
-            lent = self.scratch / f"{of.identity}.parquet"
-            planned[lent] = self._parts[of.dataset].lent
+        after = [turns for turns in self.tables.values() if turns.stands_after == of.path]
+        if any(map(self._shows_another, after)):
+            planned[self.scratch / f"{of.identity}.parquet"] = self._lent(of.dataset)
         self._written[of.path] = [*planned]
         asked_as, role = self.grid.places.of_dataset(of.dataset), role_at("assistant", of.depth)
         for path, items in planned.items():
             rows = (
-                self.planner.answer(asked_as, position, item, sampling, sample, of.depth)
+                self.planner.answer(asked_as, position, item, sampling, sample, of.depth).columns
                 for position, item in items
                 for sample in range(of.n_samples)
             )
             write_plan(rows, path, of.identity, self.planner.identity)
             yield Plan(path, of.dataset, sampling, role)
 
-    def _lends(self, answers: Asked) -> bool:
-        """Return whether turns are planned that show answers to other items."""
-        after = [of for of in self.tables.values() if of.stands_after == answers.path]
-        return any(needs_donor(operator_of(self.grid, of)) for of in after)
-
     def _user_turns(self, tables: Sequence[Asked], shown: Shown) -> list[Plan]:
         """Write the plans of turns that differ only in temperature and so share their probes."""
         first = tables[0]
         n_answers = asked(self.grid)[first.stands_after].n_samples
-        operator, donors = operator_of(self.grid, first), self._parts[first.dataset].donors
+        operator = operator_of(self.grid, first)
+        donors = self._donors[first.dataset] if needs_donor(operator) else {}
         asked_as, depth = self.grid.places.of_dataset(first.dataset), first.depth
         plans, draws = [], []
         with ExitStack() as stack:
@@ -182,20 +199,21 @@ class SweepPlans:
                 add = stack.enter_context(plan_writer(path, of.identity, self.planner.identity))
                 draws.append((add, sampling, range(of.n_samples)))
             for position, item in self._items(first):
-                donor = donors.get(item.id) if needs_donor(operator) else None
+                donor = donors.get(item.id)
                 lent = None if donor is None else Donor(donor, shown.get((donor, 0)))
                 for answer in range(n_answers):
                     probe = self.planner.probe(item, shown.get((item.id, answer)), operator, lent)
                     where = asked_as, position, item.id
                     for add, sampling, samples in draws:
                         for sample in samples if n_answers == 1 else [answer]:
-                            add(self.planner.user_turn(*where, sample, probe, sampling, depth))
+                            turn = self.planner.user_turn(*where, sample, probe, sampling, depth)
+                            add(turn.columns)
         return plans
 
     def _scores(self, of: Asked) -> ScoringPlan:
         scorer = replace(self.scorer, dataset=self.grid.places.of_dataset(of.dataset))
         turns, path = turns_to_score(self.grid, of, self.shard), self._path(of)
-        write_scoring_plan(turns, scorer, path, of.identity)
+        write_plan(scorer.rows(turns), path, of.identity, scorer.identity, SCORING_PLAN_SCHEMA)
         return ScoringPlan(path, of.dataset)
 
 

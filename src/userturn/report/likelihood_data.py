@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.entries import private_mark
-from userturn.generation.likelihood_gains import TURN, token_gains, turn_gains
+from userturn.generation.scores import TURN, token_gains, turn_gains
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, Texts, numbered, write_script
 from userturn.sources.scores import HUMAN_TURNS
 from userturn.storage.table_files import Schema

@@ -5,8 +5,18 @@ from functools import partial
 from typing import Any
 
 from userturn.config.formats import answers_as
-from userturn.sources.job import Job, collecting, identity
-from userturn.sources.source import ANSWERS, ITEMS, Asked, Load, Sizes, Source, requests
+from userturn.sources.source import (
+    ANSWERS,
+    ITEMS,
+    Asked,
+    Job,
+    Load,
+    Sizes,
+    Source,
+    collecting,
+    identity,
+    requests,
+)
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 

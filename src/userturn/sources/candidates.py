@@ -14,7 +14,6 @@ import yaml
 from userturn.config.entries import Config, selected
 from userturn.errors import ConfigError, UserError
 from userturn.sources.answers import answers_path, grading
-from userturn.sources.job import collecting
 from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scored_models, scores_path
 from userturn.sources.source import (
     ANSWERS,
@@ -26,9 +25,11 @@ from userturn.sources.source import (
     Sizes,
     Source,
     Turns,
+    collecting,
     items_of,
     longest_exchange,
     requests,
+    turns_of,
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import PLAIN
@@ -127,15 +128,9 @@ def reactions_identity(grid: Grid, model: str, dataset: str) -> str:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns after the candidates of each model and graded dataset."""
-    for model, dataset in candidate_sources(grid):
-        yield Turns(
-            f"candidates/{model}/{dataset}",
-            model,
-            dataset,
-            candidates_identity(grid, model, dataset, USER_TURNS),
-            f"results/datasets/{dataset}.parquet",
-            partial(_questions, grid, model, dataset),
-        )
+    for of in asked(grid):
+        if of.kind == USER_TURNS:
+            yield turns_of(of, count=partial(_questions, grid, of.model, of.dataset))
 
 
 def read_reactions(path: str) -> dict[str, str]:
@@ -205,22 +200,18 @@ JOBS = {
     ),
 }
 INPUTS = {
-    "candidates": lambda grid: [table_path(*pair, ANSWERS) for pair in candidate_sources(grid)],
+    "candidates": lambda grid: [of.path for of in asked(grid) if of.kind == ANSWERS],
     "candidate_grades": lambda grid: [of.grades for of in asked(grid) if of.grades],
     "candidate_verdicts": lambda grid: [
         turns.verdicts(judge) for judge in grid.judges for turns in judged(grid)
     ],
     "candidate_items": lambda grid: items_of(judged(grid)),
-    "reactions": lambda grid: [
-        scores_path(*pair, REACTIONS)
-        for pair in candidate_sources(grid)
-        if pair[0] in scored_models(grid)
-    ],
+    "reactions": lambda grid: [of.path for of in asked(grid) if of.kind == SCORES],
 }
 SOURCE = Source(
     asked,
     judged,
-    RULE,
+    (RULE,),
     jobs=JOBS,
     inputs=INPUTS,
     turns_to_score={REACTIONS: "generation.scored_turns.reactions"},

@@ -5,7 +5,6 @@ from functools import partial
 
 from userturn.prompts.perturbations import needs_reference
 from userturn.sources.answers import answers_path
-from userturn.sources.job import collecting
 from userturn.sources.source import (
     USER_TURNS,
     Asked,
@@ -14,8 +13,9 @@ from userturn.sources.source import (
     Sizes,
     Source,
     Turns,
-    longest_exchange,
+    collecting,
     requests,
+    turns_of,
 )
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
@@ -41,33 +41,15 @@ def asked(grid: Grid) -> Iterator[Asked]:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns of each cell."""
-    for cell in grid.cells:
-        yield Turns(
-            f"cells/{cell.folder}",
-            cell.model,
-            cell.dataset,
-            grid.cell_identity(cell),
-            f"results/datasets/{cell.dataset}.parquet",
-            partial(_questions, grid, cell),
-        )
-
-
-def n_turns(grid: Grid, cell: Cell, sizes: Sizes) -> int:
-    """Return the number of user turns that are asked for in a cell."""
-    size, operator = sizes[cell.dataset], grid.perturbations[cell.perturbation]
-    n_items = size.n_references if needs_reference(operator) else size.n_items
-    return n_items * grid.n_samples(cell.temperature)
+    return map(turns_of, asked(grid))
 
 
 def _requests(grid: Grid, cell: Cell, sizes: Sizes) -> Load:
-    before = sizes[cell.dataset].n_tokens + grid.answer_settings(cell.model)["max_tokens"]
+    size, operator = sizes[cell.dataset], grid.perturbations[cell.perturbation]
+    n_items = size.n_references if needs_reference(operator) else size.n_items
+    before = size.n_tokens + grid.answer_settings(cell.model)["max_tokens"]
     written = grid.config["user_turn"]["max_tokens"]
-    return requests(n_turns(grid, cell, sizes), before, written)
-
-
-def _questions(grid: Grid, cell: Cell, sizes: Sizes) -> Load:
-    read = sizes[cell.dataset].n_tokens + longest_exchange(grid, cell.model)
-    return requests(n_turns(grid, cell, sizes), read)
+    return requests(n_items * grid.n_samples(cell.temperature), before, written)
 
 
 RULE = JudgeRule("judge", "cells/{model}/{dataset}/t{temperature}/{perturbation}")
@@ -76,4 +58,4 @@ JOBS = {
         "Collect one cell's user turns from the journal.", RULE.user_turns
     )
 }
-SOURCE = Source(asked, judged, RULE, jobs=JOBS)
+SOURCE = Source(asked, judged, (RULE,), jobs=JOBS)

@@ -1,29 +1,38 @@
-"""Controls: real user turns of some datasets, and failures planted after models' answers."""
+"""Turns of a known kind, which every judge reads.
 
+They are real user turns of some datasets, failures planted after models' answers, and the project's
+own conversations: with labelled turns, and with a prompt injection before the answer.
+"""
+
+import json
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from userturn.config.formats import in_default
 from userturn.controls.control_turn import HUMAN, LABELS
 from userturn.controls.failures import INJECTIONS
 from userturn.sources.answers import answers_path
-from userturn.sources.job import Job, identity
 from userturn.sources.source import (
     CHARACTERS_PER_TOKEN,
     ITEMS,
+    Job,
     JudgeRule,
     Load,
     Sizes,
     Source,
     Turns,
     every_verdict,
+    identity,
+    items_of,
     requests,
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
+from userturn.study.inputs import INJECTED, LABELLED, LABELLED_TURNS
 
-CONTROLS_VERSION = 2
+CONTROLS_VERSION, LABELLED_VERSION, INJECTED_VERSION = 2, 1, 1
 
 
 def n_planted(grid: Grid) -> int:
@@ -43,7 +52,7 @@ def _other_models(grid: Grid, model: str) -> list[str]:
     return (models[place:] + models[: place - 1])[:1]
 
 
-def judged(grid: Grid) -> Iterator[Turns]:
+def controls(grid: Grid) -> Iterator[Turns]:
     """Yield the real user turns of datasets, then the failures planted after each model's answers.
 
     Other formats of a model would not test a judge.
@@ -55,11 +64,11 @@ def judged(grid: Grid) -> Iterator[Turns]:
     ]
     for model, dataset in pairs:
         yield Turns(
-            f"controls/{model}/{dataset}",
+            RULE.folder.format(model=model, dataset=dataset),
             model,
             dataset,
             _identity(grid, model, dataset),
-            f"results/datasets/{dataset}.parquet",
+            ITEMS.format(dataset=dataset),
             partial(_questions, grid, model, dataset),
             tuple(answers_path(name, dataset) for name in _other_models(grid, model)),
         )
@@ -89,8 +98,49 @@ def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
     return requests(min(size.n_items, n_planted(grid)) * n_kinds, read)
 
 
-FOLDER = "controls/{model}/{dataset}"
-RULE = JudgeRule("judge_controls", FOLDER)
+def labelled(grid: Grid) -> Iterator[Turns]:
+    """Yield the labelled turns; a study from before there were any has none."""
+    if grid.config["controls"].get("labelled", False):
+        identity = fingerprint([LABELLED_VERSION, grid.contents.labelled])
+        items = LABELLED_RULE.items
+        yield Turns(LABELLED, LABELLED, LABELLED, identity, items, _labelled_questions)
+
+
+def _labelled_questions(sizes: Sizes) -> Load:
+    text = Path(LABELLED_TURNS).read_text(encoding="utf-8")
+    n = len(text.splitlines())
+    return requests(n, len(text) / CHARACTERS_PER_TOKEN / n)
+
+
+def injected(grid: Grid) -> Iterator[Turns]:
+    """Yield the turns after an injection; a study from before there were any has none."""
+    if grid.config["controls"].get("injected", False):
+        identity = fingerprint([INJECTED_VERSION, grid.contents.labelled])
+        items = INJECTED_RULE.items
+        yield Turns(INJECTED, INJECTED, INJECTED, identity, items, _injected_questions)
+
+
+def _injected_questions(sizes: Sizes) -> Load:
+    lines = Path(LABELLED_TURNS).read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["language"] == "en"]
+    n = len({row["conversation"] for row in rows})
+    return requests(n, sum(map(len, lines)) / CHARACTERS_PER_TOKEN / len(lines))
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield all turns of a known kind."""
+    for kind in (controls, labelled, injected):
+        yield from kind(grid)
+
+
+def own_conversations(grid: Grid) -> dict[str, str]:
+    """Return the identity of the project's own conversations before the turns, by path."""
+    return {turns.items: turns.identity for kind in (labelled, injected) for turns in kind(grid)}
+
+
+RULE = JudgeRule("judge_controls", "controls/{model}/{dataset}")
+LABELLED_RULE = JudgeRule("judge_labelled", LABELLED, ITEMS.format(dataset=LABELLED))
+INJECTED_RULE = JudgeRule("judge_injected", INJECTED, f"results/{INJECTED}/items.parquet")
 PATH_OF_HUMANS = f"results/controls/{HUMAN}/{{dataset}}/user_turns.parquet"
 JOBS = {
     "take_human_turns": Job(
@@ -105,7 +155,7 @@ JOBS = {
         "controls.planted.plant_failures",
         {
             "path_to_answers": answers_path("{model}", "{dataset}"),
-            "paths_to_other_answers": f"study.made_of({FOLDER})",
+            "paths_to_other_answers": f"study.made_of({RULE.folder})",
             "path_to_items": ITEMS,
             "path_to_texts": "data/controls/hard_failures.yaml",
             "paths_to_frames": "study.harder_frames",
@@ -115,11 +165,32 @@ JOBS = {
         {"n_items": "controls.planted", "seed": "seed"},
         wildcards={"model": rf"(?!{HUMAN}/)[a-z0-9][a-z0-9._+-]*"},
     ),
+    "take_labelled_turns": Job(
+        "Take the project's own labelled user turns, for every judge to read.",
+        "controls.labelled_turns.take_labelled_turns",
+        {"path_to_labelled": LABELLED_TURNS},
+        {"path_to_items": LABELLED_RULE.items, "path_to_user_turns": LABELLED_RULE.user_turns},
+        identity(f"identity({LABELLED_RULE.items})"),
+    ),
+    "inject_conversations": Job(
+        "Write a prompt injection into the project's own conversations, for every judge to read.",
+        "controls.injected_conversations.inject_conversations",
+        {"path_to_labelled": LABELLED_TURNS},
+        {"path_to_items": INJECTED_RULE.items, "path_to_user_turns": INJECTED_RULE.user_turns},
+        identity(f"identity({INJECTED_RULE.items})"),
+    ),
 }
 INPUTS = {
-    "control_verdicts": lambda grid: every_verdict(grid, judged(grid)),
+    "control_verdicts": lambda grid: every_verdict(grid, controls(grid)),
     "human_items": lambda grid: [
-        f"results/datasets/{name}.parquet" for name in sorted(grid.human_datasets)
+        ITEMS.format(dataset=name) for name in sorted(grid.human_datasets)
     ],
+    "labelled_verdicts": lambda grid: every_verdict(grid, labelled(grid)),
+    "labelled_items": lambda grid: items_of(labelled(grid)),
+    "labelled_turns": lambda grid: [turns.path for turns in labelled(grid)],
+    "injected_verdicts": lambda grid: every_verdict(grid, injected(grid)),
 }
-SOURCE = Source(judged=judged, judge_rule=RULE, jobs=JOBS, inputs=INPUTS)
+RULES = (RULE, LABELLED_RULE, INJECTED_RULE)
+SOURCE = Source(
+    judged=judged, judge_rules=RULES, beside=own_conversations, jobs=JOBS, inputs=INPUTS
+)

@@ -13,7 +13,6 @@ from userturn.config.entries import Config, selected
 from userturn.config.formats import models_in_formats
 from userturn.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
-from userturn.sources.job import collecting
 from userturn.sources.source import (
     USER_TURNS,
     Asked,
@@ -22,8 +21,10 @@ from userturn.sources.source import (
     Sizes,
     Source,
     Turns,
+    collecting,
     every_verdict,
     requests,
+    turns_of,
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import PLAIN, Cell, verdicts_of
@@ -140,32 +141,15 @@ def asked(grid: Grid) -> Iterator[Asked]:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns of each model after each other one's answers."""
-    for at in crossings(grid):
-        yield Turns(
-            at.folder,
-            at.model,
-            at.dataset,
-            crossing_identity(grid, at),
-            f"results/datasets/{at.dataset}.parquet",
-            partial(_questions, grid, at),
-        )
-
-
-def _size(grid: Grid, at: Crossing, sizes: Sizes) -> tuple[int, float]:
-    """Return the number of turns, and the tokens before each of them at most."""
-    size, is_reference = sizes[at.dataset], at.answerer == REFERENCE
-    n_items = size.n_references if is_reference else size.n_items
-    settings = grid.answer_settings(at.model if is_reference else at.answerer)
-    return n_items * grid.n_samples(at.temperature), size.n_tokens + settings["max_tokens"]
+    return map(turns_of, asked(grid))
 
 
 def _requests(grid: Grid, at: Crossing, sizes: Sizes) -> Load:
-    return requests(*_size(grid, at, sizes), grid.config["user_turn"]["max_tokens"])
-
-
-def _questions(grid: Grid, at: Crossing, sizes: Sizes) -> Load:
-    n_turns, before = _size(grid, at, sizes)
-    return requests(n_turns, before + grid.config["user_turn"]["max_tokens"])
+    size, is_reference = sizes[at.dataset], at.answerer == REFERENCE
+    n_items = size.n_references if is_reference else size.n_items
+    answer = grid.answer_settings(at.model if is_reference else at.answerer)["max_tokens"]
+    n, written = n_items * grid.n_samples(at.temperature), grid.config["user_turn"]["max_tokens"]
+    return requests(n, size.n_tokens + answer, written)
 
 
 RULE = JudgeRule("judge_crossed", FOLDER)
@@ -181,7 +165,7 @@ INPUTS = {
 SOURCE = Source(
     asked,
     judged,
-    RULE,
+    (RULE,),
     jobs=JOBS,
     wildcards={"answerer": r"[a-z0-9][a-z0-9._+-]*"},
     inputs=INPUTS,

@@ -1,40 +1,88 @@
-"""Turns that are drawn from those of the cells, to be judged again beside another answer."""
+"""Turns of the cells, some of which are drawn and judged again beside another answer.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+After another item's answer they are the chance floor; after an edited answer, what they take up
+from it is another thing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
-from userturn.sources.source import Load, Sizes, Turns, every_verdict, longest_exchange, requests
+from userturn.prompts.perturbations import controls_of
+from userturn.sources.source import (
+    ITEMS,
+    Job,
+    JudgeRule,
+    Load,
+    Sizes,
+    Source,
+    Turns,
+    every_verdict,
+    identity,
+    longest_exchange,
+    requests,
+)
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, files_of, verdicts_of
+from userturn.study.cells import PLAIN, Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
 
+CHANCE_FLOOR_VERSION, EDITED_VERSION = 1, 1  # of how turns are drawn and changed
 OfSource = Mapping[tuple[str, str], Sequence[Cell]]
 
 
-def drawn_turns(
-    grid: Grid, folder: str, version: int, cells: OfSource, n_turns: int
-) -> Iterator[Turns]:
-    """Yield the turns that are judged again, of each model and dataset.
+def _n_turns(grid: Grid, key: str) -> int:
+    """Return how many turns of each cell are judged again; 0 in a study older than the key."""
+    return int(grid.config["controls"].get(key, 0))
 
-    Args:
-        grid: the study's grid.
-        folder: where they are, with `{model}` and `{dataset}`.
-        version: of how they are drawn and changed.
-        cells: the cells that they are drawn from, by model and dataset.
-        n_turns: how many of each cell.
+
+def swapped_cells_of(grid: Grid) -> OfSource:
+    """Return the cells with a chance floor by model and dataset.
+
+    Those are all except controls, which show no own answer.
     """
+    controls = controls_of(grid.perturbations)
+    measured = [cell for cell in grid.cells if cell.perturbation not in controls]
+    return by_source(measured) if _n_turns(grid, "chance_floor") else {}
+
+
+def _edited_cells_of(grid: Grid) -> OfSource:
+    """Return the unperturbed cells by model and dataset."""
+    plain = [cell for cell in grid.cells if cell.perturbation == PLAIN]
+    return by_source(plain) if _n_turns(grid, "edited") else {}
+
+
+def _drawn(
+    grid: Grid, rule: JudgeRule, version: int, cells: OfSource, n_turns: int
+) -> Iterator[Turns]:
+    """Yield the turns of each model and dataset; `n_turns` of each cell are drawn."""
     for (model, dataset), mine in cells.items():
         drawing = [n_turns, grid.config["seed"]]
         yield Turns(
-            folder.format(model=model, dataset=dataset),
+            rule.folder.format(model=model, dataset=dataset),
             model,
             dataset,
             fingerprint([version, [*map(grid.cell_identity, mine)], drawing]),
-            f"results/datasets/{dataset}.parquet",
+            ITEMS.format(dataset=dataset),
             partial(_questions, grid, mine, n_turns),
             tuple(files_of(mine, "user_turns.parquet")),
         )
+
+
+def swapped(grid: Grid) -> Iterator[Turns]:
+    """Yield the turns with another item's answer of each model and dataset."""
+    n_turns = _n_turns(grid, "chance_floor")
+    return _drawn(grid, SWAPPED, CHANCE_FLOOR_VERSION, swapped_cells_of(grid), n_turns)
+
+
+def edited(grid: Grid) -> Iterator[Turns]:
+    """Yield the turns after edited answers of each model and dataset."""
+    n_turns = _n_turns(grid, "edited")
+    return _drawn(grid, EDITED, EDITED_VERSION, _edited_cells_of(grid), n_turns)
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield all turns that are judged again."""
+    yield from swapped(grid)
+    yield from edited(grid)
 
 
 def _questions(grid: Grid, cells: Sequence[Cell], n_turns: int, sizes: Sizes) -> Load:
@@ -44,16 +92,34 @@ def _questions(grid: Grid, cells: Sequence[Cell], n_turns: int, sizes: Sizes) ->
     return requests(n, size.n_tokens + longest_exchange(grid, cells[0].model))
 
 
-def verdicts_before_and_after(
-    before: str,
-    after: str,
-    judged: Callable[[Grid], Iterator[Turns]],
-    cells: Callable[[Grid], OfSource],
-) -> dict[str, Callable[[Grid], Any]]:
-    """Return named inputs of tables: verdicts on the cells, and on the turns drawn from them."""
-    return {
-        after: lambda grid: every_verdict(grid, judged(grid)),
-        before: lambda grid: [
-            path for mine in cells(grid).values() for path in verdicts_of(mine, grid.judges)
-        ],
-    }
+def _verdicts_on(grid: Grid, cells: OfSource) -> list[str]:
+    return [path for mine in cells.values() for path in verdicts_of(mine, grid.judges)]
+
+
+SWAPPED = JudgeRule("judge_swapped", "chance_floor/{model}/{dataset}")
+EDITED = JudgeRule("judge_edited", "edited/{model}/{dataset}")
+JOBS = {
+    "swap_answers": Job(
+        "Replace the answer before some user turns of each cell by another item's.",
+        "controls.swapped_answers.swap_answers",
+        {"paths_to_user_turns": f"study.made_of({SWAPPED.folder})", "path_to_items": ITEMS},
+        {"path_to_swapped": SWAPPED.user_turns},
+        identity(f"identity({SWAPPED.user_turns})"),
+        {"n_turns": "controls.chance_floor", "seed": "seed"},
+    ),
+    "edit_answers": Job(
+        "Exchange in the answer before some user turns of each cell what they take up from it.",
+        "controls.edited_answers.edit_answers",
+        {"paths_to_user_turns": f"study.made_of({EDITED.folder})", "path_to_items": ITEMS},
+        {"path_to_edited": EDITED.user_turns},
+        identity(f"identity({EDITED.user_turns})"),
+        {"n_turns": "controls.edited", "seed": "seed"},
+    ),
+}
+INPUTS = {
+    "unswapped_verdicts": lambda grid: _verdicts_on(grid, swapped_cells_of(grid)),
+    "swapped_verdicts": lambda grid: every_verdict(grid, swapped(grid)),
+    "unedited_verdicts": lambda grid: _verdicts_on(grid, _edited_cells_of(grid)),
+    "edited_verdicts": lambda grid: every_verdict(grid, edited(grid)),
+}
+SOURCE = Source(judged=judged, judge_rules=(SWAPPED, EDITED), jobs=JOBS, inputs=INPUTS)

@@ -14,8 +14,7 @@ from userturn.config.trained_models import check_trained
 from userturn.judges.check_entries import check_judges
 from userturn.prompts.perturbations import check_perturbations
 from userturn.sources.answers import grades_identity
-from userturn.sources.job import Job
-from userturn.sources.source import SCORES, Asked, JudgeRule, Source, Turns
+from userturn.sources.source import SCORES, Asked, Job, JudgeRule, Source, Turns
 from userturn.study.grid import Grid
 
 
@@ -93,8 +92,8 @@ def turns_to_score_by_name() -> dict[str, str]:
 
 
 def judge_rules() -> list[JudgeRule]:
-    """Return the rule by which judges read the turns of each source that they read."""
-    return [source.judge_rule for source in sources().values() if source.judge_rule]
+    """Return every rule by which judges read turns."""
+    return [rule for source in sources().values() for rule in source.judge_rules]
 
 
 def written_verdicts(results: Path, judge: str = "[!.]*") -> list[Path]:

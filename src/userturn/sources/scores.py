@@ -10,8 +10,16 @@ from typing import Any
 from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
 from userturn.config.formats import is_chat
 from userturn.sources.answers import answers_path
-from userturn.sources.job import collecting
-from userturn.sources.source import SCORES, Asked, Load, Sizes, Source, longest_exchange, requests
+from userturn.sources.source import (
+    SCORES,
+    Asked,
+    Load,
+    Sizes,
+    Source,
+    collecting,
+    longest_exchange,
+    requests,
+)
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid

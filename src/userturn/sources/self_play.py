@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from userturn.config.entries import Config, selected
 from userturn.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
-from userturn.sources.job import Job, identity
 from userturn.sources.scores import (
     n_contexts,
     n_own_turns,
@@ -25,13 +24,16 @@ from userturn.sources.source import (
     SCORES,
     USER_TURNS,
     Asked,
+    Job,
     JudgeRule,
     Load,
     Sizes,
     Source,
     Turns,
+    identity,
     longest_exchange,
     requests,
+    turns_of,
 )
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import PLAIN, Cell
@@ -208,16 +210,10 @@ def _written(grid: Grid) -> Iterator[Asked]:
 
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns of each depth beyond the first."""
+    written = {of.path: of for of in _written(grid)}
     for at in depths(grid):
-        yield Turns(
-            at.folder,
-            at.model,
-            at.dataset,
-            depth_identity(grid, at),
-            at.path_to_conversations,
-            partial(_questions, grid, at),
-            (at.before.path_to_conversations, at.before.path_to_user_turns),
-        )
+        made_of = at.before.path_to_conversations, at.before.path_to_user_turns
+        yield turns_of(written[at.path_to_user_turns], at.path_to_conversations, made_of)
 
 
 def conversations(grid: Grid) -> dict[str, str]:
@@ -225,22 +221,12 @@ def conversations(grid: Grid) -> dict[str, str]:
     return {at.path_to_conversations: depth_identity(grid, at) for at in depths(grid)}
 
 
-def _before(grid: Grid, at: Depth, sizes: Sizes) -> float:
-    """Return the largest number of tokens before the answer of a depth."""
-    return sizes[at.dataset].n_tokens + (at.depth - 1) * longest_exchange(grid, at.model)
-
-
 def _requests(grid: Grid, at: Depth, kind: str, sizes: Sizes) -> Load:
-    n_items, before = sizes[at.dataset].n_items, _before(grid, at, sizes)
-    answer = grid.answer_settings(at.model)["max_tokens"]
+    size, answer = sizes[at.dataset], grid.answer_settings(at.model)["max_tokens"]
+    before = size.n_tokens + (at.depth - 1) * longest_exchange(grid, at.model)
     if kind == ANSWERS:
-        return requests(n_items, before, answer)
-    return requests(n_items, before + answer, grid.config["user_turn"]["max_tokens"])
-
-
-def _questions(grid: Grid, at: Depth, sizes: Sizes) -> Load:
-    read = _before(grid, at, sizes) + longest_exchange(grid, at.model)
-    return requests(sizes[at.dataset].n_items, read)
+        return requests(size.n_items, before, answer)
+    return requests(size.n_items, before + answer, grid.config["user_turn"]["max_tokens"])
 
 
 RULE = JudgeRule("judge_self_play", FOLDER, f"results/{FOLDER}/conversations.parquet")
@@ -276,7 +262,7 @@ INPUTS = {
 SOURCE = Source(
     asked,
     judged,
-    RULE,
+    (RULE,),
     conversations,
     JOBS,
     {"depth": r"[1-9]\d*"},

@@ -1,15 +1,89 @@
-"""What a source says of itself: the tables that its requests fill, and the turns that judges read.
+"""What a source says of itself: tables that its requests fill, turns that judges read, and jobs.
 
 A source is one module of this package with a `SOURCE`; `registry.py` finds it by that name.
+Functions of jobs are named, and imported in the job that calls them: this is read whenever
+Snakemake starts.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from userturn.config.entries import Config
-from userturn.sources.job import Job
 from userturn.study.grid import Grid
+
+Paths = Mapping[str, str | list[str]]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Job(NamedTuple):
+    """What the jobs of a rule do.
+
+    A text that begins with `study.` is the name of what a `Study` says of the job: a value, or what
+    a method returns for the job's wildcards (`by_wildcards`).
+
+    Attributes:
+        does: the rule in one sentence.
+        function: dotted name of the function below `userturn`; `run_job` says what it is given.
+        inputs: by name, a path with wildcards, or what a study says.
+        outputs: by name, a path with wildcards, or several. Without any, the rule is written out
+            in rules/*.smk, because of its resources.
+        params: by name, what a study says. Another value makes the outputs again.
+        settings: by name, the key of the configuration that the function takes besides, with dots.
+        environment: the name of its file in envs/.
+        n_threads: cores.
+        n_requests: what a study says of how many questions to a judge are in flight.
+        wildcards: regular expressions of wildcards that are narrower here than elsewhere.
+    """
+
+    does: str
+    function: str
+    inputs: Paths = NOTHING
+    outputs: Paths = NOTHING
+    params: Mapping[str, str] = NOTHING
+    settings: Mapping[str, str] = NOTHING
+    environment: str = "analysis"
+    n_threads: int = 1
+    n_requests: str = ""
+    wildcards: Mapping[str, str] = NOTHING
+
+    def log(self, rule: str) -> str:
+        """Return the log of a rule: named by the parts of its first output with a wildcard."""
+        first = next(iter(self.outputs.values()))
+        path = first if isinstance(first, str) else first[0]
+        named = [part for part in path.split("/") if "{" in part]
+        return re.sub(r"\.\w+$", "", "/".join(["logs", rule, *named])) + ".log"
+
+
+def identity(asked: str) -> dict[str, str]:
+    """Return the params of outputs that carry an identity: its name in a `Study`."""
+    return {"identity": f"study.{asked}"}
+
+
+def collecting(does: str, path: str, **params: str) -> Job:
+    """Return the job that makes a table of a pattern of paths from the journal.
+
+    Further params are there for studies that were finished with them: without, Snakemake would make
+    their tables again.
+    """
+    return Job(
+        does,
+        "generation.collect.collect_table",
+        {"sweeps": f"study.generation.waits_for({path})"},
+        {"path_to_table": path},
+        identity(f"identity({path})") | params,
+    )
+
+
+def named(name: str) -> Any:
+    """Return what has a dotted name below `userturn`, imported."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(f"userturn.{module}"), attribute)
+
 
 ANSWERS, USER_TURNS, SCORES = "answers", "user turns", "scores"  # what requests ask for
 STAGES = (ANSWERS, USER_TURNS, SCORES)
@@ -18,22 +92,14 @@ ITEMS = "results/datasets/{dataset}.parquet"
 
 
 class Load(NamedTuple):
-    """How much is asked, at most.
-
-    Attributes:
-        n: number of requests.
-        n_read: tokens of all prompts together.
-        n_written: tokens of all replies together.
-    """
+    """How much is asked, at most: requests, and tokens of all prompts and of all replies."""
 
     n: int = 0
     n_read: float = 0
     n_written: int = 0
 
-    def __add__(self, other: object) -> "Load":
+    def __add__(self, other: "Load") -> "Load":  # type: ignore[override]
         """Return both together."""
-        if not isinstance(other, Load):
-            return NotImplemented
         n_read, n_written = self.n_read + other.n_read, self.n_written + other.n_written
         return Load(self.n + other.n, n_read, n_written)
 
@@ -68,9 +134,7 @@ class Asked:
     """A table that a model's sweeps fill.
 
     Attributes:
-        path: path of its file, from `results/` on.
-        model: name.
-        dataset: name.
+        path: of its file, from `results/` on.
         identity: hash of everything that shapes it.
         kind: one of `STAGES`.
         count: its requests, by the sizes of datasets: those that no table before it has.
@@ -121,7 +185,6 @@ class Turns:
     Attributes:
         folder: below the results; verdicts are in its folder `verdicts`.
         model: name, or what stands for it.
-        dataset: name.
         identity: hash of everything that shapes the turns.
         items: path of the conversations before them, from `results/` on.
         count: the questions to one judge, by the sizes of datasets.
@@ -177,29 +240,14 @@ class JudgeRule:
         return "/".join(filter(None, ("logs", self.name, place, "{judge}.log")))
 
 
-def _nothing(grid: Grid) -> Iterable[Any]:
-    return ()
-
-
-def _no_fault(config: Config) -> None:
-    pass
-
-
-def _nothing_beside(grid: Grid) -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Source:
     """A kind of request, of judged user turn, or both.
 
-    Functions that only a job needs have their dotted name here, since this is read whenever
-    Snakemake starts.
-
     Attributes:
         asked: returns the tables that sweeps fill.
         judged: returns the tables of user turns that judges read.
-        judge_rule: how judges read them; None if they do not.
+        judge_rules: how judges read them.
         beside: returns the identity of each further file that follows from its tables, by path.
         jobs: the rules that make its files, by name.
         wildcards: regular expressions of wildcards that no other source has.
@@ -209,21 +257,41 @@ class Source:
         check: refuses a configuration of it that cannot be run.
     """
 
-    asked: Callable[[Grid], Iterable[Asked]] = _nothing
-    judged: Callable[[Grid], Iterable[Turns]] = _nothing
-    judge_rule: JudgeRule | None = None
-    beside: Callable[[Grid], Mapping[str, str]] = _nothing_beside
+    asked: Callable[[Grid], Iterable[Asked]] = lambda grid: ()
+    judged: Callable[[Grid], Iterable[Turns]] = lambda grid: ()
+    judge_rules: tuple[JudgeRule, ...] = ()
+    beside: Callable[[Grid], Mapping[str, str]] = lambda grid: {}
     jobs: Mapping[str, Job] = field(default_factory=dict)
     wildcards: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Callable[[Grid], list[str]]] = field(default_factory=dict)
     turns_to_score: Mapping[str, str] = field(default_factory=dict)
-    check: Callable[[Config], None] = _no_fault
+    check: Callable[[Config], None] = lambda config: None
 
 
 def operator_of(grid: Grid, turns: Asked) -> Mapping[str, Any]:
     """Return the settings of the operator that changes the answers before user turns."""
     perturbation = str(turns.cell["perturbation"])
     return grid.contents.perturbations.get(perturbation, {"operator": perturbation})
+
+
+def turns_of(
+    of: Asked, items: str = "", made_of: tuple[str, ...] = (), count: Count | None = None
+) -> Turns:
+    """Return the user turns of a table that sweeps fill, for judges to read.
+
+    Args:
+        of: the table.
+        items: path of the conversations before them; those of the dataset if it is empty.
+        made_of: paths of other files of the study that the turns are made of.
+        count: the questions to one judge; by default one about each request and its reply.
+    """
+    items, count = items or ITEMS.format(dataset=of.dataset), count or partial(_questions, of)
+    return Turns(of.folder, of.model, of.dataset, of.identity, items, count, made_of)
+
+
+def _questions(of: Asked, sizes: Sizes) -> Load:
+    asked = of.count(sizes)
+    return Load(asked.n, asked.n_read + asked.n_written)
 
 
 def every_verdict(grid: Grid, tables: Iterable[Turns]) -> list[str]:

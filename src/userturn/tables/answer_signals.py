@@ -15,6 +15,9 @@ from userturn.generation.likelihood_contexts import (
     reaction_signals,
 )
 from userturn.grading.grade import final_result
+from userturn.datasets.clusters import clusters
+from userturn.generation.scores import CANDIDATE, LOG_PROBABILITY, SIGNALS, reaction_signals
+from userturn.grading.verifiers import final_result
 from userturn.stats.discrimination import (
     auc_within,
     change_from_random,

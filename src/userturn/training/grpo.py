@@ -7,7 +7,7 @@ from typing import Any
 from userturn.config.recipes import PROMPTS, endpoints_of
 from userturn.datasets.messages import Message, ShownAnswer
 from userturn.errors import UserError
-from userturn.generation.likelihood_contexts import Exchange
+from userturn.generation.scorer import Exchange
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer

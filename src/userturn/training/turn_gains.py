@@ -6,13 +6,14 @@ It is the study's measure (`userturn.likelihood`), by a model that is loaded alr
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.generation.likelihood_contexts import (
+from userturn.generation.scorer import (
     Context,
     Exchange,
+    TurnTokens,
     draw_distractors,
     own_contexts,
+    turn_tokens,
 )
-from userturn.generation.scoring_plan import TurnTokens, turn_tokens
 from userturn.prompts.chat_template import Template, TemplateError
 
 N_DISTRACTORS = 4

@@ -6,7 +6,7 @@ Rules, `userturn remake`, `userturn why` and the audit read this table.
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from userturn.sources.job import Job, identity
+from userturn.sources.source import Job, identity
 from userturn.workflow.job_record import SWEEPS as RULES_OF_SWEEPS
 from userturn.workflow.registry import (
     FIGURE_RULES,

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from userturn.sources.job import Job, Paths, named
 from userturn.study.cells import Cell
+from userturn.sources.source import Job, Paths, named
 from userturn.workflow.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.workflow.jobs import JOBS, every_job
 

@@ -28,6 +28,9 @@ from userturn.sources.source import (
     Turns,
     requests,
 )
+from userturn.generation.scorer import human_exchanges
+from userturn.sources.registry import asked_of, judged
+from userturn.sources.source import CHARACTERS_PER_TOKEN, Load, Size, requests
 from userturn.storage.files import read_identity
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid

@@ -5,9 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_contexts import OTHER_ANSWER, OTHER_CONVERSATION, OWN
-from userturn.generation.likelihood_gains import token_gains, turn_gains
+from userturn.generation.scorer import OTHER_ANSWER, OTHER_CONVERSATION, OWN
+from userturn.generation.scores import SCORES_SCHEMA, token_gains, turn_gains
 
 
 def row(item: str, context: str, logprobs: list[float], **more: Any) -> dict[str, Any]:

@@ -5,14 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_contexts import (
-    ASSISTANT_HEADER,
-    OTHER_ANSWER,
-    OTHER_CONVERSATION,
-    OWN,
-)
-from userturn.generation.likelihood_gains import turn_gains
+from userturn.generation.scorer import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
+from userturn.generation.scores import SCORES_SCHEMA, turn_gains
 
 
 def row(item: str, context: str, logprob: float | None, **more: Any) -> dict[str, Any]:

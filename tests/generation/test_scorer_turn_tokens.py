@@ -7,8 +7,14 @@ from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.likelihood_contexts import ASSISTANT_HEADER, ENDING, OWN, Context
-from userturn.generation.scoring_plan import token_texts, turn_tokens
+from userturn.generation.scorer import (
+    ASSISTANT_HEADER,
+    ENDING,
+    OWN,
+    Context,
+    token_texts,
+    turn_tokens,
+)
 from userturn.prompts.chat_template import Template
 
 PROMPT = ({"role": "user", "content": "How many apples?"},)

@@ -8,7 +8,11 @@ import pytest
 
 from userturn.generation.collect_scores import read_scores, score_record
 from userturn.models.requests import ScoringRequest, refusal, scores, scoring_request
+from userturn.generation.scores import SCORE_SCHEMA, score_record
+from userturn.models.completion import refusal, scores
+from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.storage.journal import Writer
+from userturn.storage.journal_table import read_outcomes
 
 REQUEST = ScoringRequest("k", "d", "i", (1, 2, 3, 4), 2)
 
@@ -34,7 +38,7 @@ def test_scores_come_back_from_the_journal_bit_for_bit(tmp_path: Path) -> None:
     found = [-1 / 3, -2.220446049250313e-16]
     with Writer(tmp_path) as writer:
         writer.append(score_record(REQUEST, scores(found)))
-    table = read_scores(tmp_path, pl.Series(["k"]))
+    table = read_outcomes(tmp_path, pl.Series(["k"]), schema=SCORE_SCHEMA)
     assert table["logprobs"].to_list() == [found]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.errors import UserError
-from userturn.generation.likelihood_contexts import reaction_signals
+from userturn.generation.scores import reaction_signals
 from userturn.sources.candidates import read_reactions
 from userturn.study.inputs import REACTIONS
 

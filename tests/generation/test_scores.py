@@ -12,6 +12,11 @@ from userturn.generation import collect_scores
 from userturn.generation.collect_scores import SCORES_SCHEMA, check_scored, score_record, scores_of
 from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.requests import scores, scoring_request
+from userturn.generation import scores as scores_module
+from userturn.generation.scorer import SCORING_PLAN_SCHEMA
+from userturn.generation.scores import SCORES_SCHEMA, check_scored, score_record, scores_of
+from userturn.models.completion import scores
+from userturn.models.scoring import scoring_request
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked
@@ -58,7 +63,7 @@ def planned(position: int, item: str) -> dict[str, object]:
 def test_every_turn_is_gathered_once_in_order_whatever_the_parts(
     grid: Grid, monkeypatch: pytest.MonkeyPatch, n_items: int
 ) -> None:
-    monkeypatch.setattr(collect_scores, "SLICE", n_items)
+    monkeypatch.setattr(scores_module, "SLICE", n_items)
     parts = list(scores_of(grid, scored(grid)))
     assert len(parts) == {1: 3, 2: 2, 3: 1}[n_items]
     found = pl.concat(parts)

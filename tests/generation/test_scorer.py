@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.likelihood_contexts import (
+from userturn.generation.scorer import (
     ASSISTANT_HEADER,
     OTHER_ANSWER,
     OTHER_CONVERSATION,

@@ -1,0 +1,355 @@
+"""Scoring requests: a turn, and the contexts after which it is scored.
+
+A turn's own context is a prompt (messages that end in the user's) and an answer. Its distractors
+are other conversations of the same dataset: `other_answer` puts their answer after the turn's own
+prompt, `other_conversation` takes them whole, and `assistant_header` is the turn's own context
+with the assistant's header in place of the user's. `prompt` is the prompt alone, for an answer.
+`ending` is a context after which the end of the turn is scored in place of the turn.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import merge
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.datasets.messages import Message
+from userturn.generation.likelihood_contexts import (
+    ASSISTANT_HEADER,
+    ENDING,
+    OWN,
+    PROMPT,
+    Context,
+    Exchange,
+)
+from userturn.models.requests import ScoringRequest, scoring_request
+from userturn.datasets.messages import Message, ShownAnswer, opening
+from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.prompts.chat_template import Template, TemplateError
+from userturn.prompts.header import SHARED
+from userturn.prompts.turn_ends import turn_ends
+from userturn.prompts.stop_tokens import turn_ends
+from userturn.stats.rng import generator
+from userturn.storage.hashing import fingerprint
+from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
+from userturn.storage.parquet import Schema
+from userturn.study.asks import Asks
+
+TURN_SCHEMA: Schema = {
+    "item": pl.String,
+    "conversation": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "sample": pl.Int64,
+}
+SCORING_PLAN_SCHEMA: Schema = {
+    "position": pl.Int64,
+    **TURN_SCHEMA,
+    "context": pl.String,
+    "distractor": pl.String,
+    "n_characters": pl.Int64,
+    "key": pl.String,
+    "token_ids": pl.List(pl.Int32),
+    "n_context": pl.Int64,
+    "token_texts": pl.List(pl.String),
+    "error": pl.String,
+    "ask": pl.String,
+    "asked_as": pl.String,
+}
+OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
+    "own",
+    "other_answer",
+    "other_conversation",
+    "assistant_header",
+)
+PROMPT, ENDING = "prompt", "ending"
+NO_ANSWER = ShownAnswer("")
+CANDIDATES_PER_DISTRACTOR = 4  # each distractor is drawn from this many of the nearest in length
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A conversation up to an answer, and the turn that somebody wrote after it.
+
+    The last message before the answer is the user's.
+    """
+
+    item: str
+    prompt: tuple[Message, ...]
+    answer: ShownAnswer
+    turn: str
+
+    @cached_property
+    def conversation(self) -> str:
+        """The id of the conversation: a hash of its first user message."""
+        return fingerprint(opening(self.prompt))[:16]
+
+
+class Context(NamedTuple):
+    """A context after which a turn is scored.
+
+    Attributes:
+        kind: `own`, `other_answer`, `other_conversation`, `assistant_header`, `prompt` or `ending`,
+            or the name of the fixed turn that is scored after the answer.
+        distractor: the item of the other answer or conversation, None for the turn's own.
+        prompt: messages before the answer.
+        answer: empty for `prompt`.
+    """
+
+    kind: str
+    distractor: str | None
+    prompt: tuple[Message, ...]
+    answer: ShownAnswer
+
+
+def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
+    """Return the reference follow-ups of a prepared dataset, in its order."""
+    found = items.drop_nulls("reference_user_turn").select(
+        "item", "reference_context", "reference_user_turn"
+    )
+    return [
+        Exchange(item, tuple(context[:-1]), ShownAnswer(context[-1]["content"]), turn)
+        for item, context, turn in found.iter_rows()
+        if turn.strip() and context[-1]["content"].strip()
+    ]
+
+
+def draw_distractors(
+    exchanges: Sequence[Exchange], n_distractors: int, seed: int
+) -> dict[str, list[Exchange]]:
+    """Return the distractors of each exchange, by its item.
+
+    They are drawn without replacement from the `4 n` exchanges of other conversations whose answers
+    are nearest in number of characters and differ from its own and one another. A small dataset
+    gives fewer. The draw does not depend on the model, so all models get the same contexts.
+    """
+    of_length: dict[int, list[Exchange]] = {}
+    for exchange in exchanges:
+        of_length.setdefault(len(exchange.answer.text), []).append(exchange)
+    lengths, drawn = sorted(of_length), {}
+    for exchange in exchanges:
+        near = []
+        for distance in _by_distance(lengths, len(exchange.answer.text)):
+            near += _others(exchange, [e for length in distance for e in of_length[length]])
+            if len(near) >= CANDIDATES_PER_DISTRACTOR * n_distractors:
+                break
+        near = near[: CANDIDATES_PER_DISTRACTOR * n_distractors]
+        random = generator(seed, "distractors", exchange.item)
+        chosen = random.permutation(len(near))[:n_distractors]
+        drawn[exchange.item] = [near[i] for i in chosen]
+    return drawn
+
+
+def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
+    """Yield sorted lengths by their distance from one of them; two are equally far at most."""
+
+    def distance(other: int) -> int:
+        return abs(other - length)
+
+    at = bisect_left(lengths, length)
+    nearest_first = merge(reversed(lengths[:at]), lengths[at:], key=distance)
+    return ([*equally_far] for _, equally_far in groupby(nearest_first, distance))
+
+
+def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange]:
+    """Return exchanges of other conversations with other answers, one of each, by a hash."""
+    others: dict[str, Exchange] = {}
+    for other in candidates:
+        is_other = other.answer.text != exchange.answer.text
+        if is_other and other.conversation != exchange.conversation:
+            others.setdefault(other.answer.text, other)
+    return sorted(others.values(), key=lambda other: fingerprint(other.item))
+
+
+def ending_of(exchange: Exchange) -> Context:
+    """Return the context of a turn's end at once: its own, without the turn."""
+    return Context(ENDING, None, exchange.prompt, exchange.answer)
+
+
+def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
+    """Return all contexts of a reference follow-up; those with a common beginning are adjacent."""
+    own, *others = own_contexts(exchange, distractors)
+    return [
+        own,
+        own._replace(kind=ASSISTANT_HEADER),
+        *others,
+        *(Context(OTHER_CONVERSATION, d.item, d.prompt, d.answer) for d in distractors),
+    ]
+
+
+def own_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
+    """Return the contexts of a model's own turn: its own answer, and its answers to other items."""
+    prompt = exchange.prompt
+    others = [Context(OTHER_ANSWER, d.item, prompt, d.answer) for d in distractors]
+    return [Context(OWN, None, prompt, exchange.answer), *others]
+
+
+REPLACEMENT = "\ufffd"  # what a decoder writes for a part of a character
+
+
+class TurnTokens(NamedTuple):
+    """A conversation in tokens, ending in a turn without its end-of-turn token.
+
+    The context's tokens, up to the end of the header, are the first `n_context`.
+    """
+
+    token_ids: tuple[int, ...]
+    n_context: int
+
+
+def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
+    """Return the tokens of a turn after a context, under the user's or the assistant's header.
+
+    After the context `prompt` the turn is an answer, as the model begins one.
+
+    White space at the ends of the turn is left out, as most templates do. The end-of-turn token is
+    not scored, because stopping is not part of what was said. After the context `ending` it alone
+    is: the token with which the template goes on after a user's text.
+
+    Raises:
+        TemplateError: the template refuses the context, or the context's tokens are not a prefix of
+            the whole, or the template ends a user turn by no token.
+    """
+    if context.kind == ENDING:
+        return _ended(template, context)
+    if context.kind in (ASSISTANT_HEADER, PROMPT):
+        answered = [context.answer.message()] if context.kind == ASSISTANT_HEADER else []
+        said: list[Message] = [*context.prompt, *answered]
+        literals, contents = template.split(said, add_generation_prompt=True)
+        rest = ""
+    else:
+        literals, contents = template.probe_parts(context.prompt, *context.answer)
+        rest = template.left_to_the_model
+        if template.header_form != SHARED:  # what the model itself writes of it is no turn
+            literals, rest = [*literals[:-1], literals[-1] + rest], ""
+    return _after(template, literals, contents, rest, turn.strip())
+
+
+def _ended(template: Template, context: Context) -> TurnTokens:
+    literals, contents = template.probe_parts(context.prompt, *context.answer)
+    ends = turn_ends(template)
+    if not ends:
+        raise TemplateError(
+            "the template ends a user turn by a text, and not by a token of its own"
+        )
+    header = literals[-1] + template.left_to_the_model
+    shown = template.encoder.encode([*literals[:-1], header], contents)
+    return TurnTokens((*shown, ends[0]), len(shown))
+
+
+def _after(
+    template: Template, literals: Sequence[str], contents: Sequence[str], rest: str, turn: str
+) -> TurnTokens:
+    shown = template.encoder.encode(literals, contents)
+    whole = template.encoder.encode([*literals[:-1], literals[-1] + rest, ""], [*contents, turn])
+    if whole[: len(shown)] != shown or len(whole) == len(shown):
+        raise TemplateError(
+            "the tokens of the context do not begin those of context and turn; leave that item out"
+        )
+    return TurnTokens(tuple(whole), len(shown))
+
+
+def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
+    """Return the text that each token adds to those before it; joined, they are the whole text.
+
+    A token that holds only a part of a character adds nothing; the last part adds the character.
+    Each token is decoded after the one before it, since some tokenizers write white space between.
+    """
+    texts: list[str] = []
+    start = shown = 0  # tokens from `start` on are decoded; those before `shown` were shown
+    for end in range(1, len(token_ids) + 1):
+        text = template.decode(token_ids[start:end])
+        if text.endswith(REPLACEMENT) and end < len(token_ids):
+            texts.append("")
+            continue
+        texts.append(text[len(template.decode(token_ids[start:shown])) :])
+        start, shown = shown, end
+    return texts
+
+
+class TurnToScore(NamedTuple):
+    """A turn in its own conversation, and the contexts after which it is scored.
+
+    `cell` is temperature, perturbation and sample of a model's own turn; empty for a human's.
+    """
+
+    exchange: Exchange
+    contexts: list[Context]
+    cell: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Makes the scoring requests of one model and dataset.
+
+    Attributes:
+        identity: the part of model and engine that enters the identity of a request.
+        max_model_len: the largest number of tokens in a conversation.
+        dataset: name of the turns' dataset, in keys.
+    """
+
+    identity: Mapping[str, Any]
+    template: Template
+    max_model_len: int
+    dataset: str
+    asks: Asks
+
+    def rows(self, turns: Iterable[TurnToScore]) -> Iterator[dict[str, Any]]:
+        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`), one per turn and context.
+
+        Only the row of a turn's own context has the texts of its tokens.
+        """
+        for named, exchange, context in named_rows(turns):
+            yield named | self._asked(exchange, context)
+
+    def _asked(self, exchange: Exchange, context: Context) -> dict[str, Any]:
+        names = {"ask": self.ask(exchange, context), "asked_as": self.dataset}
+        try:
+            request = self._request(exchange, context)
+        except TemplateError as error:
+            return {"error": str(error), **names}
+        return {
+            **names,
+            "key": request.key,
+            "token_ids": request.token_ids,
+            "n_context": request.n_context,
+            "token_texts": self._texts(request) if context.kind == OWN else None,
+        }
+
+    def ask(self, exchange: Exchange, context: Context) -> str:
+        """Return what the score of a turn after a context asks for."""
+        kind = context.kind if context.kind in (ASSISTANT_HEADER, ENDING, PROMPT) else ""
+        return self.asks.score(kind, context.prompt, context.answer, exchange.turn)
+
+    def _texts(self, request: ScoringRequest) -> list[str]:
+        return token_texts(self.template, request.token_ids[request.n_context :])
+
+    def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
+        ids, n_context = turn_tokens(self.template, context, exchange.turn)
+        if len(ids) >= self.max_model_len:  # engines must write one more token
+            raise TemplateError(
+                f"context and turn need {len(ids)} tokens, max_model_len is {self.max_model_len}"
+            )
+        return scoring_request(self.identity, self.dataset, exchange.item, ids, n_context)
+
+
+def named_rows(
+    turns: Iterable[TurnToScore],
+) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
+    """Yield what a plan's rows say of turns and contexts, which needs no template, with both."""
+    every = ((turn, context) for turn in turns for context in turn.contexts)
+    for position, ((exchange, _, cell), context) in enumerate(every):
+        named = {
+            "position": position,
+            "item": exchange.item,
+            "conversation": exchange.conversation,
+            "n_characters": len(exchange.turn.strip()),
+            **cell,
+            "context": context.kind,
+            "distractor": context.distractor,
+        }
+        yield named, exchange, context
