@@ -11,7 +11,6 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.validation import validate
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import ConfigError
-from userturn.generation.shards import next_in_hash_order, shard_of
 from userturn.generation.plan_files import next_in_hash_order, shard_of
 from userturn.prompts.chat_template import TemplateError
 from userturn.prompts.perturbations import (

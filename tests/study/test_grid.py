@@ -8,10 +8,8 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.generation.shards import shard_of
-from userturn.storage.table_files import write_table
 from userturn.generation.plan_files import shard_of
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending

@@ -6,9 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.config.families import FamilyMember
-from userturn.generation.likelihood_gains import TURN
-from userturn.generation.scores import SCORES_SCHEMA, TURN
-from userturn.stats.clustered_means import clustered_mean
+from userturn.generation.scores import TURN
 from userturn.tables.likelihood_measures import (
     CHARACTER,
     POST_TRAINING,

@@ -6,8 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_gains import TURN
+from userturn.generation.scores import SCORES_SCHEMA, TURN
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.tables.likelihood_measures import (
     CHARACTER,

@@ -8,12 +8,9 @@ import pytest
 
 from tests.support.made_up_scores import scored
 from userturn.errors import UserError
-from userturn.generation.collect_scores import SCORES_SCHEMA
-from userturn.generation.likelihood_contexts import OTHER_ANSWER, OWN
-from userturn.tables.pilot import pilot_follow_ups
 from userturn.generation.scorer import OTHER_ANSWER, OWN
 from userturn.generation.scores import SCORES_SCHEMA
-from userturn.tables.pilot_follow_ups import pilot_follow_ups
+from userturn.tables.pilot import pilot_follow_ups
 
 GAINS = [0.0, 0.9, 1.8, 2.7, 3.6, 4.5, 5.4, 6.3, 7.2, 8.1]  # nats; turns have 9 characters
 

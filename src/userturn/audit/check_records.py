@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding, remake
-from userturn.generation.shards import next_in_hash_order
+from userturn.generation.plan_files import next_in_hash_order
 from userturn.sources.registry import judge_rules
 from userturn.storage.files import SCHEMA_VERSION, artifact, given_object
 from userturn.storage.hashing import fingerprint, short_hash

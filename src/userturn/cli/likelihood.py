@@ -7,7 +7,6 @@ from userturn.cli.arguments import with_model
 from userturn.config.entries import Config, likelihood_settings
 from userturn.config.load import load_study
 from userturn.errors import ConfigError, near_miss
-from userturn.generation.likelihood_gains import turn_gains
 from userturn.generation.quick_look import human_scores
 from userturn.generation.scores import turn_gains
 from userturn.tables.likelihood_measures import measures

@@ -38,8 +38,7 @@ from userturn.models.server_check import ServerCheck
 from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.storage.atomic_files import write_json
-from userturn.storage.given_files import given_object
+from userturn.storage.files import given_object, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices

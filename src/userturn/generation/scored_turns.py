@@ -36,6 +36,7 @@ from userturn.sources.source import ANSWERS, USER_TURNS, Asked, named
 from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.study.asks import journal_of, scan_plans
 from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE

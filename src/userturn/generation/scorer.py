@@ -35,8 +35,7 @@ from userturn.prompts.turn_ends import turn_ends
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.stats.rng import generator
 from userturn.storage.hashing import fingerprint
-from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer
-from userturn.storage.parquet import Schema
+from userturn.storage.table_files import Schema
 from userturn.study.asks import Asks
 
 TURN_SCHEMA: Schema = {

@@ -18,9 +18,7 @@ from userturn.generation.scorer import Exchange, TurnToScore, own_contexts
 from userturn.sources.registry import asked
 from userturn.sources.self_play import depths_from_the_first
 from userturn.sources.source import Asked
-from userturn.storage.journal_table import read_outcomes
-from userturn.storage.table_files import Schema, write_table
-from userturn.storage.parquet import write_table
+from userturn.storage.table_files import write_table
 from userturn.study.grid import Grid
 
 

@@ -21,11 +21,9 @@ from userturn.generation.ask_engine import RequestRunner, Runner
 from userturn.generation.load_engine import LoadedModel, engine_of, load_model
 from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.plan_files import plan_path
-from userturn.generation.sweep_plan import SweepPlans, planner_of, scorer_of
-from userturn.processes import StopFlag
 from userturn.generation.scorer import Scorer
 from userturn.generation.sweep_plan import SweepPlans, planner_of
-from userturn.signals import StopFlag
+from userturn.processes import StopFlag
 from userturn.sources.registry import asked_of
 from userturn.storage.files import note_written, read_artifact, write_json
 from userturn.storage.hashing import fingerprint

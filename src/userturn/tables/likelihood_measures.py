@@ -9,13 +9,11 @@ import polars as pl
 
 from userturn.config.families import FamilyMember, Trainings, families, trainings
 from userturn.config.formats import beside_default, in_default
-from userturn.generation.likelihood_contexts import ENDING
+from userturn.generation.scorer import ENDING
 from userturn.stats.clustered_measures import clustered_mean, mean_p
 from userturn.stats.margins import clustered_change
 from userturn.stats.proportions import CONFIDENCE, Floats, Interval
 from userturn.stats.significance import holm, sign_flip_p
-from userturn.generation.scorer import ENDING
-from userturn.stats.clustered_means import clustered_mean
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.tables.added_columns import FORMAT

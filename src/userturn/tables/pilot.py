@@ -10,7 +10,7 @@ import polars as pl
 
 from userturn.config.formats import DEFAULT, format_of
 from userturn.errors import UserError
-from userturn.generation.likelihood_gains import turn_gains
+from userturn.generation.scores import turn_gains
 from userturn.humans.labels import PEOPLE
 from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.clustered_measures import clustered_mean
