@@ -13,13 +13,9 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rows import check_likelihood
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
-from userturn.generation.collect_scores import score_record, scores_of
-from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
-from userturn.models.requests import scores, scoring_request
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA
 from userturn.generation.scores import score_record, scores_of
-from userturn.models.completion import scores
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import scores, scoring_request
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked

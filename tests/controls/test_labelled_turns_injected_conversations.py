@@ -7,10 +7,6 @@ from userturn.config.load import load_config
 from userturn.controls.control_turn import IN_CONVERSATION, LABELS, SOURCES
 from userturn.controls.failures import BAIT, INSTRUCTION
 from userturn.controls.labelled_turns import injected_items, injected_turns, read_labelled
-from userturn.sources.injected_conversations import judged
-from userturn.controls.injected_conversations import injected_items, injected_turns
-from userturn.controls.injections import BAIT, INSTRUCTION
-from userturn.controls.labelled_turns import read_labelled
 from userturn.sources.controls import injected
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS

@@ -15,9 +15,6 @@ from userturn.controls.planted import planted_turns
 from userturn.datasets.prepare import SCHEMA
 from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge, judge_cell
-from userturn.sources.controls import INPUTS, judged
-from userturn.judges.judge import Judge
-from userturn.judges.judge_cell import judge_cell
 from userturn.sources.controls import INPUTS, controls
 from userturn.study.grid import Grid
 from userturn.tables.agreement import AGREEMENT

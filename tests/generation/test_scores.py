@@ -8,15 +8,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.errors import UserError
-from userturn.generation import collect_scores
-from userturn.generation.collect_scores import SCORES_SCHEMA, check_scored, score_record, scores_of
-from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA
-from userturn.models.requests import scores, scoring_request
 from userturn.generation import scores as scores_module
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA
 from userturn.generation.scores import SCORES_SCHEMA, check_scored, score_record, scores_of
-from userturn.models.completion import scores
-from userturn.models.scoring import scoring_request
+from userturn.models.requests import scores, scoring_request
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked

@@ -6,11 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.generation.collect_scores import read_scores, score_record
-from userturn.models.requests import ScoringRequest, refusal, scores, scoring_request
 from userturn.generation.scores import SCORE_SCHEMA, score_record
-from userturn.models.completion import refusal, scores
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import ScoringRequest, refusal, scores, scoring_request
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import read_outcomes
 

@@ -4,12 +4,8 @@ from typing import Any
 
 from tests.support.complete_once import requests
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.likelihood_contexts import OWN, Context
-from userturn.generation.scoring_plan import turn_tokens
-from userturn.models.requests import Engine, ScoringRequest, scoring_request
 from userturn.generation.scorer import OWN, Context, turn_tokens
-from userturn.models.completion import Engine
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import Engine, ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template
 
 QUESTION = ({"role": "user", "content": "How do I keep rice from sticking to the pot?"},)

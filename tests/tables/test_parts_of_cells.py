@@ -8,10 +8,8 @@ import pytest
 
 from tests.support.paired_counts import newcombe
 from userturn.controls.swapped_answers import donors
-from userturn.generation.shards import next_in_hash_order
-from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.generation.plan_files import next_in_hash_order
-from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.stats.proportions import Patterns, clustered_rate, wilson
 from userturn.tables.compared_conditions import compare
 from userturn.tables.parts_of_cells import BY_TURN, in_turns, rates_of_parts, since_the_first

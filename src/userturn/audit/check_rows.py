@@ -15,17 +15,10 @@ from userturn.audit.findings import Finding, Item, Wrong, difference
 from userturn.audit.pair import BrokenError, Pair, findings_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import table_of
-from userturn.generation.collect_scores import scores_of
-from userturn.generation.scored_turns import turns_to_score
-from userturn.generation.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
-from userturn.generation.self_play import continued, going_on
-from userturn.models.requests import derive_seed, request_key, role_at, scoring_request
 from userturn.generation.scored_turns import continued, going_on, turns_to_score
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
 from userturn.generation.scores import scores_of
-from userturn.models.requests import request_key
-from userturn.models.scoring import scoring_request
-from userturn.models.seeds import derive_seed, role_at
+from userturn.models.requests import derive_seed, request_key, role_at, scoring_request
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.candidates import REACTIONS
 from userturn.sources.registry import asked, asked_of, judged

@@ -30,7 +30,6 @@ from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
 from userturn.generation.scores import ScoreRecord
-from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity

@@ -20,10 +20,8 @@ from userturn.config.model_keys import ModelEntry
 from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
-from userturn.generation.server_record import note_server
-from userturn.judges.batch_files import cost_of_abandoned
 from userturn.errors import UserError
-from userturn.judges.batch_notes import cost_of_abandoned
+from userturn.judges.batch_files import cost_of_abandoned
 from userturn.logs import say
 from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.completion_endpoint import CompletionEndpoint
@@ -35,7 +33,6 @@ from userturn.models.model_files import check_weights
 from userturn.models.requests import Engine
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
-from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.storage.files import given_object, write_json

@@ -14,13 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.generation.plan_files import Plan
-from userturn.generation.scoring_plan import ScoringPlan
-from userturn.models.requests import derive_seed, request_key, scoring_request
 from userturn.generation.plan_files import AnyPlan, Plan, ScoringPlan
-from userturn.models.requests import request_key
-from userturn.models.scoring import scoring_request
-from userturn.models.seeds import derive_seed
+from userturn.models.requests import derive_seed, request_key, scoring_request
 from userturn.storage.files import read_artifact
 from userturn.storage.journal import is_without_asks
 from userturn.storage.journal_table import finished_keys, read_asked

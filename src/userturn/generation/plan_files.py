@@ -19,13 +19,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.generation.planner import Planned
-from userturn.models.requests import AnyRequest, Request, Sampling
-from userturn.datasets.clusters import cluster_of
-from userturn.models.completion import AnyRequest
-from userturn.models.requests import Request
-from userturn.models.sampling import Sampling
-from userturn.models.scoring import ScoringRequest
+from userturn.datasets.turns import cluster_of
+from userturn.models.requests import AnyRequest, Request, Sampling, ScoringRequest
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PLAN_SLICE, Schema, slices, table_writer

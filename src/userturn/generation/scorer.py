@@ -17,22 +17,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.datasets.messages import Message
-from userturn.generation.likelihood_contexts import (
-    ASSISTANT_HEADER,
-    ENDING,
-    OWN,
-    PROMPT,
-    Context,
-    Exchange,
-)
-from userturn.models.requests import ScoringRequest, scoring_request
 from userturn.datasets.messages import Message, ShownAnswer, opening
-from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.models.requests import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.header import SHARED
 from userturn.prompts.turn_ends import turn_ends
-from userturn.prompts.stop_tokens import turn_ends
 from userturn.stats.rng import generator
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import Schema

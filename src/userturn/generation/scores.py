@@ -22,8 +22,7 @@ from userturn.generation.scorer import (
     SCORING_PLAN_SCHEMA,
     TURN_SCHEMA,
 )
-from userturn.models.completion import Completion
-from userturn.models.scoring import ScoringRequest
+from userturn.models.requests import Completion, ScoringRequest
 from userturn.sources.candidates import CORRECTION, KINDS, SATISFACTION
 from userturn.sources.source import Asked
 from userturn.storage.journal_table import read_outcomes

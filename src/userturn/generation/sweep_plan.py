@@ -23,14 +23,9 @@ from userturn.generation.plan_files import (
     write_plan,
 )
 from userturn.generation.planner import Planner
-from userturn.generation.scored_turns import turns_to_score
-from userturn.generation.scoring_plan import Scorer, ScoringPlan, write_scoring_plan
-from userturn.generation.self_play import Conversations, going_on
-from userturn.generation.shards import Numbered, Part, part_of
-from userturn.models.requests import role_at
 from userturn.generation.scored_turns import Conversations, going_on, turns_to_score
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA, Scorer
-from userturn.models.seeds import role_at
+from userturn.models.requests import role_at
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.sources.registry import asked, asked_of, stages

@@ -174,7 +174,7 @@ JOBS = {
     ),
     "inject_conversations": Job(
         "Write a prompt injection into the project's own conversations, for every judge to read.",
-        "controls.injected_conversations.inject_conversations",
+        "controls.labelled_turns.inject_conversations",
         {"path_to_labelled": LABELLED_TURNS},
         {"path_to_items": INJECTED_RULE.items, "path_to_user_turns": INJECTED_RULE.user_turns},
         identity(f"identity({INJECTED_RULE.items})"),

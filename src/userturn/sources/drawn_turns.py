@@ -109,7 +109,7 @@ JOBS = {
     ),
     "edit_answers": Job(
         "Exchange in the answer before some user turns of each cell what they take up from it.",
-        "controls.edited_answers.edit_answers",
+        "controls.swapped_answers.edit_answers",
         {"paths_to_user_turns": f"study.made_of({EDITED.folder})", "path_to_items": ITEMS},
         {"path_to_edited": EDITED.user_turns},
         identity(f"identity({EDITED.user_turns})"),

@@ -8,16 +8,8 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.turns import clusters
-from userturn.generation.likelihood_contexts import (
-    CANDIDATE,
-    LOG_PROBABILITY,
-    SIGNALS,
-    reaction_signals,
-)
-from userturn.grading.grade import final_result
-from userturn.datasets.clusters import clusters
 from userturn.generation.scores import CANDIDATE, LOG_PROBABILITY, SIGNALS, reaction_signals
-from userturn.grading.verifiers import final_result
+from userturn.grading.grade import final_result
 from userturn.stats.discrimination import (
     auc_within,
     change_from_random,

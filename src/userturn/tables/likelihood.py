@@ -5,11 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.generation.likelihood_gains import turn_gains
-from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE
 from userturn.generation.scores import turn_gains
-from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.humans.rater_pairs import PEOPLE_GENUINE
+from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
 from userturn.stats.clustered_measures import clustered_mean

@@ -10,12 +10,8 @@ import polars as pl
 from tabulate import tabulate
 
 from userturn.datasets.turns import one_cluster_each
-from userturn.generation.collect_scores import check_scored
-from userturn.humans.labels import VERDICTS, labelled_beside_judges, read_annotations_and_keys
-from userturn.datasets.clusters import one_cluster_each
 from userturn.generation.scores import check_scored
-from userturn.humans.labels import VERDICTS, read_annotations_and_keys
-from userturn.humans.rater_pairs import labelled_beside_judges
+from userturn.humans.labels import VERDICTS, labelled_beside_judges, read_annotations_and_keys
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.sources.registry import scored_inputs
 from userturn.stats.proportions import rows_have_copies

@@ -6,8 +6,6 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets.turns import clusters
-from userturn.generation.likelihood_gains import turn_gains
-from userturn.datasets.clusters import clusters
 from userturn.generation.scores import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_measures import clustered_mean
