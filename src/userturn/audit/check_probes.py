@@ -15,8 +15,6 @@ from userturn.audit.findings import Finding
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.collect import answers_shown
-from userturn.generation.shards import next_in_hash_order
-from userturn.generation.collect import Shown, answers_shown
 from userturn.generation.plan_files import next_in_hash_order
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import (

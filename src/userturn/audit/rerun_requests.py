@@ -25,11 +25,10 @@ from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
-from userturn.generation.collect_scores import ScoreRecord
+from userturn.generation.scores import ScoreRecord
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
-from userturn.generation.scores import ScoreRecord
 from userturn.models.engine import load_engine
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity

@@ -27,12 +27,9 @@ from userturn.storage.table_files import (
 )
 from userturn.study.asks import NAMES, UNKNOWN, ForecastGrid, journal_of, scan_plans
 from userturn.study.finished_requests import (
-    LostRecordsError,
     swept_again_if_lost,
     written_plans,
 )
-from userturn.study.asks import UNKNOWN
-from userturn.study.finished_requests import swept_again_if_lost, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 

@@ -39,10 +39,7 @@ from userturn.prompts.perturbations import (
 from userturn.storage.files import read_identity
 from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
 from userturn.storage.table_files import Schema, write_parts
-from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, digest_of_probe, scan_plans
-from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
-from userturn.storage.parquet import Schema, write_parts
-from userturn.study.asks import UNKNOWN, asks_of
+from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, scan_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import last_description, longest_text
 

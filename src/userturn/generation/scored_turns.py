@@ -34,9 +34,8 @@ from userturn.sources.registry import asked, turns_to_score_by_name
 from userturn.sources.scores import has_endings, n_own_distractors, n_own_turns
 from userturn.sources.source import ANSWERS, USER_TURNS, Asked, named
 from userturn.storage.journal_table import Journal, read_outcomes
-from userturn.study.asks import journal_of, scan_plans
-from userturn.storage.parquet import Schema
 from userturn.storage.table_files import Schema
+from userturn.study.asks import journal_of, scan_plans
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE

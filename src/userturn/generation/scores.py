@@ -27,9 +27,9 @@ from userturn.sources.candidates import CORRECTION, KINDS, SATISFACTION
 from userturn.sources.source import Asked
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.table_files import SLICE, Schema
+from userturn.study.asks import journal_of, scan_plans
 from userturn.study.finished_requests import LostRecordsError, written_plans
 from userturn.study.grid import Grid
-from userturn.study.replies import journal_of, scan_plans
 
 SCORE_SCHEMA: Schema = {
     "key": pl.String,

@@ -30,8 +30,7 @@ from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.sources.registry import asked, asked_of, stages
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
-from userturn.study.asks import asks_of, journal_of
-from userturn.study.asks import asks_of, digest_of
+from userturn.study.asks import asks_of, digest_of, journal_of
 from userturn.study.grid import Grid
 
 Numbered = tuple[int, Item]  # an item with its position in the dataset

@@ -10,8 +10,8 @@ import polars as pl
 from userturn.config.entries import EVERY_LANGUAGE
 from userturn.datasets.messages import answer_to
 from userturn.datasets.prepare import fetched, items_table
-from userturn.generation.collect_scores import SCORED_ROW
-from userturn.generation.likelihood_contexts import human_exchanges
+from userturn.generation.scorer import human_exchanges
+from userturn.generation.scores import SCORED_ROW
 from userturn.judges.decisions import former_decisions
 from userturn.judges.endpoint_verdicts import keys_and_decisions
 from userturn.judges.judge import CellToJudge, Judge
@@ -28,9 +28,6 @@ from userturn.sources.source import (
     Turns,
     requests,
 )
-from userturn.generation.scorer import human_exchanges
-from userturn.sources.registry import asked_of, judged
-from userturn.sources.source import CHARACTERS_PER_TOKEN, Load, Size, requests
 from userturn.storage.files import read_identity
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid
