@@ -5,12 +5,7 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.grading.grade import mean_score
 from userturn.storage.table_files import Schema
-from userturn.tables.layout import (
-    INTERVAL,
-    Layout,
-    column,
-    texts,
-)
+from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
@@ -21,10 +16,7 @@ TABLE = Table(
     row="a model and dataset",
     made_of=("grades", "answers", "copies"),
 )
-MEANINGS = {
-    "n_items": "answers",
-    "estimate": "n_correct / n_graded",
-}
+MEANINGS = {"n_items": "answers", "estimate": "n_correct / n_graded"}
 SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,

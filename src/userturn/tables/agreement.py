@@ -14,6 +14,9 @@ from userturn.humans.labels import (
     Comparison,
     comparisons,
 )
+from userturn.datasets.clusters import clusters
+from userturn.humans.labels import NO_LABELS, PEOPLE
+from userturn.humans.rater_pairs import PEOPLE_GENUINE, Comparison, comparisons
 from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint
@@ -61,12 +64,7 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
 
 
 def coefficients(
-    comparison: Comparison,
-    scale: str,
-    family: str,
-    weights: str,
-    labels: Sequence[str],
-    seed: int,
+    comparison: Comparison, scale: str, family: str, weights: str, labels: Sequence[str], seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a comparison on one scale, of one family or all, with one kind of weights.
 

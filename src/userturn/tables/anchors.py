@@ -22,13 +22,7 @@ TABLE = Table(
     rule="compare_with_paper",
     place=280,
     row="a published result, or a prediction of the study",
-    made_of=(
-        "rates",
-        "accuracy",
-        "families",
-        "contrasts",
-        "judges",
-    ),
+    made_of=("rates", "accuracy", "families", "contrasts", "judges"),
     settings=("primary_judge", "thresholds", "predictions"),
     formats=(".parquet", ".csv", ".md"),
     version=3,
@@ -166,10 +160,7 @@ class Anchor(NamedTuple):
 
 
 POINTS = f"{100 * MARGIN:g} points"
-SHARE = (
-    f"ours: the 95% interval lies within {POINTS} of the published value",
-    "it lies outside",
-)
+SHARE = (f"ours: the 95% interval lies within {POINTS} of the published value", "it lies outside")
 RISES = "ours: both intervals are above 0", f"one is below {POINTS} and not above 0"
 ANCHORS = [
     Anchor(

@@ -116,10 +116,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def with_signals(
-    candidates: pl.DataFrame,
-    known: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    verifiers: dict[str, str],
+    candidates: pl.DataFrame, known: pl.DataFrame, verdicts: pl.DataFrame, verifiers: dict[str, str]
 ) -> pl.DataFrame:
     """Return candidates with a column for each signal, larger for a better one.
 

@@ -11,12 +11,7 @@ from userturn.config.formats import model_of
 from userturn.datasets.turns import clusters, originals
 from userturn.humans.labels import NO_LABELS, drawn_turns, n_unlabelled_classes, people, weighted
 from userturn.stats.margins import correlations, side_by_side
-from userturn.stats.prediction_powered import (
-    Corrected,
-    Labelled,
-    design_effect,
-    difference,
-)
+from userturn.stats.prediction_powered import Corrected, Labelled, design_effect, difference
 from userturn.stats.prediction_powered import corrected_rate as rate_by_labels
 from userturn.stats.proportions import Floats
 from userturn.storage.table_files import CELL_KEYS, ITEM_KEYS, JUDGED_CELL_KEYS, TURN_KEYS, Schema

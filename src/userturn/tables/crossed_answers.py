@@ -137,9 +137,7 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
     own = [cell.model for cell in own_cells(grid) for _ in of_judges]
     columns = ["dataset", "temperature", "judge", "model", "item", "genuine"]
     for answerer, path in zip(
-        [*crossed, *own],
-        [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]],
-        strict=True,
+        [*crossed, *own], [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]], strict=True
     ):
         yield pl.read_parquet(path, columns=columns).select(
             *PLACE,

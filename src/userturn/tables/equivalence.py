@@ -46,12 +46,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.repeated_trainings import (
-    changes_of,
-    limits_over_trainings,
-    place_of,
-    together,
-)
+from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
 from userturn.tables.turn_rates import VERIFIER, patterns, per_item
 from userturn.workflow.registry import Table
 

@@ -20,20 +20,15 @@ from userturn.humans.pairs import (
     paired_turns,
     people_turns,
 )
+from userturn.humans.paired_turns import CUT, FAILED, SAME, TURNS_SCHEMA, paired_turns, people_turns
+from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
 from userturn.stats.agreement import estimate_all
 from userturn.stats.rng import generator
 from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
 from userturn.tables.agreement import ratings
-from userturn.tables.layout import (
-    INTERVAL,
-    TEMPERATURE,
-    Layout,
-    P,
-    column,
-    texts,
-)
+from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table

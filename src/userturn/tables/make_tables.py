@@ -18,13 +18,7 @@ from userturn.stats.proportions import rows_have_copies
 from userturn.storage.files import write_text
 from userturn.storage.table_files import TURN_KEYS, csv_of, read_tables, write_table
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import (
-    join_formats,
-    marked,
-    read_joined,
-    split_formats,
-    unmarked,
-)
+from userturn.tables.added_columns import join_formats, marked, read_joined, split_formats, unmarked
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import Layout, parts_of, printed
 from userturn.tables.turn_rates import count_items

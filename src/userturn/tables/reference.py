@@ -152,11 +152,7 @@ def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
 def reference() -> str:
     """Return the page, in Markdown."""
     columns = meanings()
-    parts = {
-        "Tables": stored_tables(),
-        "Figures": stored_figures(),
-        "Other files": stored_files(),
-    }
+    parts = {"Tables": stored_tables(), "Figures": stored_figures(), "Other files": stored_files()}
     page = HEAD
     for title, files in parts.items():
         page += f"\n## {title}\n"

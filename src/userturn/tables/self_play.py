@@ -162,7 +162,7 @@ def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     return judged.join(turns, on="item", maintain_order="left").with_columns(
         speech=pl.when(pl.col("genuine").is_not_null()).then(
             pl.col("label").eq_missing(ASSISTANT_SPEECH)
-        ),
+        )
     )
 
 

@@ -78,9 +78,7 @@ TABLE = Table(
     needs="training_data",
     version=2,
 )
-MEANINGS = {
-    "n_items": "items of the dataset",
-}
+MEANINGS = {"n_items": "items of the dataset"}
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # shorter texts recur by chance
 GRAM = 5
