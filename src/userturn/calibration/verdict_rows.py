@@ -42,10 +42,7 @@ def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) ->
     """Yield a row for each sample and scorer of an Inspect log.
 
     A sample without a score of a scorer, as one that ended in an error, has no verdict of it.
-
-    Args:
-        head: the log's `eval`.
-        samples: its samples with their places.
+    `head` is the log's `eval`.
     """
     kept = [(where, sample, _scores(sample)) for where, sample in samples]
     scorers = dict.fromkeys(name for *_, scores in kept for name in scores)

@@ -23,9 +23,7 @@ from userturn.study.grid import Grid
 
 HELD_OUT = "all held out"  # as a dataset: every one that a model has not seen
 SEEN: Schema = {
-    "seen": pl.Boolean,
-    "trains_on_the_metric": pl.Boolean,
-    "learns_user_turns": pl.Boolean,
+    **dict.fromkeys(("seen", "trains_on_the_metric", "learns_user_turns"), pl.Boolean),
 }
 
 
@@ -40,13 +38,6 @@ def mark_seen(
 
     The dataset `all` is seen if any dataset is. They are null for models that were not trained
     here, since their training data are unknown.
-
-    Args:
-        table: a table with a column of models and a column `dataset`.
-        entries: complete model entries by name.
-        recipes: recipes of the models that are trained here.
-        datasets: names of the study's datasets.
-        model: name of the column of models.
     """
     datasets = list(datasets)
     rows = []

@@ -35,10 +35,8 @@ AGREEMENT: Schema = {
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
     """Return the labels of some raters as positions in a scale.
 
-    Args:
-        table: columns `dataset` and `item`, which make a cluster; `weight`; a label per rater.
-        raters: columns of the table.
-        scale: the labels; if there are two, a rater's other labels count as the second.
+    The columns `dataset` and `item` make a cluster, `weight` is that of a turn, and each rater has
+    a column. If the scale has two labels, a rater's others count as the second.
     """
     known = {label: position for position, label in enumerate(scale)}
     other = 1 if len(scale) == 2 else None
@@ -68,13 +66,8 @@ def coefficients(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a comparison on one scale, of one family or all, with one kind of weights.
 
-    Args:
-        comparison: the raters and their turns.
-        scale: `genuine`, or `label` for the very label.
-        family: a model family, or `all`.
-        weights: `study` for turns by how many each represents, `sample` for each once.
-        labels: the labels of the rubric.
-        seed: the study's seed, for limits.
+    The scale is `genuine`, or `label` for the very label; `family` may be `all`; `weights` are
+    `study` for turns by how many each represents, `sample` for each once.
     """
     kind, first, second, table, raters = comparison
     of_scale = [GENUINE, "not genuine"] if scale == "genuine" else list(labels)

@@ -19,19 +19,12 @@ from userturn.tables.rates import of_cells, of_models
 
 
 class Found(NamedTuple):
-    """A study's result for a prediction.
+    """A study's result for a prediction."""
 
-    Attributes:
-        this_study: the numbers that it rests on, in words.
-        decision: None where it cannot be compared.
-        note: what else is to be known.
-        n_items: the items that the numbers are of.
-    """
-
-    this_study: str
-    decision: rule.Decision | None
+    this_study: str  # the numbers that it rests on, in words
+    decision: rule.Decision | None  # None where it cannot be compared
     note: str | None = None
-    n_items: int | None = None
+    n_items: int | None = None  # that the numbers are of
 
 
 def _items(rows: pl.DataFrame) -> int:
@@ -160,9 +153,7 @@ def restating(tables: Tables) -> Found:
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
     """Return the function that finds how both perturbations change a family's rate.
 
-    Args:
-        family: model family.
-        rise: whether the paper says that both raise the rate, or that neither does.
+    `rise` says whether the paper says that both raise the rate, or that neither does.
     """
 
     def find(tables: Tables) -> Found:
@@ -241,10 +232,6 @@ def find(tables: Tables, one: Prediction) -> Found:
     """Return a study's result for a prediction, by the judge whose rows the tables have.
 
     A rate that people's labels correct counts as corrected.
-
-    Args:
-        tables: accuracy, contrasts, rates.
-        one: the prediction.
     """
     rows = _rows(tables, one)
     if rows.is_empty():

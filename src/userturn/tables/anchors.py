@@ -68,10 +68,7 @@ def table(material: Material) -> pl.DataFrame:
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
     """Return one row per published result, with this study's result by one judge.
 
-    Args:
-        tables: accuracy, contrasts, families, rates.
-        judge: the judge whose verdicts are compared.
-        unlike: why they are not comparable with those of the paper's judge, or None.
+    `unlike` is why they are not comparable with those of the paper's judge, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []
@@ -92,11 +89,7 @@ def of_predictions(
 ) -> pl.DataFrame:
     """Return one row per prediction of the study.
 
-    Args:
-        predictions: `predictions` of the configuration.
-        tables: accuracy, contrasts, rates.
-        judge: the judge whose verdicts are compared.
-        not_shown: why raw rates by the judge are no findings, or None.
+    `not_shown` is why raw rates by the judge are no findings, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []

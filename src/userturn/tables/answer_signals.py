@@ -55,20 +55,9 @@ MEANINGS = {
 }
 SCHEMA: Schema = {
     **dict.fromkeys(("model", "dataset", "signal", "measure", "baseline"), pl.String),
-    "n_items": pl.Int64,
-    "n_mixed": pl.Int64,
-    "n_all_right": pl.Int64,
-    "n_all_wrong": pl.Int64,
-    "n_answers": pl.Int64,
-    "n_undecided": pl.Int64,
-    "n_without_signal": pl.Int64,
-    "n_pairs": pl.Int64,
-    "chance": pl.Float64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **dict.fromkeys(("n_items", "n_mixed", "n_all_right", "n_all_wrong", "n_answers"), pl.Int64),
+    **dict.fromkeys(("n_undecided", "n_without_signal", "n_pairs"), pl.Int64),
+    **dict.fromkeys(("chance", "estimate", "lower", "upper", "p", "p_adjusted"), pl.Float64),
     "reason": pl.String,
 }
 AREA, ACCURACY, CHANGE = "area within items", "accuracy of the best", "change of accuracy"
@@ -80,19 +69,12 @@ NOT_MIXED = "no item has a right and a wrong answer with this signal"
 
 
 class Graded(NamedTuple):
-    """The graded candidates of a model and dataset.
+    """The graded candidates of a model and dataset."""
 
-    Attributes:
-        right: whether each candidate is right.
-        items: number of the item of each, from 0.
-        n_samples: the largest number of candidates of an item.
-        counts: the columns of the table that count items and candidates.
-    """
-
-    right: Array
-    items: np.ndarray
-    n_samples: int
-    counts: dict[str, int]
+    right: Array  # whether each candidate is right
+    items: np.ndarray  # number of the item of each, from 0
+    n_samples: int  # the largest number of candidates of an item
+    counts: dict[str, int]  # the columns of the table that count items and candidates
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -120,11 +102,8 @@ def with_signals(
 ) -> pl.DataFrame:
     """Return candidates with a column for each signal, larger for a better one.
 
-    Args:
-        candidates: columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`.
-        known: signals of reactions (`likelihood.reactions.reaction_signals`).
-        verdicts: columns `CANDIDATE`, `judge` and `genuine`, of the turns after candidates.
-        verifiers: verifier of each dataset, by which results are told apart in a vote.
+    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`; by the
+    verifier of each dataset results are told apart in a vote.
     """
     judged = verdicts.with_columns(
         name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
@@ -148,10 +127,8 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
     Answers whose grade is undecided are left out and counted. Areas are over pairs of a right and a
     wrong answer of one item; the best answer is compared with a random one, with that of the
     highest mean log-probability and with the majority's, on the same items. p is exact
-    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure.
-
-    Args:
-        candidates: columns `CANDIDATE`, `correct`, and one for each signal.
+    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure. Candidates
+    have a column for each signal.
     """
     judged = sorted(name for name in candidates.columns if name.startswith("genuine"))
     signals = [*SIGNALS[:-1], *judged, LOG_PROBABILITY, VOTE]

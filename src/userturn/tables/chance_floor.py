@@ -63,10 +63,9 @@ def chance_floor(
 ) -> pl.DataFrame:
     """Return one row per cell and judge, and one over all datasets.
 
-    Args:
-        own: one row per turn and judge, `genuine` after the turn's own answer, null if unscored.
-        swapped: some of these turns, `after_another` after another item's answer.
-        sensitivity: that of each judge whose turns people labelled.
+    `own` has one row per turn and judge, `genuine` after the turn's own answer, null if unscored;
+    `swapped` some of these turns, `after_another` after another item's. The sensitivity is that of
+    each judge whose turns people labelled.
     """
     items = own.group_by(*JUDGED_CELL_KEYS, clusters()).agg(
         n=pl.col("genuine").count(), y=pl.col("genuine").sum()

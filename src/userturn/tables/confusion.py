@@ -86,9 +86,6 @@ def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
     """Return the turns that people and a judge label differently, or people among themselves.
 
     Those that differ in genuine or not come first.
-
-    Args:
-        labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
     """
     people_say = pl.col(PEOPLE) == GENUINE
     tables = [

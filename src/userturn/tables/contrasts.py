@@ -143,14 +143,7 @@ def contrasts(
     controls: Sequence[str],
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Return every contrast of follow-ups, of `item_pairs.paired_items`.
-
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        trainings: pairs of a post-trained model and one of its bases, by recipe.
-        controls: names of the perturbations that are controls.
-        seen: the datasets that models have seen.
-    """
+    """Return every contrast of follow-ups, of `item_pairs.paired_items`."""
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
     found = compare(*paired_items(items, coolest, models))

@@ -136,12 +136,6 @@ def domains(
     """Return the turns of every cell and of every model over datasets, with people's labels.
 
     A pool is of the cells that turns were drawn from.
-
-    Args:
-        turns: user turns of all cells: key columns, `key`, `outcome`.
-        verdicts: verdicts of all judges on them.
-        annotations: people's labels of all rounds.
-        keys: the keys of all rounds.
     """
     frame = turns.filter(pl.col("outcome") != "error")
     drawn = drawn_turns(keys, frame).unique(TURN_KEYS, keep="first", maintain_order=True)
@@ -222,11 +216,8 @@ def with_corrected(
 ) -> pl.DataFrame:
     """Return a table with the columns of corrected numbers, null where a row has none.
 
-    Args:
-        table: rows with the columns of a judged cell; `all` is the dataset of a pool.
-        found: the domains of the study; None if nobody has labelled a turn.
-        has_one: whether a row is of genuine turns of cells, or of models over datasets.
-        correct: `of_rate` or `of_contrast`.
+    Rows have the columns of a judged cell; `all` is the dataset of a pool. `found` is None if
+    nobody has labelled a turn; `correct` is `of_rate` or `of_contrast`.
     """
     rows: list[dict[str, Any]] = []
     for row in table.with_columns(has_one=has_one).iter_rows(named=True):

@@ -20,18 +20,11 @@ from userturn.workflow.registry import Table
 
 
 class Effect(NamedTuple):
-    """An effect on a rate, as coefficients of the rates of all pairs: speakers x answerers.
+    """An effect on a rate, as coefficients of the rates of all pairs: speakers x answerers."""
 
-    Attributes:
-        name: speaker, answerer, interaction, or own answers.
-        speaker: of the row, if it is of one.
-        answerer: of the column, if it is of one.
-        coefficients: that the rates are multiplied with.
-    """
-
-    name: str
-    speaker: str | None
-    answerer: str | None
+    name: str  # speaker, answerer, interaction, or own answers
+    speaker: str | None  # of the row, if it is of one
+    answerer: str | None  # of the column, if it is of one
     coefficients: Array
 
 
@@ -94,16 +87,9 @@ PAIR = ["model", "answers_from"]
 SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,
-    "judge": pl.String,
-    "effect": pl.String,
-    "model": pl.String,
-    "answers_from": pl.String,
-    "n_items": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+    **dict.fromkeys(("judge", "effect", "model", "answers_from"), pl.String),
+    **dict.fromkeys(("n_items", "n_turns", "n_scored"), pl.Int64),
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "reason": pl.String,
 }
 TURNS: Schema = {
@@ -168,10 +154,7 @@ def effects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the effects of a two-way layout over the items that were scored in all of its pairs.
 
-    Args:
-        turns: one row per turn of one judge: `model`, `answers_from`, `cluster` and `genuine`.
-        speakers: the models that spoke.
-        answering: those who answered all of them.
+    Turns are of one judge, and `answering` are those who answered all speakers.
     """
     counts, n_turns = _complete(turns, speakers, answering)
     for effect, model, answerer, coefficients in two_way_effects(speakers, answering):

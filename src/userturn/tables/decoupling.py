@@ -30,22 +30,12 @@ from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 
 ASSOCIATED: Schema = {
-    "family": pl.String,
-    "model": pl.String,
-    "dataset": pl.String,
+    **dict.fromkeys(("family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,
     "judge": pl.String,
-    "n_items": pl.Int64,
-    "n_right_genuine": pl.Int64,
-    "n_right_not": pl.Int64,
-    "n_wrong_genuine": pl.Int64,
+    **dict.fromkeys(("n_items", "n_right_genuine", "n_right_not", "n_wrong_genuine"), pl.Int64),
     "n_wrong_not": pl.Int64,
-    "odds_ratio": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "phi": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **dict.fromkeys(("odds_ratio", "lower", "upper", "phi", "p", "p_adjusted"), pl.Float64),
     "reason": pl.String,
 }
 
@@ -108,9 +98,7 @@ MEANINGS = {
     "note": "where the rates are at their floor, or sampling leaves little of a correlation",
 }
 SCHEMA: Schema = {
-    "over": pl.String,
-    "x": pl.String,
-    "y": pl.String,
+    **dict.fromkeys(("over", "x", "y"), pl.String),
     **BESIDE,
     "n_models": pl.Int64,
     **{name: kind for name, kind in ASSOCIATED.items() if name.startswith("n_")},

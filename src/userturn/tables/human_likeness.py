@@ -107,11 +107,8 @@ def human_likeness(
 ) -> pl.DataFrame:
     """Return one row per cell, model and temperature, model, and for the study and its annotators.
 
-    Args:
-        paired: the result of `paired_turns`, of all cells.
-        keys: keys of all rounds; pairs whose turn the study no longer has are left out.
-        labels: people's labels of them.
-        seed: the study's seed.
+    `paired` is the result of `paired_turns`, of all cells. Pairs whose turn the study no longer has
+    are left out.
     """
     held = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
     labels = labels.join(held, on="id", how="semi").sort("id", "annotator")

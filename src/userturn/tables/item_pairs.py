@@ -31,9 +31,7 @@ BOTH = [name + suffix for suffix in ("", BASELINE) for name in COUNTS]
 CHANGE = ["change", "first_change", "design"]  # null unless the item was scored under both
 PATTERN = [*BOTH, *CHANGE]
 BOUNDS: Schema = {
-    "least_if_unscored": pl.Float64,
-    "most_if_unscored": pl.Float64,
-    "lower_if_unscored": pl.Float64,
+    **dict.fromkeys(("least_if_unscored", "most_if_unscored", "lower_if_unscored"), pl.Float64),
     "upper_if_unscored": pl.Float64,
 }
 
@@ -41,11 +39,7 @@ BOUNDS: Schema = {
 def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
     """Pair items under a condition with the same items under the baseline, one row per pair.
 
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        factor: the column in which the two conditions differ.
-        baseline: the value of `factor` in the baseline.
-        blocks: the columns that both have in common, including `item`.
+    The conditions differ in the column `factor` and have `blocks` in common, which include `item`.
     """
     after = items.filter(pl.col(factor) != baseline)
     before = items.filter(pl.col(factor) == baseline)
@@ -109,11 +103,6 @@ def paired_items(
 
     There is one table for perturbations, one for temperatures, and one for each model beside a
     base and beside itself in the default format.
-
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        coolest: the lowest temperature, the baseline of the others.
-        baselines: pairs of a post-trained model and one of its bases.
     """
 
     def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
@@ -147,10 +136,7 @@ def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 def margins_of(group: pl.DataFrame, genuine: Sequence[pl.Expr], turns: Sequence[str]) -> Counts:
     """Return the turns of one group's items, counted, under some conditions.
 
-    Args:
-        group: counts of pairs, as `counted` returns them.
-        genuine: the genuine turns under each condition.
-        turns: the columns with its turns.
+    `genuine` and `turns` are the genuine turns and the column of all turns under each condition.
     """
     kinds = pl.all().cast(pl.Float64)
     positive = group.select(e.alias(str(i)) for i, e in enumerate(genuine)).select(kinds)
@@ -238,11 +224,7 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
 
 
 def compared(group: pl.DataFrame) -> dict[str, Any]:
-    """Return two rates over all scored turns, their difference with limits, bounds, and its test.
-
-    Args:
-        group: counts of pairs of one contrast, as `counted` returns them.
-    """
+    """Return two rates over all scored turns, their difference with limits, bounds and its test."""
     margins = scored_margins(group)
     turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
     found = change(margins)

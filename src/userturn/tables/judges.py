@@ -32,9 +32,8 @@ def flip_rates(material: Material) -> pl.DataFrame:
 def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:
     """Return one row of a judge's card for each judge.
 
-    Args:
-        own: one row per turn and judge, `genuine` after the turn's own answer, null if unscored.
-        edited: some of these turns, `genuine` after the edited answer.
+    `own` is `genuine` after the turn's own answer, null if unscored; `edited` has some of these
+    turns after the edited answer.
     """
     on = [*TURN_KEYS, "judge"]
     after = edited.with_columns(flipped=~pl.col("genuine")).drop("genuine")
@@ -126,14 +125,7 @@ def table(material: Material) -> pl.DataFrame:
 def judges(
     turns: pl.DataFrame, agreed: pl.DataFrame, seed: int, flipped: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return each judge's card and the agreement of raters as one table.
-
-    Args:
-        turns: turns of known kind, one row per turn and judge.
-        agreed: coefficients of agreement of raters.
-        seed: the study's seed.
-        flipped: the rates of flips, as rows of a card.
-    """
+    """Return each judge's card and the agreement of raters as one table."""
     none = pl.DataFrame(without_turns(turns), schema=CARD)
     with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
     by = pl.when(pl.col("group") == ALL).then(pl.lit(ALL)).otherwise(pl.lit("family"))

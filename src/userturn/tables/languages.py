@@ -46,12 +46,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def languages_table(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per cell and language of the prompt.
-
-    Args:
-        told: `generation.turn_languages.LANGUAGES_SCHEMA`, of all turns.
-        grades: grades of the answers before them.
-    """
+    """Return one row per cell and language of the prompt."""
     graded = grades.filter(pl.col("correct").is_not_null()).select(*ANSWER_KEYS, "correct")
     rows = []
     for names, turns in told.partition_by([*CELL_KEYS, "prompt_language"], as_dict=True).items():

@@ -21,22 +21,17 @@ DASH = "–"  # in Markdown and LaTeX, a number that is null
 class Column(NamedTuple):
     """A column that is shown.
 
-    Attributes:
-        heading: its heading in the report; None leaves it out there.
-        kind: text; count; number; p; share or change, with its limits if there are three columns;
-            share or kappa: a number with its limits, and the name of the measure that it is;
-            bounds: two shares; points: two limits of a change, in points;
-            interval: a number after its limits; of: a number out of another.
-        columns: the table's columns that it shows.
-        printed: its heading in Markdown and LaTeX; None leaves it out there.
-        text: its text in Markdown and LaTeX, if not that of its kind.
+    Its kind is text, count, number or p; share or change, with its limits if there are three
+    columns; share or kappa, a number with its limits and the name of the measure that it is;
+    bounds, two shares; points, two limits of a change, in points; interval, a number after its
+    limits; or of, a number out of another.
     """
 
-    heading: str | None
+    heading: str | None  # in the report; None leaves it out there
     kind: str
-    columns: tuple[str, ...]
-    printed: str | None
-    text: pl.Expr | None = None
+    columns: tuple[str, ...]  # the table's columns that it shows
+    printed: str | None  # its heading in Markdown and LaTeX; None leaves it out there
+    text: pl.Expr | None = None  # its text in Markdown and LaTeX, if not that of its kind
 
 
 class Layout(NamedTuple):

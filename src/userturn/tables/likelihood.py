@@ -34,11 +34,8 @@ NOT_BOTH = "not both genuine and other turns among the scored ones"
 def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Return the area under the curve of the gain, for each rater, model and temperature.
 
-    Turns of all datasets and perturbations are together; the gain is in nats a character.
-
-    Args:
-        gains: one row per turn (`likelihood.gains.turn_gains`).
-        labels: one row per turn and rater: key columns, `rater` and `genuine`, null if unscored.
+    Turns of all datasets and perturbations are together; the gain is in nats a character. `labels`
+    has one row per turn and rater, null if unscored.
     """
     value = pl.col("gain_answer") / pl.col("n_characters")
     valued = gains.with_columns(value=value).drop_nulls("value")
@@ -68,12 +65,7 @@ IDENTIFIED_ANSWER, GAIN = "identified_answer", "gain_answer"
 
 
 def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain and identification of each cell's turns, all and by each judge's verdict.
-
-    Args:
-        gains: one row per turn (`likelihood.gains.turn_gains`).
-        judged: one row per turn and judge, with `rater` and `genuine`.
-    """
+    """Return the gain and identification of each cell's turns, all and by each judge's verdict."""
     everything = gains.with_columns(rater=pl.lit(ALL), turns=pl.lit(ALL))
     verdict = pl.when("genuine").then(pl.lit("genuine")).otherwise(pl.lit("not_genuine"))
     labelled = judged.drop_nulls("genuine").with_columns(turns=verdict).drop("genuine")

@@ -110,21 +110,13 @@ POST_TRAINING = "post-training"
 
 
 class Pair(NamedTuple):
-    """Two groups of models that are compared.
+    """Two groups of models that are compared."""
 
-    Attributes:
-        factor: `size`, `family`, `post-training` or `format`.
-        condition: name of the model or family.
-        baseline: name of the other one.
-        models: models of the condition.
-        models_before: models of the baseline; of each of several trainings its base.
-    """
-
-    factor: str
-    condition: str
-    baseline: str
-    models: list[str]
-    models_before: list[str]
+    factor: str  # `size`, `family`, `post-training` or `format`
+    condition: str  # name of the model or family
+    baseline: str  # name of the other one
+    models: list[str]  # of the condition
+    models_before: list[str]  # of the baseline; of each of several trainings its base
 
 
 def pairs_of(grid: Grid) -> list[Pair]:
@@ -138,9 +130,7 @@ def pairs_of(grid: Grid) -> list[Pair]:
 def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
     """Yield each model with the next smaller of its family, families, and models with their bases.
 
-    Args:
-        members: the models with family and size, by family and size.
-        trained: pairs of a post-trained model and a base, by recipe; such a model is of no family.
+    A post-trained model is of no family.
     """
     of_families: dict[str, list[FamilyMember]] = {}
     names = {model for ones in trained.values() for model, _ in ones}
@@ -167,10 +157,6 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
     reject a mean of 0 that is skewed. Over several trainings of a recipe limits and p are of these,
     too (`tables.repeated_trainings`). Holm adjusts the p-values of one factor, dataset and measure.
-
-    Args:
-        gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
-        pairs: what is compared.
     """
     rows = [
         row

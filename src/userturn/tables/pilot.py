@@ -41,9 +41,7 @@ class Assumption(NamedTuple):
 def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     """Return the assumptions for the next study, by the names of the command's options.
 
-    Args:
-        results: results folder of the finished study.
-        judge: the judge whose verdicts count; None for the study's first one.
+    Without a judge, the verdicts of the study's first one count.
 
     Raises:
         UserError: the folder is not that of a finished study, or the study lacks the judge.
@@ -186,11 +184,7 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
     """Return the assumptions of `userturn power --measure`, by the names of its options.
 
     Of all pairs of models and datasets, they are those of the pair whose difference varies most. A
-    study of one model has no correlation.
-
-    Args:
-        results: results folder of the finished study.
-        measure: one of `likelihood_measures.UNITS`.
+    study of one model has no correlation. The measure is one of `likelihood_measures.UNITS`.
 
     Raises:
         UserError: the study scored too few reference follow-ups.

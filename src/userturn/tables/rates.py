@@ -136,13 +136,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Count what became of the turns of each cell and judge, and of the answers before them.
-
-    Args:
-        turns: user turns of all cells, with `outcome` and `finish_reason`.
-        verdicts: verdicts on them.
-        answers: answers to all datasets, with `finish_reason`.
-    """
+    """Count what became of the turns of each cell and judge, and of the answers before them."""
     kinds = {kind: pl.col("outcome") == kind for kind in ("ok", "empty", "error")}
     kinds["truncated"] = pl.col("finish_reason") == "length"
     counts = {f"n_{kind}": is_kind.sum().cast(pl.Int64) for kind, is_kind in kinds.items()}
@@ -158,10 +152,7 @@ def rates(
 ) -> pl.DataFrame:
     """Return the share of each label among the scored turns of cells, models and families.
 
-    Args:
-        items: counts of verdicts by item.
-        outcomes: those of each cell and judge, by `outcomes_of`.
-        paper: the paper's name for the turns of a label; null for our own.
+    `paper` has the paper's name for the turns of a label.
     """
     of_genuine = beside_strict(pool_scopes(with_lenient(items), STRICT_AND_LENIENT, SCOPES))
     labels = [LABEL + label for label in labels_of(items) if label != GENUINE]

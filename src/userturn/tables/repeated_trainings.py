@@ -39,12 +39,8 @@ def over_trainings(
     The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: the confidence is
     at least the stated one for independent parts that are normal, whatever their variances). What
     items and trainings have together is in both, so that limits are rather too far. Satterthwaite's
-    degrees of freedom were measured beside it (docs/methods.md).
-
-    Args:
-        within: the change over these trainings, its limits at this confidence over items.
-        changes: the change by each training, two or more.
-        confidence: confidence of the interval.
+    degrees of freedom were measured beside it (docs/methods.md). There are two changes or more,
+    each by one training; the limits within are those over items at this confidence.
     """
     if within.estimate is None or within.lower is None or within.upper is None:
         return within
@@ -53,11 +49,7 @@ def over_trainings(
 
 
 def p_of_none(limits: Limits) -> float:
-    """Return the two-sided p that a change is 0: the level at which its limits reach 0.
-
-    Args:
-        limits: returns the change's interval of any confidence.
-    """
+    """Return the two-sided p that a change is 0: the level at which its limits reach 0."""
 
     def holds_none(p: float) -> bool:
         found = limits(1 - p)
@@ -140,12 +132,8 @@ def compare_trainings(
     """Return the contrasts of a recipe, over its trainings, with each base.
 
     The test is by the interval, since the items' signs cannot be exchanged between several models
-    and one.
-
-    Args:
-        parts: for each training the pairs of its items and its base's.
-        first: names of the first training and its base, which the recipe's rows have.
-        pairs: names of each training and its base.
+    and one. `parts` are the pairs of the items of each training and of its base; the recipe's rows
+    have the names of the `first`.
     """
     changes = changes_of(parts)
     whole, rows = together(parts, first, pairs), []
@@ -174,15 +162,7 @@ def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
 def of_recipes(
     found: pl.DataFrame, items: pl.DataFrame, pairs_of: PairsOf, trainings: Trainings, seen: Seen
 ) -> pl.DataFrame:
-    """Return contrasts of models over what they have not seen, and those of repeated trainings.
-
-    Args:
-        found: contrasts.
-        items: the items that they are of.
-        pairs_of: pairs the items of a model and of its base.
-        trainings: pairs of a post-trained model and one of its bases, by recipe.
-        seen: the datasets that models have seen.
-    """
+    """Return contrasts of models over what they have not seen, and those of repeated trainings."""
 
     def of_model(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return compare(pairs_of(some, pair))
@@ -209,13 +189,6 @@ def with_held_out(
     """Return contrasts with those of models over the datasets that they have not seen.
 
     Such a row takes the place of the one over all datasets, which gets a scope of its own.
-
-    Args:
-        found: contrasts.
-        items: the items that they are of.
-        contrasts_of: compares a model with its base.
-        baselines: pairs of a post-trained model and one of its bases.
-        seen: the datasets that models have seen.
     """
     datasets = set(items["dataset"].cast(pl.String).unique())
     for name, base in baselines:

@@ -65,11 +65,7 @@ SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,
     "judge": pl.String,
-    "depth": pl.Int64,
-    "n_conversations": pl.Int64,
-    "n_ended": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
+    **dict.fromkeys(("depth", "n_conversations", "n_ended", "n_turns", "n_scored"), pl.Int64),
     "n_genuine": pl.Int64,
     **RATE,
     **dict.fromkeys(CHANGE, pl.Float64),
@@ -127,10 +123,8 @@ def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
 def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
     """Return the first sample of each turn with how much it repeats of what the user said before.
 
-    Args:
-        turns: user turns of one depth, with `item`, `sample`, `outcome` and `text`.
-        conversations: `item` and `messages` up to the answer before the turn.
-        depth: its number; the last `depth - 1` user messages are the model's own.
+    Conversations go up to the answer before the turn; their last `depth - 1` user messages are the
+    model's own.
     """
     said = turns.filter(pl.col("sample") == 0).select("item", "outcome", "text")
     both = said.join(conversations.select("item", "messages"), on="item", maintain_order="left")
@@ -171,10 +165,7 @@ def measures(
 ) -> dict[str, Any]:
     """Return counts, rates and means of one depth, by one judge.
 
-    Args:
-        turns: the result of `beside` at this depth.
-        first: the same at depth 1.
-        conversations: all conversations, with `ended` beyond depth 1.
+    `turns` and `first` are results of `beside`, at this depth and at depth 1.
     """
     drift, _ = rate_over(turns, ["conversation"], "speech")
     is_first = "ended" not in conversations.columns

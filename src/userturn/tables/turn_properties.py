@@ -126,15 +126,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 class Before(NamedTuple):
-    """What is known of the items of a dataset.
+    """What is known of the items of a dataset."""
 
-    Attributes:
-        said: the user messages of each item.
-        people: what people wrote after an item, where that is known.
-    """
-
-    said: Mapping[str, list[str]]
-    people: Mapping[str, People]
+    said: Mapping[str, list[str]]  # the user messages of each item
+    people: Mapping[str, People]  # what people wrote after an item, where that is known
 
 
 def _read(path: str, seed: int) -> Before:
@@ -157,12 +152,7 @@ def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
 
 
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
-    """Return the row of the turns of a cell.
-
-    Args:
-        turns: all turns of a cell, `COLUMNS`.
-        before: what is known of their items.
-    """
+    """Return the row of the turns of a cell."""
     ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
     known = _told_languages(_with_words(_with_endings(ordered)))
     repeated = [

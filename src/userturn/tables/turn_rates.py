@@ -20,13 +20,9 @@ from userturn.storage.table_files import JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 
 RATE: Schema = {  # over scored turns, with interval, coverage and bounds
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "interval": pl.String,
-    "coverage": pl.Float64,
-    "if_unscored_negative": pl.Float64,
-    "if_unscored_positive": pl.Float64,
+    **dict.fromkeys(("coverage", "if_unscored_negative", "if_unscored_positive"), pl.Float64),
 }
 LABEL = "label:"  # prefix of the column that counts a label
 VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
@@ -74,9 +70,8 @@ def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
 def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataFrame:
     """Return the answers to each graded dataset in the form of counted items: right is genuine.
 
-    Args:
-        grades: one row per answer; `correct` is null where the verifier could not decide.
-        item: what is counted as one item; by default what belongs together, as in `count_items`.
+    By default what belongs together is one item, as in `count_items`. Answers that the verifier
+    could not decide count as unscored.
     """
     correct = pl.col("correct")
     graded = grades.filter(correct.is_not_null().any().over("model", "dataset")).sort("item")
@@ -110,11 +105,7 @@ SCOPES = {  # what a rate is over, beside temperature, perturbation and judge
 
 RATE_SCHEMA: Schema = {
     "average": pl.String,
-    "n_datasets": pl.Int64,
-    "n_items": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_positive": pl.Int64,
+    **dict.fromkeys(("n_datasets", "n_items", "n_turns", "n_scored", "n_positive"), pl.Int64),
     **RATE,
     "reason": pl.String,
 }
@@ -180,12 +171,6 @@ def pool(
 ) -> pl.DataFrame:
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
 
-    Args:
-        items: one row per item of a cell, as `item_counts.count_items` returns it.
-        by: the columns that make a group.
-        positives: the columns with the counted numerators.
-        averages: `micro`, or both.
-
     Returns:
         The columns `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`; macro rows
         only where there are two datasets.
@@ -226,11 +211,7 @@ def pool_scopes(
 
 
 def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT.
-
-    Args:
-        pooled: rates by `pool` of STRICT_AND_LENIENT.
-    """
+    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT."""
     of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
     strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
     limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
@@ -261,12 +242,8 @@ def rate_over(
     """Return the share of positive turns with its 95% limits, and the name of the interval.
 
     Turns of one cluster are not independent: the limits are Wilson's at the effective number of
-    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn.
-
-    Args:
-        turns: one row per turn.
-        clusters: the columns that identify a turn's cluster.
-        positive: the column that is counted, null for an unscored turn.
+    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn. `clusters`
+    are the columns that identify a turn's; `positive` is null for an unscored turn.
     """
     seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
     counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
@@ -293,11 +270,6 @@ def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
 
 def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:
     """Return how the rate of genuine turns changes in the clusters that both tables have scored.
-
-    Args:
-        first: one row per turn, with `genuine`, null for an unscored one.
-        later: the same.
-        cluster: the column that identifies a turn's cluster.
 
     Returns:
         The change with its 95% limits, null if no cluster is in both, and their number.

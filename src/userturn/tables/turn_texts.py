@@ -29,9 +29,6 @@ def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
     A copy has the characters of a turn after another item; what belongs to one item
     (`datasets.clusters`) is no copy of each other. `said` and `is_copy` are null where a turn has
     no text. White space at the ends is left out.
-
-    Args:
-        turns: of one cell: `dataset`, `item`, `outcome` and `text`.
     """
     named = turns.with_columns(SAID, clusters().alias("cluster"))
     n_clusters = pl.col("cluster").n_unique().over("said")
@@ -44,9 +41,6 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
     Nearly means what it does of training data (`tables.training_overlap`): the Jaccard similarity
     of their sets of character 5-grams is 0.8 or more. A turn without a word is near no other.
-
-    Args:
-        turns: the result of `with_copies`.
     """
     texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
     held: dict[str, set[str]] = {}
@@ -139,12 +133,7 @@ def said_of(cell: pl.DataFrame) -> pl.DataFrame:
 
 
 def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per cell and judge, and one over all datasets.
-
-    Args:
-        judged: one row per turn and judge: key columns, `genuine`, null for an unscored turn, and
-            the columns of `said_of`.
-    """
+    """Return one row per cell and judge, and one over all datasets."""
     once = [*JUDGED_CELL_KEYS, "text"]
     weight = 1 / pl.col("genuine").count().over(once)
     weighed = judged.with_columns(
@@ -173,3 +162,84 @@ def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
             "n_distinct": round(items["m"].sum()),
             **limits_of("distinct", found),
         }
+
+
+LONGEST = 6  # characters of an n-gram
+BETA = 2  # recall counts so many times as much as precision
+
+
+def _counts(text: str, n: int) -> Counter[str]:
+    return Counter(text[i : i + n] for i in range(len(text) - n + 1))
+
+
+def chrf(text: str, reference: str) -> float:
+    """Return chrF of a text against a reference, 0 to 100 (Popović 2015, W15-3049).
+
+    The F-score, of twice the weight of recall, of the mean precision and the mean recall of
+    character n-grams of 1 to 6, of the lengths that both texts have. White space does not count.
+    """
+    one, other = ("".join(said.split()) for said in (text, reference))
+    lengths = range(1, min(LONGEST, len(one), len(other)) + 1)
+    shared = [(_counts(one, n) & _counts(other, n)).total() for n in lengths]
+    if not any(shared):
+        return 0.0
+    precision, recall = (
+        sum(found / (len(said) - n + 1) for found, n in zip(shared, lengths, strict=True))
+        / len(lengths)
+        for said in (one, other)
+    )
+    return 100 * (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
+
+
+MEASURES = ("chrf", "chrf_unrelated", "chrf_above")
+DISTANCE: Schema = {
+    "n_compared": pl.Int64,
+    **{f"{name}{end}": pl.Float64 for name in MEASURES for end in LIMITS},
+}
+MEANINGS = {
+    "n_compared": "turns with text where a person's turn after the item is known, and another's",
+    "chrf": "chrF of a turn against that person's, 0 to 100, the mean over these turns",
+    "chrf_unrelated": "the same against a person's turn in another conversation of the dataset",
+    "chrf_above": "the first less the second, a mean over the same turns",
+}
+
+
+class People(NamedTuple):
+    """What people wrote after an item: the turn there, and one in another conversation."""
+
+    there: str
+    elsewhere: str
+
+
+def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]:
+    """Return what people wrote after each item, where that and another person's turn is known.
+
+    The other one is that of the next item in a drawn order whose conversation and turn differ, as
+    answers are exchanged for the chance floor.
+    """
+    turns = {
+        item: said.strip()
+        for item, messages, context, said in items.select(
+            "item", "messages", "reference_context", "reference_user_turn"
+        ).iter_rows()
+        if said and said.strip() and answer_to(messages, context) is not None
+    }
+    order = drawn_order(list(turns), generator(seed, "an unrelated person's turn", dataset))
+    others = donors(turns, order)
+    return {item: People(turns[item], turns[other]) for item, other in others.items()}
+
+
+def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
+    """Return the columns of `DISTANCE` of a cell."""
+    rows = [
+        (cluster, chrf(said, people[item].there), chrf(said, people[item].elsewhere))
+        for item, cluster, said in turns.select("item", "cluster", "said").iter_rows()
+        if said and item in people
+    ]
+    clusters = [row[0] for row in rows]
+    there, elsewhere = ([row[place] for row in rows] for place in (1, 2))
+    above = [one - other for one, other in zip(there, elsewhere, strict=True)]
+    found: dict[str, Any] = {"n_compared": len(rows)}
+    for name, values in zip(MEASURES, (there, elsewhere, above), strict=True):
+        found |= limits_of(name, clustered_mean(values, clusters))
+    return found
