@@ -22,9 +22,7 @@ from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 
 HELD_OUT = "all held out"  # as a dataset: every one that a model has not seen
-SEEN: Schema = {
-    **dict.fromkeys(("seen", "trains_on_the_metric", "learns_user_turns"), pl.Boolean),
-}
+SEEN: Schema = {**dict.fromkeys(("seen", "trains_on_the_metric", "learns_user_turns"), pl.Boolean)}
 
 
 def mark_seen(

@@ -72,7 +72,7 @@ def coefficients(
     kind, first, second, table, raters = comparison
     of_scale = [GENUINE, "not genuine"] if scale == "genuine" else list(labels)
     names = [name for name in COEFFICIENTS if len(raters) == 2 or name != "cohen_kappa"]
-    part = table if family == ALL else table.filter(pl.col("family") == family)
+    part = table if family == ALL else table.filter(family=family)
     columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
     seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
     counts = (seen.height, seen.select("dataset", clusters()).n_unique())

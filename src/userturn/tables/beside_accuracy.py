@@ -46,7 +46,7 @@ def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """
     graded = count_answers(grades).filter(pl.col("n_scored") > 0)
     graded = graded.select(pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS)
-    plain = items.filter(pl.col("perturbation") == PLAIN)
+    plain = items.filter(perturbation=PLAIN)
     return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
 
 
@@ -163,7 +163,7 @@ def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object,
     Families with fewer than three sizes have no slope.
     """
     sizes = beside.select("model", "size").unique().drop_nulls()
-    plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
+    plain = items.filter(pl.col("n_scored") > 0, perturbation=PLAIN)
     counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
     names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
     table = plain.select(names, "temperature", *counts).with_columns(source="dataset")

@@ -47,10 +47,7 @@ def chance_floors(material: Material) -> pl.DataFrame:
 def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:
     """Return the sensitivity of each judge by people's labels, where they give one."""
     rows = card.filter(
-        pl.col("source") == PEOPLE,
-        pl.col("measure") == "sensitivity",
-        pl.col("by") == ALL,
-        pl.col("estimate").is_not_null(),
+        pl.col("estimate").is_not_null(), source=PEOPLE, measure="sensitivity", by=ALL
     )
     return {
         judge: Interval(*limits)

@@ -27,7 +27,6 @@ from userturn.tables.item_pairs import paired_items, pairs
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
-    TEMPERATURE,
     Layout,
     P,
     column,
@@ -237,7 +236,7 @@ LAYOUT = (
         {"scope": BETWEEN_FAMILIES, "dataset": ALL},
         (
             *texts("factor", "condition", "family", "other_family"),
-            *reported(TEMPERATURE, *texts("perturbation")),
+            *reported(*texts("temperature", "perturbation")),
             *texts("judge"),
             *reported(
                 column("its change", "change", "change"),
@@ -267,8 +266,7 @@ LAYOUT = (
         (
             *texts("measure", "model", "baseline"),
             *reported(*texts("dataset")),
-            *texts("judge"),
-            TEMPERATURE,
+            *texts("judge", "temperature"),
             CHANGE,
             *reported(CORRECTED_CHANGE),
             ITEMS,
@@ -290,9 +288,7 @@ LAYOUT = (
         "A later turn of conversations against the first",
         {"factor": TURN, "scope": "model and dataset"},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("turn", "text", "condition"),
             column("rate at the first", "share", "rate_baseline"),
             column("rate", "share", "rate_condition"),
@@ -309,9 +305,9 @@ LAYOUT = (
         "The same problems across languages",
         {"factor": LANGUAGE, "scope": "model"},
         (
-            *texts("measure", "condition", "baseline", "model"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts(
+                "measure", "condition", "baseline", "model", "temperature", "perturbation", "judge"
+            ),
             CHANGE,
             IF_UNSCORED,
             ITEMS._replace(heading="problems tested", printed=None),

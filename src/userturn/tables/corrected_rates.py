@@ -142,7 +142,7 @@ def domains(
     labelled = people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
     found: dict[tuple[Any, ...], Domain] = {}
     for judge in sorted(verdicts["judge"].unique()):
-        of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN_KEYS, "genuine")
+        of_judge = verdicts.filter(judge=judge).select(*TURN_KEYS, "genuine")
         judged = frame.join(of_judge, on=TURN_KEYS, how="left", maintain_order="left")
         cells = Domain(judged, drawn, labelled)
         drawn_from = judged.join(drawn, on=CELL_KEYS, how="semi", maintain_order="left")

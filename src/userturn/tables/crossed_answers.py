@@ -13,7 +13,7 @@ from userturn.stats.proportions import Array
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import GENUINE, INTERVAL, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
@@ -192,9 +192,7 @@ LAYOUT = (
         "Who speaks, and after whose answers",
         {"effect": "pair"},
         (
-            *texts("dataset"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("dataset", "temperature", "judge"),
             column("speaker", "text", "model"),
             column("answers from", "text", "answers_from", printed=None),
             GENUINE._replace(printed="after answers of {}, %"),
@@ -206,9 +204,7 @@ LAYOUT = (
         "What the speaker changes, and what the answerer",
         {"effect": ("speaker", "answerer", "interaction", "own answers")},
         (
-            *texts("dataset"),
-            TEMPERATURE,
-            *texts("judge", "effect"),
+            *texts("dataset", "temperature", "judge", "effect"),
             column("speaker", "text", "model", text=pl.col("model").fill_null("")),
             column(
                 "answers from", "text", "answers_from", text=pl.col("answers_from").fill_null("")

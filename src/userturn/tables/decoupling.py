@@ -17,7 +17,6 @@ from userturn.tables.beside_accuracy import (
 from userturn.tables.layout import (
     INTERVAL,
     LOWEST,
-    TEMPERATURE,
     Layout,
     P,
     column,
@@ -50,7 +49,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"
     )
-    turns = items.filter(pl.col("perturbation") == PLAIN, pl.col("first").is_not_null())
+    turns = items.filter(pl.col("first").is_not_null(), perturbation=PLAIN)
     texts = pl.col("model", "family", "dataset", "judge").cast(pl.String)
     item = pl.col("first_item").cast(pl.String).alias("item")
     both = turns.select(texts, item, "temperature", "first").join(right, on=ANSWER_KEYS)
@@ -156,9 +155,7 @@ LAYOUT = (
         "Correlations across models",
         {"over": OVER_MODELS, "dataset": ALL},
         (
-            *texts("x", "y", "family"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("x", "y", "family", "temperature", "judge"),
             column("models", "count", "n_models"),
             *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
             printed_only("interval", "interval", text=limits(*INTERVAL)),

@@ -28,7 +28,7 @@ from userturn.stats.significance import holm, sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
 from userturn.tables.agreement import ratings
-from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
@@ -207,8 +207,7 @@ LAYOUT = Layout(
     "Model's turns that people take for a person's",
     {"annotator": ALL},
     (
-        *texts("scope", "model", "dataset"),
-        TEMPERATURE,
+        *texts("scope", "model", "dataset", "temperature"),
         column("taken for the person's", "share", "estimate", *INTERVAL),
         column("labels", "of", "n_chosen", "n_labels"),
         column("pairs labelled", "of", "n_labelled", "n_pairs"),

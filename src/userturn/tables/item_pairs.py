@@ -120,7 +120,7 @@ def paired_items(
 
 def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
     """Return the pairs of items of a model in another format and in the default one."""
-    condition, base = (items.filter(pl.col("model") == one) for one in (name, model))
+    condition, base = (items.filter(model=one) for one in (name, model))
     keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
     return beside(condition, base, keys).with_columns(
         factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)

@@ -70,7 +70,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
     A side is shown if the lower limit of one of its sources reaches the threshold, and no upper
     limit of another is below it.
     """
-    own = card.filter(pl.col("judge") == judge, pl.col("by") == ALL, pl.col("lower").is_not_null())
+    own = card.filter(pl.col("lower").is_not_null(), judge=judge, by=ALL)
     found = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
     return [one for one in found if one]
 
@@ -78,7 +78,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
 def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None:
     """Return why a side is not shown by a judge's card, None if it is."""
     sources = pl.col("source").is_in(list(side.sources))
-    rows = card.filter(pl.col("measure") == side.measure, sources, pl.col("n_scored") > 0)
+    rows = card.filter(sources, pl.col("n_scored") > 0, measure=side.measure)
     known = rows.sort("lower", "source").to_dicts()
     refuted = [row for row in known if row["upper"] < least]
     if known and known[-1]["lower"] >= least and not refuted:

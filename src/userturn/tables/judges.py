@@ -145,14 +145,12 @@ def judges(
 
 def cards(judges: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the judges' cards: measures over all turns of a source."""
-    return judges.filter(pl.col("source").is_not_null(), pl.col("by") == ALL)
+    return judges.filter(pl.col("source").is_not_null(), by=ALL)
 
 
 def kinds_of_controls(judges: pl.DataFrame) -> pl.DataFrame:
     """Return which share of each kind of control a judge calls by its side."""
-    return judges.filter(
-        pl.col("source").is_in(CONTROLS), pl.col("by") == "kind", pl.col("measure") == "right side"
-    )
+    return judges.filter(pl.col("source").is_in(CONTROLS), by="kind", measure="right side")
 
 
 OF = (column("of turns scored", "of", "n_scored", "n_turns"),)

@@ -6,7 +6,7 @@ import polars as pl
 
 from userturn.datasets.turns import clusters
 from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
-from userturn.tables.layout import TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.workflow.registry import Table
@@ -97,9 +97,7 @@ LAYOUT = Layout(
     "Answers and turns by the language of the prompt",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation", "language"),
+        *texts("model", "dataset", "temperature", "perturbation", "language"),
         column("items", "count", "n_items"),
         column("turns", "count", "n_turns"),
         shown_share("right", "accuracy"),

@@ -67,8 +67,13 @@ def column(
 
 
 def texts(*names: str) -> tuple[Column, ...]:
-    """Return columns of text, each with its own name as heading."""
-    return tuple(Column(name.replace("_", " "), "text", (name,), name) for name in names)
+    """Return columns of text, each with its own name as heading; a temperature is as it was set."""
+    return tuple(
+        TEMPERATURE
+        if name == "temperature"
+        else Column(name.replace("_", " "), "text", (name,), name)
+        for name in names
+    )
 
 
 def reported(*columns: Column) -> tuple[Column, ...]:
@@ -97,7 +102,6 @@ IF_UNSCORED = column(
     "upper_if_unscored",
     printed="if unscored at worst, points",
 )
-# A temperature is shown as it was set.
 AS_SET = pl.col("temperature").cast(pl.String).fill_null(DASH)
 TEMPERATURE = column("temperature", "number", text=AS_SET)
 P = (column("p", "p"), column("p, adjusted", "p", "p_adjusted", printed="p (Holm)"))

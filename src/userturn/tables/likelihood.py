@@ -13,7 +13,7 @@ from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.discrimination import clustered_auc
 from userturn.storage.table_files import CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
-from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood_measures import (
     CHARACTER,
     IDENTIFIED,
@@ -226,9 +226,7 @@ LAYOUT = (
         "The models' own turns: how much they depend on the answer",
         {"part": OWN},
         (
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "rater", "turns", "measure"),
+            *texts("model", "dataset", "temperature", "perturbation", "rater", "turns", "measure"),
             ESTIMATE,
             column("chance", "number", "chance"),
             OF_TURNS,
@@ -245,8 +243,7 @@ LAYOUT = (
         "The models' own turns: does the gain tell the genuine ones?",
         {"part": TELLS},
         (
-            *texts("rater", "model"),
-            TEMPERATURE,
+            *texts("rater", "model", "temperature"),
             column("area under the curve", "number", "estimate", *INTERVAL),
             column("genuine", "count", "n_genuine"),
             column("not genuine", "count", "n_not_genuine"),

@@ -58,7 +58,7 @@ def ending(scores: pl.DataFrame) -> dict[str, Any]:
     The mean over contexts of the probability of the token that ends a user turn, right after the
     user header; limits are by conversation.
     """
-    scored = scores.filter(pl.col("context") == ENDING)
+    scored = scores.filter(context=ENDING)
     value = pl.col("logprob").exp()
     seen = scored.drop_nulls("logprob").with_columns(value=value)
     estimate, lower, upper = clustered_mean(seen["value"], seen["conversation"].to_list())
@@ -261,4 +261,4 @@ def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     names = {*models}
     of_models = seen.filter(pl.col("model").is_in(names)).sort("model")
     means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
-    return means.filter(pl.col("len") == len(names)).drop("len")
+    return means.filter(len=len(names)).drop("len")

@@ -19,7 +19,6 @@ from userturn.tables.layout import (
     LOWEST,
     OVER_DATASETS,
     SCORED,
-    TEMPERATURE,
     Layout,
     column,
     printed_only,
@@ -193,7 +192,7 @@ def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
 
 def of_cells(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of cells, in the default format and others."""
-    return rates.filter(pl.col("scope") == CELL, pl.col("label") == GENUINE)
+    return rates.filter(scope=CELL, label=GENUINE)
 
 
 def of_models(rates: pl.DataFrame) -> pl.DataFrame:
@@ -213,9 +212,7 @@ LAYOUT = (
         "Follow-up rates over all datasets",
         OVER_DATASETS | OF_GENUINE | {"scope": "model"},
         (
-            *texts("family", "model"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("family", "model", "temperature", "judge"),
             printed_only("scored", "count", "n_scored"),
             *reported(*texts("average")),
             SHARE._replace(printed="{} %"),
@@ -241,9 +238,7 @@ LAYOUT = (
         "Chance floor: the same turns after another item's answer",
         OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE,
             column("floor", "share", "floor", "floor_lower", "floor_upper"),
             column("above the floor", "change", *_limited("above_floor")),
@@ -263,9 +258,7 @@ LAYOUT = (
         "Every cell",
         OF_GENUINE | {"scope": CELL},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE,
             LENIENTLY,
             SCORED,
@@ -281,9 +274,7 @@ LAYOUT = (
         "After each turn of real conversations",
         {"scope": BY_TURN},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("turn", "text", "group"),
             column("conversations", "count", "n_items"),
             SHARE,
@@ -301,9 +292,7 @@ LAYOUT = (
         "By the language of the prompt",
         {"scope": BY_LANGUAGE},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("language", "text", "group"),
             SHARE,
             LENIENTLY,
@@ -321,9 +310,7 @@ LAYOUT = (
         "Rates corrected by people's labels",
         OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE._replace(heading="by the judge"),
             column("corrected", "share", *_limited("corrected")),
             column("labelled", "of", "n_labelled", "n_turns_drawn_from"),

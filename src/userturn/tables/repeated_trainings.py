@@ -198,7 +198,7 @@ def with_held_out(
         is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
         scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
         others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
-        held_out = contrasts_of(others, (name, base)).filter(pl.col("scope") == "model")
+        held_out = contrasts_of(others, (name, base)).filter(scope="model")
         found = pl.concat(
             [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
         )

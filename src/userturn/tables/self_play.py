@@ -10,7 +10,7 @@ from userturn.generation.scores import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import Schema
-from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import BOUNDS, GENUINE, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import RATE, change, rate_columns, rate_over
 from userturn.tables.turn_texts import share_repeated
@@ -126,7 +126,7 @@ def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int
     Conversations go up to the answer before the turn; their last `depth - 1` user messages are the
     model's own.
     """
-    said = turns.filter(pl.col("sample") == 0).select("item", "outcome", "text")
+    said = turns.filter(sample=0).select("item", "outcome", "text")
     both = said.join(conversations.select("item", "messages"), on="item", maintain_order="left")
     shares = [
         _repeated(text, messages, depth) if outcome == "ok" else (None, None)
@@ -150,9 +150,7 @@ def _repeated(
 
 def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one judge's verdicts on the first samples, beside their repetition."""
-    judged = verdicts.filter(pl.col("sample") == 0).select(
-        "item", "genuine", "label", conversation=clusters()
-    )
+    judged = verdicts.filter(sample=0).select("item", "genuine", "label", conversation=clusters())
     return judged.join(turns, on="item", maintain_order="left").with_columns(
         speech=pl.when(pl.col("genuine").is_not_null()).then(
             pl.col("label").eq_missing(ASSISTANT_SPEECH)
@@ -211,9 +209,7 @@ LAYOUT = Layout(
     "Self-play: the model answers its own user turns",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("judge"),
+        *texts("model", "dataset", "temperature", "judge"),
         column("depth", "count", "depth"),
         column("ended before", "of", "n_ended", "n_conversations"),
         GENUINE,

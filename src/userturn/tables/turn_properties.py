@@ -24,7 +24,7 @@ from userturn.stats.clustered_measures import (
 from userturn.stats.proportions import Interval
 from userturn.storage.table_files import CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
-from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
+from userturn.tables.layout import Column, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.tables.turn_similarity import (
@@ -255,9 +255,7 @@ LAYOUT = Layout(
     "What the turns are like, without a judge",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation"),
+        *texts("model", "dataset", "temperature", "perturbation"),
         column("copies", "of", "n_copies", "n_ok"),
         shown("copies, share", "share", "exact_copies"),
         shown("near copies", "share", "near_copies"),
