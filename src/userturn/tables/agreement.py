@@ -18,7 +18,7 @@ from userturn.datasets.clusters import clusters
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE, Comparison, comparisons
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
+from userturn.stats.agreement import COEFFICIENTS, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
@@ -82,13 +82,7 @@ def coefficients(
     if weights == "sample":
         rated = rated._replace(weights=np.ones(len(rated.weights)))
     for name, found in estimate_all(rated, names, generator).items():
-        yield _row(where, name, counts, found)
-
-
-def _row(
-    where: Sequence[str], name: str, counts: tuple[int, int], found: Estimate
-) -> dict[str, Any]:
-    return dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
+        yield dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
 
 
 def agreement(

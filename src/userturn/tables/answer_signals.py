@@ -18,8 +18,9 @@ from userturn.stats.discrimination import (
     won_pairs,
 )
 from userturn.stats.proportions import Array, Interval, Patterns, pooled_rate
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import Schema
+from userturn.tables.added_columns import with_holm
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
@@ -137,14 +138,7 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
         for group in candidates.sort(CANDIDATE).partition_by(CANDIDATE[:2], maintain_order=True)
         for row in _of_dataset(group, signals)
     ]
-    found = pl.DataFrame(rows, schema=SCHEMA)
-    parts = []
-    for part in found.partition_by(TESTS, maintain_order=True):
-        tested = part["p"].drop_nulls().to_numpy()
-        places = part.with_row_index("place").drop_nulls("p")["place"]
-        adjusted = pl.Series([None] * part.height, dtype=pl.Float64).scatter(places, holm(tested))
-        parts.append(part.with_columns(p_adjusted=adjusted))
-    return pl.concat(parts) if parts else found
+    return with_holm(pl.DataFrame(rows, schema=SCHEMA), TESTS)
 
 
 def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE
-from userturn.stats.significance import benjamini_hochberg, holm, is_exact, sign_flip_p
+from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, in_default_format, is_default
@@ -20,6 +20,7 @@ from userturn.tables.item_pairs import (
     SHARED,
     UNEQUAL,
     compared,
+    flips,
     paired_items,
     scoped,
 )
@@ -200,8 +201,7 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
     seen = both.drop_nulls([tested, tested + OTHER])
     apart = np.round((seen[tested] - seen[tested + OTHER]).to_numpy(), 9)
     values, n = np.unique(apart, return_counts=True)
-    is_whole = is_exact(values, n.astype(float))
-    name = "sign flips exact" if is_whole else "sign flips of rounded changes"
+    name = flips(values, n.astype(float))
     models = {f"n_models{s}": group[f"models{s}"].explode().n_unique() for s in ("", OTHER)}
     return {
         "n_items": both.height,

@@ -30,6 +30,7 @@ from userturn.tables.layout import (
     Layout,
     P,
     column,
+    limited,
     printed_only,
     reported,
     texts,
@@ -44,7 +45,7 @@ from userturn.tables.repeated_trainings import (
     n_trainings,
     of_recipes,
 )
-from userturn.tables.turn_rates import LIMITS, count_answers
+from userturn.tables.turn_rates import count_answers
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -203,7 +204,7 @@ def _yes_or_no(column: str) -> pl.Expr:
 
 
 CHANGE = column("change", "change", "difference", *INTERVAL, printed="difference, points")
-CORRECTED_CHANGE = column("corrected by people", "change", *(f"corrected{end}" for end in LIMITS))
+CORRECTED_CHANGE = limited("corrected by people", "change", "corrected")
 ITEMS = column("items tested", "count", "n_items")
 LAYOUT = (
     Layout(

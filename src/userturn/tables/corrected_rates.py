@@ -13,7 +13,6 @@ from userturn.humans.labels import NO_LABELS, drawn_turns, n_unlabelled_classes,
 from userturn.stats.margins import correlations, side_by_side
 from userturn.stats.prediction_powered import Corrected, Labelled, design_effect, difference
 from userturn.stats.prediction_powered import corrected_rate as rate_by_labels
-from userturn.stats.proportions import Floats
 from userturn.storage.table_files import CELL_KEYS, ITEM_KEYS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.added_columns import FORMAT
@@ -54,11 +53,6 @@ class Domain:
         nothing = self.drawn.clear()
         return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
 
-    @property
-    def predictions(self) -> Floats:
-        """The judge's labels as numbers, 0 for turns without one."""
-        return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
-
     @cached_property
     def reason(self) -> str | None:
         """The reason why the rate of this domain cannot be corrected, or None."""
@@ -96,7 +90,7 @@ class Domain:
         """The corrected rate; ask for it only if `reason` is None."""
         names = pl.concat_str("dataset", clusters(), separator="\n")
         together = self.turns.select(names).to_series().to_numpy()
-        predictions = self.predictions
+        predictions = self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
         effect = design_effect(predictions, together)
         return rate_by_labels(predictions, self.sample(), effect)
 
@@ -160,13 +154,13 @@ def domains_of(material: Material) -> Domains | None:
     return domains(material.user_turns, material.verdicts, annotations, keys)
 
 
-def corrected_rate(domain: Domain | None) -> dict[str, Any]:
+def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[str, Any]:
     """Return the columns of a corrected rate; None is a pool that nothing was drawn from."""
     if domain is None:
         return {"corrected_reason": NOT_DRAWN}
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}
-    if domain.reason:
-        return counts | {"corrected_reason": domain.reason}
+    if reason := domain.reason or why_not:
+        return counts | {"corrected_reason": reason}
     found = domain.corrected
     return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
 

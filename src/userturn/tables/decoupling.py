@@ -5,7 +5,7 @@ import polars as pl
 from userturn.stats.association import common_odds_ratio
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import in_default_format, is_default
+from userturn.tables.added_columns import in_default_format, is_default, stacked
 from userturn.tables.beside_accuracy import (
     BESIDE,
     CORRELATED,
@@ -121,9 +121,7 @@ def table(material: Material) -> pl.DataFrame:
         OVER_MODELS: over_models,
         OVER_ITEMS: over_items.rename({"odds_ratio": "estimate"}),
     }
-    named = [part.with_columns(over=pl.lit(name)) for name, part in parts.items()]
-    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
-    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    return stacked(parts, "over", SCHEMA)
 
 
 LAYOUT = (

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from userturn.humans.blinding import special_tokens
@@ -24,9 +23,10 @@ from userturn.humans.paired_turns import CUT, FAILED, SAME, TURNS_SCHEMA, paired
 from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
 from userturn.stats.agreement import estimate_all
 from userturn.stats.rng import generator
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
+from userturn.tables.added_columns import with_holm
 from userturn.tables.agreement import ratings
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
@@ -125,7 +125,7 @@ def human_likeness(
             rows.append(place | counts | measures | {"reason": _reason(part, drawn, of_part)})
             if scope == "study":
                 rows += [place | counts | row for row in _by_annotator(of_part, seed)]
-    return _adjusted(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None))
+    return with_holm(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None), "scope")
 
 
 def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
@@ -190,17 +190,6 @@ def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | 
     given = ratings(wide.sort("id").with_columns(weight=pl.lit(1.0)), raters, SIDES)
     random = generator(seed, "agreement on pairs", *names)
     return list(estimate_all(given, ["raw"], random)["raw"][:3])
-
-
-def _adjusted(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with p-values adjusted over the rows of a scope, by Holm."""
-    parts = []
-    for part in table.partition_by("scope", maintain_order=True):
-        tested = part["p"].is_not_null()
-        adjusted = np.full(part.height, np.nan)
-        adjusted[tested.to_numpy()] = holm(part["p"].drop_nulls().to_numpy())
-        parts.append(part.with_columns(p_adjusted=pl.Series(adjusted).fill_nan(None)))
-    return pl.concat(parts)
 
 
 LAYOUT = Layout(

@@ -58,7 +58,8 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
     says whether an item has one turn in each condition, equally many in both, or neither.
     """
     keys = [name for name in blocks if name != "item"]
-    own = [name for name in after.columns if name not in (*blocks, *SEEN, *_other_counts(after))]
+    counted = [*SEEN, "first_item", *(name for name in after.columns if name.startswith("label:"))]
+    own = [name for name in after.columns if name not in (*blocks, *counted)]
     base = before.select(*blocks, *SEEN)
     cells = after.select(*keys, *own).unique().join(base.select(keys).unique(), on=keys)
     here = after.select(*keys, *own, "item", *SEEN)
@@ -70,10 +71,6 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
     )  # fmt: skip
     counts = both.with_columns(pl.col(BOTH).fill_null(0))
     return counts.with_columns(*_changes(), _design())
-
-
-def _other_counts(items: pl.DataFrame) -> list[str]:
-    return [name for name in items.columns if name.startswith("label:") or name == "first_item"]
 
 
 def _scored_twice() -> pl.Expr:
@@ -184,10 +181,8 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
 MCNEMAR = "McNemar mid-p"
 
 
-def test_name(change: Array, n: Array) -> str:
+def flips(change: Array, n: Array) -> str:
     """Return the name of the sign-flip test of some changes."""
-    if np.isin(change, (-1, 0, 1)).all():
-        return MCNEMAR
     return "sign flips exact" if is_exact(change, n) else "sign flips of rounded changes"
 
 
@@ -205,7 +200,7 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
     seen = shared.drop_nulls("first_change") if unequal else shared
     change = np.round(seen["first_change" if unequal else "change"].to_numpy(), 9)
     n = seen["n"].cast(pl.Float64).to_numpy()
-    name = test_name(change, n)
+    name = MCNEMAR if np.isin(change, (-1, 0, 1)).all() else flips(change, n)
     # One more item that differs and one that does not, since no observed change is not certainty.
     turns = 1.0
     if not unequal and n.sum():

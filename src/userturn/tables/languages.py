@@ -6,7 +6,7 @@ import polars as pl
 
 from userturn.datasets.turns import clusters
 from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
-from userturn.tables.layout import Layout, column, texts
+from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.workflow.registry import Table
@@ -88,11 +88,6 @@ def _reasons(what: str, rows: pl.DataFrame) -> list[str]:
     return [f"{n} {what}{'s' if n > 1 else ''}: {reason}" for reason, n in counts.iter_rows()]
 
 
-def shown_share(heading: str, name: str) -> Any:
-    """Return a column of the report: a share with its limits."""
-    return column(heading, "share", *(f"{name}{limit}" for limit in LIMITS))
-
-
 LAYOUT = Layout(
     "Answers and turns by the language of the prompt",
     {},
@@ -100,10 +95,10 @@ LAYOUT = Layout(
         *texts("model", "dataset", "temperature", "perturbation", "language"),
         column("items", "count", "n_items"),
         column("turns", "count", "n_turns"),
-        shown_share("right", "accuracy"),
-        shown_share("answered in another language", "answered_in_another"),
-        shown_share("turn in another language than the prompt", "turned_in_another"),
-        shown_share("than the answer", "turned_unlike_answer"),
+        limited("right", "share", "accuracy"),
+        limited("answered in another language", "share", "answered_in_another"),
+        limited("turn in another language than the prompt", "share", "turned_in_another"),
+        limited("than the answer", "share", "turned_unlike_answer"),
         *texts("untold"),
     ),
 )

@@ -66,6 +66,11 @@ def column(
     return Column(heading, kind, columns or (heading,), heading if printed == "" else printed, text)
 
 
+def limited(heading: str, kind: str, name: str) -> Column:
+    """Return a column that shows a number with its limits, `name_lower` and `name_upper`."""
+    return column(heading, kind, name, f"{name}_lower", f"{name}_upper")
+
+
 def texts(*names: str) -> tuple[Column, ...]:
     """Return columns of text, each with its own name as heading; a temperature is as it was set."""
     return tuple(

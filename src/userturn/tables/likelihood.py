@@ -9,10 +9,10 @@ from userturn.generation.scores import turn_gains
 from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
-from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.discrimination import clustered_auc
 from userturn.storage.table_files import CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
+from userturn.tables.added_columns import stacked
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood_measures import (
     CHARACTER,
@@ -24,6 +24,7 @@ from userturn.tables.likelihood_measures import (
     pairs_of,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import mean_over
 from userturn.workflow.registry import Table
 
 AREA = "area"
@@ -85,7 +86,7 @@ def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         "n_conversations": seen["conversation"].n_unique(),
     }
     found = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
-    gain = clustered_mean(seen["value"], seen["conversation"].to_list())
+    gain = mean_over(seen, "value")
     yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **found}
     yield row | {"measure": GAIN, "unit": CHARACTER, **gain._asdict()}
 
@@ -157,9 +158,8 @@ def table(material: Material) -> pl.DataFrame:
         parts[OWN] = contingency(gains, gains.join(verdicts, on=TURN_KEYS, how="left"))
         parts[OWN] = pl.concat([parts[OWN], endings[OWN]], how="diagonal_relaxed")
         parts[TELLS] = areas(gains, pl.concat([verdicts, _by_people(material)]))
-    named = [part.with_columns(part=pl.lit(name)) for name, part in parts.items() if part.height]
-    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
-    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    some = {name: part for name, part in parts.items() if part.height}
+    return stacked(some, "part", SCHEMA)
 
 
 def _gains(material: Material, kind: str) -> list[pl.DataFrame]:

@@ -13,12 +13,12 @@ from userturn.generation.scorer import ENDING
 from userturn.stats.clustered_measures import clustered_mean, mean_p
 from userturn.stats.margins import clustered_change
 from userturn.stats.proportions import CONFIDENCE, Floats, Interval
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import FORMAT
+from userturn.tables.added_columns import FORMAT, with_holm
 from userturn.tables.repeated_trainings import over_trainings, p_of_none
-from userturn.tables.turn_rates import rate_over
+from userturn.tables.turn_rates import mean_over, most_frequent, rate_over
 
 CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
 LENGTHS = {CHARACTER: pl.col("n_characters"), TOKEN: pl.col("n_tokens"), WHOLE: pl.lit(1)}
@@ -39,8 +39,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(turns, name, "share") | identification(turns, name, n_others)
     for name in GAINS:
         for unit, length in LENGTHS.items():
-            values = turns.with_columns(value=pl.col(name) / length).drop_nulls("value")
-            found = clustered_mean(values["value"], values["conversation"].to_list())
+            found = mean_over(turns.with_columns(value=pl.col(name) / length), "value")
             yield _row(turns, name, unit) | found._asdict()
 
 
@@ -61,7 +60,7 @@ def ending(scores: pl.DataFrame) -> dict[str, Any]:
     scored = scores.filter(context=ENDING)
     value = pl.col("logprob").exp()
     seen = scored.drop_nulls("logprob").with_columns(value=value)
-    estimate, lower, upper = clustered_mean(seen["value"], seen["conversation"].to_list())
+    estimate, lower, upper = mean_over(seen, "value")
     if lower is not None and upper is not None:
         lower, upper = max(0.0, lower), min(1.0, upper)
     return {
@@ -71,20 +70,13 @@ def ending(scores: pl.DataFrame) -> dict[str, Any]:
         "n_scored": seen.height,
         "n_conversations": seen["conversation"].n_unique(),
         **{"estimate": estimate, "lower": lower, "upper": upper},
-        "reason": _reason(scored) if scored.height else NO_ENDINGS,
+        "reason": most_frequent(scored["error"]) if scored.height else NO_ENDINGS,
     }
-
-
-def _reason(turns: pl.DataFrame) -> str | None:
-    """Return the most frequent reason why turns were not scored."""
-    reasons = turns["error"].drop_nulls().value_counts()
-    ordered = reasons.sort("count", "error", descending=[True, False])
-    return str(ordered["error"][0]) if ordered.height else None
 
 
 def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
     seen = turns.drop_nulls(name)
-    why = _reason(turns)
+    why = most_frequent(turns["error"])
     if why is None and seen.height < turns.height:
         why = "no other context could be scored"
     return {
@@ -168,11 +160,7 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     if not rows:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None).sort(*TESTS, maintain_order=True)
-    parts = [
-        part.with_columns(p_adjusted=pl.Series(holm(part["p"].to_numpy())))
-        for part in table.partition_by(TESTS, maintain_order=True)
-    ]
-    return pl.concat(parts)
+    return with_holm(table, TESTS)
 
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from userturn.storage.table_files import (
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
-from userturn.tables.corrected_rates import CORRECTED, Domain
+from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
@@ -30,7 +30,6 @@ from userturn.tables.turn_rates import (
     STRICT_AND_LENIENT,
     beside_strict,
     count_answers,
-    limits_of,
     pool,
 )
 
@@ -128,12 +127,7 @@ def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
     # Strata are of a cell: turns of one without a drawn turn in this language stand for nothing.
     cell = labels.drawn.join(here, on=CELL_KEYS, how="semi")
     n_missing = cell["stratum"].n_unique() - drawn["stratum"].n_unique()
-    reason = domain.reason or (f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
-    counts = {"n_turns_drawn_from": written.height, "n_labelled": domain.labelled.height}
-    if reason:
-        return counts | {"corrected_reason": reason}
-    found = domain.corrected
-    return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
+    return corrected_rate(domain, f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
 
 
 TURN = "turn"

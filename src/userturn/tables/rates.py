@@ -21,6 +21,7 @@ from userturn.tables.layout import (
     SCORED,
     Layout,
     column,
+    limited,
     printed_only,
     reported,
     texts,
@@ -201,10 +202,6 @@ def of_models(rates: pl.DataFrame) -> pl.DataFrame:
     return rates.filter(*of_model, pl.col("label") == GENUINE)
 
 
-def _limited(name: str) -> tuple[str, str, str]:
-    return name, f"{name}_lower", f"{name}_upper"
-
-
 OF_GENUINE = {"label": GENUINE}
 LENIENTLY = column("clearly or arguably", "share", *LENIENT)
 LAYOUT = (
@@ -240,9 +237,9 @@ LAYOUT = (
         reported(
             *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE,
-            column("floor", "share", "floor", "floor_lower", "floor_upper"),
-            column("above the floor", "change", *_limited("above_floor")),
-            column("share that reacts", "share", *_limited("reacts")),
+            limited("floor", "share", "floor"),
+            limited("above the floor", "change", "above_floor"),
+            limited("share that reacts", "share", "reacts"),
             column("judged twice", "of", "n_scored_again", "n_judged_again"),
             column("no floor", "text", "floor_reason"),
             column("no share", "text", "reacts_reason"),
@@ -299,7 +296,7 @@ LAYOUT = (
             SCORED,
             BOUNDS,
             *texts("reason"),
-            column("corrected by people", "share", *_limited("corrected")),
+            limited("corrected by people", "share", "corrected"),
         ),
         about=(
             "A judge whose rules know only English has no rate in other languages. What is known "
@@ -312,7 +309,7 @@ LAYOUT = (
         reported(
             *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE._replace(heading="by the judge"),
-            column("corrected", "share", *_limited("corrected")),
+            limited("corrected", "share", "corrected"),
             column("labelled", "of", "n_labelled", "n_turns_drawn_from"),
             column("none", "text", "corrected_reason"),
         ),

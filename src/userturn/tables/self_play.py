@@ -8,11 +8,17 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.generation.scores import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
-from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import RATE, change, rate_columns, rate_over
+from userturn.tables.turn_rates import (
+    RATE,
+    change,
+    mean_over,
+    most_frequent,
+    rate_columns,
+    rate_over,
+)
 from userturn.tables.turn_texts import share_repeated
 from userturn.workflow.registry import Table
 
@@ -116,7 +122,7 @@ def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
     seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
     if gains.is_empty():
         return {}
-    found = clustered_mean(seen["value"], seen["conversation"].to_list())
+    found = mean_over(seen, "value")
     return {**dict(zip(GAIN, found, strict=True)), "n_valued": seen.height}
 
 
@@ -167,15 +173,16 @@ def measures(
     """
     drift, _ = rate_over(turns, ["conversation"], "speech")
     is_first = "ended" not in conversations.columns
-    ended: list[str] = [] if is_first else conversations["ended"].drop_nulls().to_list()
+    nothing = pl.Series([], dtype=pl.String)
+    ended = nothing if is_first else conversations["ended"].drop_nulls()
     return {
         **measures_of(turns, first, "conversation"),
         "n_conversations": conversations.height,
         "n_ended": len(ended),
         **dict(zip(SPEECH, drift, strict=True)),
-        **dict(zip(PROMPT, _mean(turns, "prompt"), strict=True)),
-        **dict(zip(TURNS, _mean(turns, "turns"), strict=True)),
-        "reason": _most_frequent(ended),
+        **dict(zip(PROMPT, mean_over(turns, "prompt"), strict=True)),
+        **dict(zip(TURNS, mean_over(turns, "turns"), strict=True)),
+        "reason": most_frequent(ended),
     }
 
 
@@ -192,17 +199,6 @@ def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[
         **rate_columns(turns, cluster),
         **({} if turns.equals(first) else changed),
     }
-
-
-def _mean(turns: pl.DataFrame, name: str) -> Any:
-    seen = turns.drop_nulls(name)
-    return clustered_mean(seen[name], seen["conversation"].to_list())
-
-
-def _most_frequent(reasons: Sequence[str]) -> str | None:
-    counts = pl.Series("reason", reasons, dtype=pl.String).value_counts()
-    ordered = counts.sort("count", "reason", descending=[True, False])
-    return ordered["reason"][0] if ordered.height else None
 
 
 LAYOUT = Layout(

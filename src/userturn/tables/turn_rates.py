@@ -13,6 +13,7 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.judges.judge import scan_verdicts
 from userturn.judges.verdict import ARGUABLE
+from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.margins import change as change_of
 from userturn.stats.margins import side_by_side
 from userturn.stats.proportions import Floats, Interval, Patterns, clustered_rate
@@ -133,24 +134,17 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
     return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
 
 
-def _bounds(totals: Floats, average: str) -> dict[str, float]:
-    """Return coverage and the rate over all turns with every unscored one negative, or positive."""
-    if average == "micro":
-        totals = totals.sum(0, keepdims=True)
-    turns, scored, positive = totals.T
-    return {
-        "coverage": float((scored / turns).mean()),
-        "if_unscored_negative": float((positive / turns).mean()),
-        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
-    }
-
-
 def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
-    """Return a rate; each dataset is an array of patterns, with rows `n_items` and COUNTS."""
+    """Return a rate with its bounds: every unscored turn is negative, or positive.
+
+    Each dataset is an array of patterns, with rows `n_items` and COUNTS.
+    """
     totals = np.stack([counts[1:] @ counts[0] for counts in datasets])
-    seen = [Patterns(n, scored, positive) for n, _, scored, positive in datasets]
+    seen = [Patterns(n, m, y) for n, _, m, y in datasets]
     interval, method = clustered_rate(seen, average)
     is_scored = interval.estimate is not None
+    of_each = totals.sum(0, keepdims=True) if average == "micro" else totals
+    turns, scored, positive = of_each.T
     return {
         "average": average,
         "n_datasets": len(datasets),
@@ -158,7 +152,9 @@ def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
         **dict(zip(COUNTS, map(round, totals.sum(0)), strict=True)),
         **interval._asdict(),
         "interval": method if is_scored else None,
-        **_bounds(totals, average),
+        "coverage": float((scored / turns).mean()),
+        "if_unscored_negative": float((positive / turns).mean()),
+        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
         "reason": None if is_scored else "no turn was scored",
     }
 
@@ -249,6 +245,19 @@ def rate_over(
     counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
     m, y = counts.T.astype(float)
     return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
+
+
+def mean_over(turns: pl.DataFrame, name: str, cluster: str = "conversation") -> Interval:
+    """Return the mean of a column over the turns that have it, with limits over clusters."""
+    seen = turns.drop_nulls(name)
+    return clustered_mean(seen[name].cast(pl.Float64), seen[cluster].to_list())
+
+
+def most_frequent(reasons: pl.Series) -> str | None:
+    """Return the most frequent reason, of equal ones the first by its letters; None if none."""
+    counts = reasons.drop_nulls().alias("reason").value_counts()
+    ordered = counts.sort("count", "reason", descending=[True, False])
+    return str(ordered["reason"][0]) if ordered.height else None
 
 
 def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from userturn.stats.discrimination import ROUNDING
 from userturn.stats.proportions import Interval, Patterns, pooled_rate
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
-from userturn.tables.layout import column
+from userturn.tables.layout import column, limited
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import NEAR, grams, normalised
 from userturn.tables.turn_rates import LIMITS, limits_of
@@ -110,7 +110,7 @@ OF_COPIES = {
 SCHEMA: Schema = {**JUDGED_CELL_COLUMNS, **COPIED}
 COPIES_SHOWN = (
     column("copies of another item's turn", "of", "n_copies", "n_ok"),
-    column("over different texts", "share", "distinct", "distinct_lower", "distinct_upper"),
+    limited("over different texts", "share", "distinct"),
 )
 
 
