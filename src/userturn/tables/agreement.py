@@ -7,16 +7,7 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.turns import clusters
-from userturn.humans.labels import (
-    NO_LABELS,
-    PEOPLE,
-    PEOPLE_GENUINE,
-    Comparison,
-    comparisons,
-)
-from userturn.datasets.clusters import clusters
-from userturn.humans.labels import NO_LABELS, PEOPLE
-from userturn.humans.rater_pairs import PEOPLE_GENUINE, Comparison, comparisons
+from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE, Comparison, comparisons
 from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import COEFFICIENTS, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint

@@ -19,8 +19,6 @@ from userturn.humans.pairs import (
     paired_turns,
     people_turns,
 )
-from userturn.humans.paired_turns import CUT, FAILED, SAME, TURNS_SCHEMA, paired_turns, people_turns
-from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
 from userturn.stats.agreement import estimate_all
 from userturn.stats.rng import generator
 from userturn.stats.significance import sign_flip_p

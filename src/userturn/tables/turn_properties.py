@@ -27,8 +27,11 @@ from userturn.study.cells import PLAIN
 from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, mean_over, rate_over
-from userturn.tables.turn_texts import (
-    DISTANCE,
+from userturn.tables.turn_similarity import (
+    BY_CHRF,
+    LIMITS_OF_CHRF,
+    OF_CHRF,
+    PEOPLES,
     People,
     distance,
     people_of,
