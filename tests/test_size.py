@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_606, 32_677),
-    "tests": (53_268, 30_308),
+    "src": (59_861, 32_638),
+    "tests": (53_220, 30_308),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
