@@ -18,9 +18,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from userturn.sources.job import Job, Paths, named
-from userturn.study.cells import Cell
 from userturn.sources.source import Job, Paths, named
+from userturn.study.cells import Cell
 from userturn.workflow.job_record import SWEEPS_AFTER_OTHERS, recorded
 from userturn.workflow.jobs import JOBS, every_job
 
