@@ -21,8 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from userturn.config.load import load_study
-from userturn.errors import UserError
-from userturn.logs import sentence
+from userturn.errors import UserError, sentence
 from userturn.models.engine_account import vllm_account
 from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.logs import Progress, sentence, stays
+from userturn.errors import sentence, stays
+from userturn.logs import Progress
 
 
 @pytest.mark.parametrize(("n_tokens", "speed"), [(30, "15 tokens/s, "), (0, "")])

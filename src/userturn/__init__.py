@@ -1,12 +1,10 @@
 """Measure whether a language model knows what its user says next.
 
 api.py: a finished study in a notebook.
-disk_space.py: which disk is full, and what moves the files on it.
-errors.py: errors whose message tells the user what to do, and those that stay, noted for a run.
+errors.py: errors whose message tells the user what to do, full disks, and errors that stay.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.
-no_network.py: a guard that lets no connection out while it is up.
+processes.py: signals as requests to stop, a time limit, and a guard that lets no connection out.
 wording.py: numbers, kinds of values and unseen characters in words.
-processes.py: signals as requests to stop, and work that is ended when it takes too long.
 """
 
 from typing import TYPE_CHECKING

@@ -1,23 +1,23 @@
-"""Errors that the user can fix: the message says how; and those that every attempt would meet.
+"""Errors that the user can fix: the message says how; full disks; and errors that stay.
 
-Snakemake retries a job without knowing why it failed. Why a job would fail again is noted until the
-next run: one that finds a note ends at once, and the driver asks no GPU for it.
+Snakemake retries a job without knowing why it failed. Why every attempt would fail is noted until
+the next run: a job that finds a note ends at once, and the driver asks no GPU for it.
 """
 
+import errno
+import os
 import shutil
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
 
 class UserError(Exception):
-    """Bad input in one sentence: what is wrong, what was found, what was expected, what to do.
+    """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""
 
-    Attributes:
-        stays: whether another attempt at the same job would meet it too.
-    """
-
-    stays: bool = False
+    stays: bool = False  # whether another attempt at the same job would meet it, too
 
 
 class NoRoomError(Exception):
@@ -72,3 +72,122 @@ def noted_error(log: str | Path) -> str | None:
 def forget_errors() -> None:
     """Forget all notes: a new run tries every job."""
     shutil.rmtree(NOTES, ignore_errors=True)
+
+
+ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
+
+
+def cache_folder() -> Path:
+    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
+    root = os.environ.get("USERTURN_CACHE")
+    return Path(root) if root else Path.home() / ".cache" / "userturn"
+
+
+def _hub_cache() -> Path:
+    root = os.environ.get("HF_HOME")
+    return Path(root) if root else Path.home() / ".cache" / "huggingface"
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Return whether an error says that a disk or a quota is full, whoever raised it."""
+    said = str(error)
+    return os.strerror(errno.ENOSPC) in said or os.strerror(errno.EDQUOT) in said
+
+
+def _is_full(folder: Path, enough: float) -> bool:
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free < enough
+
+
+def _disks_inside(folder: Path) -> Iterator[Path]:
+    """Yield the folders inside one that are on another disk: mounted there, or links to it."""
+    for here, inside, _ in os.walk(folder):
+        for path in (Path(here, name) for name in sorted(inside)):
+            with suppress(OSError):
+                if path.stat().st_dev != path.parent.stat().st_dev:
+                    yield path
+
+
+def full_folders(
+    results: Path = Path("results"), enough: float = ENOUGH, named: Iterable[Path] = ()
+) -> str | None:
+    """Return the folders that are filled and have too few bytes left, with what moves each.
+
+    Those are folders that a run fills, and what a command named. None if every disk has room, as
+    where a quota is full.
+    """
+    candidates = {
+        **dict.fromkeys(named, "named in the command; name a place on a larger disk"),
+        results: "the study's own; link it to a larger disk",
+        **dict.fromkeys(_disks_inside(results), "a disk of its own; put a larger one there"),
+        cache_folder(): "USERTURN_CACHE moves it",
+        _hub_cache(): "HF_HOME moves it",
+        Path(tempfile.gettempdir()): "TMPDIR moves it",
+    }
+    full = [f"'{folder}' ({how})" for folder, how in candidates.items() if _is_full(folder, enough)]
+    return ", ".join(full) or None
+
+
+NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"
+
+
+def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
+    """Return an error that the user can fix as one sentence, or None for any other.
+
+    Args:
+        error: what was raised.
+        named: files and folders that the user's command named; one may be on a full disk.
+    """
+    if isinstance(error, UserError | NoRoomError):
+        return str(error)
+    if is_full_disk(error):
+        name = getattr(error, "filename", None)
+        where = full_folders(named=named) or (f"'{Path(name).parent}'" if name else NOWHERE)
+        return (
+            f"the disk is full ({error}) in {where}: free some space and run the same "
+            "command again; finished requests are kept in the journal"
+        )
+    if isinstance(error, MemoryError):
+        return "it needs more memory than it may take: give it more, or ask less of it at once"
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return (
+            f"too many files are open ({error}): raise the limit in the shell that starts this, "
+            "`ulimit -n 4096`, and run the same command again"
+        )
+    if _is_read_only(error):
+        return (
+            f"'{_named(error)}' is on a file system that is mounted for reading "
+            "only: have it mounted for writing, or work in a copy of the project elsewhere"
+        )
+    if isinstance(error, PermissionError):
+        return (
+            f"'{_named(error)}' may not be read or written by you: change its owner or mode and "
+            "run again"
+        )
+    if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
+        return f"'{error.filename}' is in the way ({error.strerror}): move it and run again"
+    if str(error).startswith("parquet: "):  # of polars, which does not name the file
+        return (
+            f"a Parquet file is damaged ({error}); `userturn audit` of its results folder names it "
+            "and the command that makes it again"
+        )
+    return None
+
+
+def _named(error: BaseException) -> str:
+    """Return the file of an error; Polars has it at the end of what it says."""
+    return getattr(error, "filename", None) or str(error).rpartition(": ")[2]
+
+
+def stays(error: BaseException) -> bool:
+    """Return whether another attempt at the same job would meet an error too."""
+    return (
+        is_full_disk(error)
+        or _is_read_only(error)
+        or isinstance(error, PermissionError)
+        or getattr(error, "stays", False)
+    )
+
+
+def _is_read_only(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EROFS

@@ -1,4 +1,9 @@
-"""Signals as requests to stop, and work that may hang, each piece within a time limit."""
+"""What a process obeys: signals to stop, a time limit for work that may hang, and no network.
+
+Python tells of each connection before it is made (`sys.addaudithook`). Programs that are started,
+and code that is not Python's, are not seen: pictures are drawn with an empty list of addresses
+(html/page.py), and graded programs run in a sandbox without a network.
+"""
 
 import ctypes
 import multiprocessing
@@ -10,6 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
+
+from userturn.errors import UserError
 
 END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
@@ -100,3 +107,40 @@ def map_bounded(
         if results.count(None) >= _most_overdue.get():
             raise TimeoutError(f"{results.count(None)} took more than {seconds:g} s each")
     return results
+
+
+TO_ADDRESS = ("socket.connect", "socket.sendto", "socket.sendmsg")  # their second argument
+BY_NAME = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+
+_guards: list[object] = []  # those that are up
+_is_installed: list[bool] = []
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _guards or event not in (*TO_ADDRESS, *BY_NAME):
+        return
+    address = arguments[0] if event in BY_NAME else arguments[1]
+    if event in TO_ADDRESS and not isinstance(address, tuple):
+        return  # a socket in a folder, by which processes of one machine speak
+    raise UserError(
+        f"something asked for '{address}', which was refused: nothing is sent without a model or "
+        "judge that you ask for; run it with the project's newest version, and report this"
+    )
+
+
+def forbid_network() -> None:
+    """Put the guard up for the rest of this process."""
+    if not _is_installed:
+        sys.addaudithook(_refuse)
+        _is_installed.append(True)
+    _guards.append(_refuse)
+
+
+@contextmanager
+def without_network() -> Iterator[None]:
+    """Put the guard up for a block."""
+    forbid_network()
+    try:
+        yield
+    finally:
+        _guards.pop()

@@ -15,12 +15,6 @@ from userturn.errors import ConfigError
 MINE = {"file": "data/mine.jsonl", "fields": {"prompt": "q"}, "verifier": "none"}
 
 
-@pytest.fixture
-def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.chdir(ROOT)
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
-
-
 def message(config: dict[str, Any]) -> str:
     with pytest.raises(ConfigError) as error:
         check(config)
@@ -31,38 +25,16 @@ def test_shipped_config_is_right(config: dict[str, Any]) -> None:
     check(config)
 
 
+def test_missing_key_is_named(config: dict[str, Any]) -> None:
+    del config["seed"]
+    assert message(config) == "config: the key 'seed' is missing"
+
+
 def test_demo_is_right_when_merged(config: dict[str, Any]) -> None:
     demo = yaml.safe_load((ROOT / "profiles" / "demo" / "study.yaml").read_text())
     for key, value in demo.items():
         config[key] = config.get(key, {}) | value
     check(config)
-
-
-def test_unknown_key_of_a_model_names_the_near_one(config: dict[str, Any]) -> None:
-    config["models"]["mine"] = {"source": "org/mine", "gpu": 2}
-    assert message(config) == "models.mine: unknown key 'gpu', did you mean 'gpus'?"
-
-
-def test_unknown_key_at_the_top_names_the_near_one(config: dict[str, Any]) -> None:
-    config["temperature"] = [0]
-    assert message(config) == "config: unknown key 'temperature', did you mean 'temperatures'?"
-
-
-def test_misspelt_selection_names_the_near_one(config: dict[str, Any]) -> None:
-    config["run"] = {"models": ["qwen3.5-08b"]}
-    assert (
-        message(config) == "run.models: 'qwen3.5-08b' is not defined, did you mean 'qwen3.5-0.8b'?"
-    )
-
-
-def test_selection_far_from_any_name_lists_what_there_is(config: dict[str, Any]) -> None:
-    config["run"] = {"perturbations": ["zzz"]}
-    assert "run.perturbations: 'zzz' is not defined; expected one of: " in message(config)
-
-
-def test_temperature_outside_the_list_is_refused(config: dict[str, Any]) -> None:
-    config["run"] = {"temperatures": [0.9]}
-    assert message(config).startswith("run.temperatures: '0.9' is not defined")
 
 
 def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
@@ -73,6 +45,20 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
+        (
+            "models.mine",
+            {"source": "org/mine", "gpu": 2},
+            "models.mine: unknown key 'gpu', did you",
+        ),
+        ("temperature", [0], "config: unknown key 'temperature', did you mean 'temperatures'?"),
+        ("run.models", ["qwen3.5-08b"], "run.models: 'qwen3.5-08b' is not defined, did you mean"),
+        ("run.perturbations", ["zzz"], "run.perturbations: 'zzz' is not defined; expected one of:"),
+        ("run.temperatures", [0.9], "run.temperatures: '0.9' is not defined"),
+        (
+            "models.wide",
+            {"source": "org/wide", "gpus": 9, "nodes": 2},
+            "models.wide.gpus: found 9 for 2 nodes; expected as many on each node",
+        ),
         ("answer.max_tokens", "many", "answer.max_tokens: found 'many', expected a whole number"),
         ("max_error_share", 2, "max_error_share: found 2, expected at most 1"),
         (
@@ -123,11 +109,6 @@ def test_wrong_value_is_told_with_what_was_expected(
         part = part[key]
     part[last] = value
     assert message(config).startswith(said)
-
-
-def test_missing_key_is_named(config: dict[str, Any]) -> None:
-    del config["seed"]
-    assert message(config) == "config: the key 'seed' is missing"
 
 
 def test_missing_file_of_a_selected_dataset_is_named(config: dict[str, Any]) -> None:
@@ -188,13 +169,6 @@ def test_schema_closes_every_object() -> None:
         return [where] * is_object + inside
 
     assert open_objects(schema["properties"], "schema") == []
-
-
-def test_gpus_that_do_not_spread_evenly_over_the_nodes_are_refused(config: dict[str, Any]) -> None:
-    config["models"]["wide"] = {"source": "org/wide", "gpus": 9, "nodes": 2}
-    config.get("run", {}).pop("models", None)
-    said = message(config)
-    assert said.startswith("models.wide.gpus: found 9 for 2 nodes; expected as many on each node")
 
 
 def test_no_line_of_the_shipped_config_is_wider_than_a_screen() -> None:

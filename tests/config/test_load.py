@@ -1,12 +1,25 @@
-"""Configuration files that cannot be read are one sentence each, and lose nothing."""
+"""Configuration files are merged, refused in a sentence, and keep what a study began with."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from userturn.config.load import load_config
+from tests.support.snakemake_runs import ROOT
+from userturn.config.check import check
+from userturn.config.load import (
+    FORMER,
+    add_catalogue,
+    catalogue,
+    has_rubric_1,
+    keep_own_rubric,
+    load_config,
+    read_config_file,
+)
 from userturn.errors import ConfigError
+from userturn.judges.kinds import complete_judges
 
 NAMES = "abcdefghijklmnopqrstu"  # the last stands for 2 ** 21 letters
 BOMB = "a: &a [x, x]\n" + "".join(
@@ -71,3 +84,107 @@ def test_what_a_hundred_anchors_name_is_read(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text("a: &a [x, x]\nb: [" + "*a," * 100 + "]\n")
     assert load_config([path])["b"] == [["x", "x"]] * 100
+
+
+IN_PAPER = ["gsm8k", "math500", "ifeval", "ifbench", "healthbench", "coval", "oasst_human"]
+
+
+def test_config_and_catalogue_share_no_name_and_the_papers_datasets_are_in_config() -> None:
+    assert list(read_config_file(ROOT / "config.yaml")["datasets"]) == IN_PAPER
+    assert catalogue().keys() & {*IN_PAPER} == set()
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_every_dataset_of_the_catalogue_can_be_run(config: dict[str, Any], name: str) -> None:
+    config["run"]["datasets"] = [name]
+    add_catalogue(config)
+    check(config)
+    assert config["datasets"][name] == catalogue()[name]
+
+
+def test_an_entry_without_a_file_changes_single_keys() -> None:
+    config = {"run": {"datasets": ["mgsm"]}, "datasets": {"mgsm": {"limit": 20}}}
+    add_catalogue(config)
+    assert config["datasets"]["mgsm"] == catalogue()["mgsm"] | {"limit": 20}
+
+
+def test_an_entry_of_ones_own_wins_over_one_of_that_name() -> None:
+    mine = {"file": "data/mine.jsonl", "fields": {"prompt": "q"}, "verifier": "none"}
+    config = {"run": {"datasets": ["mgsm"]}, "datasets": {"mgsm": mine}}
+    add_catalogue(config)
+    assert config["datasets"]["mgsm"] == mine
+
+
+def test_a_run_of_all_datasets_is_of_those_of_the_configuration() -> None:
+    config = {"run": {}, "datasets": {"own": {"file": "f"}}}
+    add_catalogue(config)
+    assert config["datasets"].keys() == {"own"}
+
+
+def test_the_nearest_name_may_be_one_of_the_catalogue(config: dict[str, Any]) -> None:
+    config["run"]["datasets"] = ["humanevall"]
+    add_catalogue(config)
+    with pytest.raises(ConfigError, match="'humanevall' is not defined, did you mean 'humaneval'"):
+        check(config)
+
+
+@pytest.mark.parametrize("part", [None, 3, ["mgsm"], {"datasets": {"mgsm": 1}}])
+@pytest.mark.parametrize("datasets", [None, 3, {"mgsm": 3}])
+def test_a_configuration_that_is_wrong_is_left_to_the_check(part: object, datasets: object) -> None:
+    config = {"run": part, "datasets": datasets}
+    add_catalogue(config)
+    assert config["run"] == part
+    assert not isinstance(datasets, dict) or config["datasets"]["mgsm"] == 3
+
+
+def recorded(results: Path, *texts: str) -> Path:
+    """Write the record of a study with some texts."""
+    results.mkdir()
+    content = {"contents": {"texts": dict.fromkeys(texts, "")}}
+    (results / "study.json").write_text(json.dumps(content))
+    return results
+
+
+@pytest.mark.parametrize(
+    ("text", "is_1"), [("data/rubric.yaml", True), ("data/rubric_2.yaml", False)]
+)
+def test_its_record_says_which_rubric_a_study_was_begun_with(
+    text: str, is_1: bool, tmp_path: Path
+) -> None:
+    assert has_rubric_1(recorded(tmp_path / "results", text, "mine.yaml")) is is_1
+
+
+def test_a_study_without_a_record_has_the_rubric_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for name, is_1 in (("rubric.yaml", True), ("rubric_2.yaml", False)):
+        (tmp_path / "data" / name).touch()
+        assert has_rubric_1(tmp_path / "results") is is_1
+
+
+def test_no_verdict_of_an_older_study_gets_another_identity_and_own_texts_stay(
+    tmp_path: Path,
+) -> None:
+    config = load_config([ROOT / "config.yaml"])
+    config["judges"]["own"] = {"kind": "scored", "model": "m", "rubric": "mine.yaml"}
+    keep_own_rubric(config, recorded(tmp_path / "results", "data/rubric.yaml"))
+    judges = complete_judges(config)
+    named = {key: judges["gpt-5.4-mini"][key] for key in ("rubric", "prompt")}
+    assert named == {"rubric": "data/rubric.yaml", "prompt": "data/judge_prompt.txt"}
+    own = {key: judges["own"][key] for key in ("rubric", "prompt")}
+    assert own == {"rubric": "mine.yaml", "prompt": "data/scored_prompt.txt"}
+    assert "arguable" not in judges["heuristic"]
+
+
+def test_a_study_with_rubric_2_is_left_alone(tmp_path: Path) -> None:
+    config = load_config([ROOT / "config.yaml"])
+    before = json.dumps(config)
+    keep_own_rubric(config, recorded(tmp_path / "results", "data/rubric_2.yaml"))
+    assert json.dumps(config) == before
+    assert config["judges"]["heuristic"]["arguable"] is True
+
+
+def test_every_text_that_an_older_study_keeps_is_there_beside_the_new_one() -> None:
+    assert all((ROOT / path).is_file() for pair in FORMER.items() for path in pair)

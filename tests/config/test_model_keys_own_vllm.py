@@ -8,7 +8,6 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.check import check
-from userturn.config.endpoint_models import check_endpoint_models
 from userturn.config.keys import VllmSettings
 from userturn.config.model_keys import CHANGE_TOKENS, identifying_vllm
 from userturn.config.schema import object_schema
@@ -72,9 +71,3 @@ def test_setting_beyond_the_closed_list_is_refused(
     monkeypatch.chdir(ROOT)
     with pytest.raises(ConfigError, match=r"models\.mine\.vllm"):
         check(study(vllm=vllm))
-
-
-def test_settings_of_vllm_are_refused_for_a_model_that_a_server_has() -> None:
-    served = study(endpoint="http://host:8000/v1", vllm={"max_num_seqs": 1})
-    with pytest.raises(ConfigError, match="found `vllm` beside `endpoint`"):
-        check_endpoint_models(served)

@@ -31,64 +31,31 @@ def accuracy(*models: str) -> pl.DataFrame:
 
 
 def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "model": model,
-                "dataset": "d",
-                "temperature": temperature,
-                "perturbation": perturbation,
-                "scope": "cell",
-                "label": "genuine_followup",
-                **{f"n_{kind}": 0 for kind in ("empty", "truncated", "refused", "error")},
-                "n_scored": 9,
-                "n_turns": 10,
-                "estimate": estimate,
-                **dict.fromkeys(("floor", "floor_lower", "floor_upper")),
-                "lower": None if estimate is None else estimate / 2,
-                "upper": None if estimate is None else (1 + estimate) / 2,
-            }
-            for temperature, perturbation, estimate in rows
-        ],
+    same = {"model": model, "dataset": "d", "scope": "cell", "label": "genuine_followup"}
+    same |= {f"n_{kind}": 0 for kind in ("empty", "truncated", "refused", "error")}
+    same |= {"n_scored": 9, "n_turns": 10, **dict.fromkeys(("floor", "floor_lower", "floor_upper"))}
+    table = pl.DataFrame(
+        [same | {"temperature": t, "perturbation": p, "estimate": rate} for t, p, rate in rows],
         schema_overrides=NUMBERS,
     )
+    return table.with_columns(lower=pl.col("estimate") / 2, upper=(1 + pl.col("estimate")) / 2)
 
 
 def contrast(p: float) -> pl.DataFrame:
+    row = {"factor": "perturbation", "condition": "truncate", "scope": "model and dataset"}
+    row |= {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "truncate"}
     return pl.DataFrame(
-        {
-            "factor": "perturbation",
-            "condition": "truncate",
-            "scope": "model and dataset",
-            "model": "m",
-            "dataset": "d",
-            "temperature": 0.0,
-            "perturbation": "truncate",
-            "n_items": 10,
-            "difference": 0.1,
-            "lower": -0.1,
-            "upper": 0.3,
-            "p_adjusted": p,
-        }
+        row | {"n_items": 10, "difference": 0.1, "lower": -0.1, "upper": 0.3, "p_adjusted": p}
     )
 
 
 def profile() -> pl.DataFrame:
-    row = {
-        "scope": "model",
-        "model": "m",
-        "family": "m",
-        "dataset": "all",
-        "average": "micro",
-        "temperature": 0.0,
-        "perturbation": "none",
-        "n_positive": 4,
-        "n_scored": 10,
-    }
-    limits = {"lower": 0.3, "upper": 0.7}
+    row = {"scope": "model", "model": "m", "family": "m", "dataset": "all", "average": "micro"}
+    row |= {"temperature": 0.0, "perturbation": "none", "n_positive": 4, "n_scored": 10}
+    row |= {"lower": 0.3, "upper": 0.7}
     shares = {"generic": 0.6, "genuine_followup": 0.4}
     return pl.DataFrame(
-        [row | {"label": label, "estimate": share} | limits for label, share in shares.items()]
+        [row | {"label": name, "estimate": share} for name, share in shares.items()]
     )
 
 
@@ -173,8 +140,7 @@ def test_cell_is_marked_where_much_of_it_is_empty(n: int, troubles: str) -> None
 
 
 def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
-    table = rates((0.0, "none", 0.246))
-    (row,) = drawn(grid_overview(table, FAMILIES, "h"))
+    (row,) = drawn(grid_overview(rates((0.0, "none", 0.246)), FAMILIES, "h"))
     assert (row["number"], row["lower"], row["upper"]) == ("25", 0.123, 0.623)
     (row,) = drawn(grid_overview(rates((0.0, "none", None)), FAMILIES, "h"))
     assert (row["number"], row["estimate"]) == ("–", None)
@@ -183,11 +149,8 @@ def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
 def test_hovering_tells_the_interval_and_the_denominator() -> None:
     (row,) = drawn(rates_by_temperature(rates((0.0, "none", 0.2)), FAMILIES, "h"))
     assert (row["genuine"], row["scored"]) == ("20.0% [10.0, 60.0]", "9 of 10 turns")
-
-
-def test_a_negative_number_that_is_hovered_over_has_the_minus_of_the_axes() -> None:
     (row,) = drawn(perturbation_effects(contrast(0.04), FAMILIES, "h"))
-    assert row["change"] == "10.0 points [−10.0, 30.0]"
+    assert row["change"] == "10.0 points [−10.0, 30.0]"  # with the minus of the axes
 
 
 def test_ticks_are_at_the_temperatures() -> None:
@@ -261,14 +224,11 @@ def test_figures_without_any_row_are_a_sentence() -> None:
 
 
 def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
+    ends = (".vl.json", ".svg", ".png")
     for copy in ("a", "b"):
         chart = rates_by_temperature(rates((0.0, "none", 0.2), (1.0, "none", 0.4)), FAMILIES, "h")
-        save(
-            chart,
-            "made by a test",
-            [str(tmp_path / f"{copy}{end}") for end in (".vl.json", ".svg", ".png")],
-        )
-    for end in (".vl.json", ".svg", ".png"):
+        save(chart, "made by a test", [str(tmp_path / f"{copy}{end}") for end in ends])
+    for end in ends:
         assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
 
 

@@ -17,12 +17,8 @@ def card(*rows: tuple[str, str, float | None]) -> pl.DataFrame:
 
 
 def test_only_measures_over_all_turns_that_are_defined_are_drawn() -> None:
-    drawn = judge_card(
-        card(("labelled", "all", 0.7), ("labelled", "language", 0.1), ("planted", "all", None)),
-        NOBODY,
-        "j",
-    )
-    (rows,) = drawn.to_dict()["datasets"].values()
+    of = card(("labelled", "all", 0.7), ("labelled", "language", 0.1), ("planted", "all", None))
+    (rows,) = judge_card(of, NOBODY, "j").to_dict()["datasets"].values()
     assert [(row["source"], row["estimate"]) for row in rows] == [("labelled turns", 0.7)]
 
 

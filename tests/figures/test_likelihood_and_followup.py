@@ -29,28 +29,23 @@ def rates(dataset: str, *estimates: float) -> pl.DataFrame:
     )
 
 
-def rates_of(of_d: tuple[float, float], over_all: tuple[float, float]) -> pl.DataFrame:
-    return pl.concat([rates("d", *of_d), rates("all", *over_all)])
-
-
 def likelihood(*datasets: str) -> pl.DataFrame:
     """Identification and gain of both models, with limits a tenth beside them."""
-    return pl.DataFrame(
-        [
-            {
-                "part": REFERENCE,
-                "model": model,
-                "dataset": dataset,
-                "measure": measure,
-                "unit": unit,
-            }
-            | {"n_scored": 9, "chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
-            for dataset in datasets
-            for measure, unit, chance, e in SCORED
-            for model in FAMILIES["model"]
-        ],
-        schema_overrides={"chance": pl.Float64},
-    )
+    rows = [
+        {"model": model, "dataset": dataset, "measure": measure, "unit": unit}
+        | {"chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
+        for dataset in datasets
+        for measure, unit, chance, e in SCORED
+        for model in FAMILIES["model"]
+    ]
+    table = pl.DataFrame(rows, schema_overrides={"chance": pl.Float64})
+    return table.with_columns(part=pl.lit(REFERENCE), n_scored=pl.lit(9))
+
+
+def figure(*datasets: str, of_d: tuple[float, float] = (0.3, 0.4), over_all: float = 0.5) -> Any:
+    """Draw the likelihood of datasets beside rates of d, and of all datasets together."""
+    both = pl.concat([rates("d", *of_d), rates("all", over_all, over_all)])
+    return likelihood_and_followup(both, likelihood(*datasets), FAMILIES, "h")
 
 
 def panels(chart: Any) -> list[tuple[str, str, list[list[float]]]]:
@@ -65,10 +60,7 @@ def panels(chart: Any) -> list[tuple[str, str, list[list[float]]]]:
 
 
 def test_each_measure_has_a_panel_with_every_interval() -> None:
-    chart = likelihood_and_followup(
-        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d"), FAMILIES, "h"
-    )
-    assert panels(chart) == [
+    assert panels(figure("d")) == [
         ("genuine follow-ups", "d", [[0.2, 0.3, 0.4], [0.3, 0.4, 0.5]]),
         ("reference follow-ups identified", "d", [[0.8, 0.9, 1.0]] * 2),
         ("gain, nats a character", "d", [[0.1, 0.2, 0.3]] * 2),
@@ -76,18 +68,13 @@ def test_each_measure_has_a_panel_with_every_interval() -> None:
 
 
 def test_rate_of_all_datasets_stands_beside_follow_ups_of_no_dataset_of_the_grid() -> None:
-    chart = likelihood_and_followup(
-        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("elsewhere"), FAMILIES, "h"
-    )
-    first = ("genuine follow-ups", "all datasets", [[0.4, 0.5, 0.6], [0.5, 0.6, 0.7]])
-    assert panels(chart)[0] == first
+    first = ("genuine follow-ups", "all datasets", [[0.4, 0.5, 0.6]] * 2)
+    assert panels(figure("elsewhere"))[0] == first
 
 
 def test_each_dataset_of_human_follow_ups_has_a_row_of_panels() -> None:
-    chart = likelihood_and_followup(
-        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d", "e"), FAMILIES, "h"
-    )
-    assert [place for _, place, _ in panels(chart)] == ["d", "d", "d", "all datasets", "e", "e"]
+    found = panels(figure("d", "e"))
+    assert [place for _, place, _ in found] == ["d", "d", "d", "all datasets", "e", "e"]
 
 
 def test_panels_share_one_legend_though_not_every_family_was_scored() -> None:
@@ -101,16 +88,14 @@ def test_panels_share_one_legend_though_not_every_family_was_scored() -> None:
 
 def test_chance_is_drawn_where_it_is_known() -> None:
     """By chance one distractor gives an identification of 0.5, and a gain of 0; a rate has none."""
-    made = likelihood_and_followup(
-        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d"), FAMILIES, "h"
-    ).to_dict()
-    levels = [rows[0]["chance"] for rows in made["datasets"].values() if len(rows[0]) == 1]
+    datasets = figure("d").to_dict()["datasets"].values()
+    levels = [rows[0]["chance"] for rows in datasets if len(rows[0]) == 1]
     assert sorted(levels) == [0, 0.5]
 
 
 def test_nothing_scored_is_a_sentence() -> None:
     nothing = likelihood("d").with_columns(estimate=pl.lit(None, pl.Float64))
-    chart = likelihood_and_followup(rates_of((0.0, 0.0), (0.0, 0.0)), nothing, FAMILIES, "h")
+    chart = likelihood_and_followup(rates("d", 0.0, 0.0), nothing, FAMILIES, "h")
     assert chart.to_dict()["mark"]["type"] == "text"
 
 
@@ -131,9 +116,7 @@ def heights_of_text(svg: str) -> list[tuple[str, float]]:
 
 def test_titles_of_panels_beside_each_other_are_on_one_line() -> None:
     """An axis that ends above its last number would have a lower title than one that does not."""
-    chart = likelihood_and_followup(
-        rates_of((0.3, 0.41), (0.0, 0.0)), likelihood("d"), FAMILIES, "h"
-    )
+    chart = figure("d", of_d=(0.3, 0.41))
     titles = {panel[0] for panel in panels(chart)}
     tops = [top for text, top in heights_of_text(svg_of(chart.to_dict())) if text in titles]
     assert len(tops) == 3 and len(set(tops)) == 1

@@ -57,7 +57,5 @@ def test_each_language_has_its_measures_and_a_missing_rate_its_reason() -> None:
 
 
 def test_a_study_without_any_measure_says_so() -> None:
-    nothing = TABLE.head(0)
-    assert "no turn was scored" in str(
-        rates_by_language(RATED.head(0), nothing, FAMILIES, "j").to_dict()
-    )
+    chart = rates_by_language(RATED.head(0), TABLE.head(0), FAMILIES, "j")
+    assert "no turn was scored" in str(chart.to_dict())

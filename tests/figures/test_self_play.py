@@ -23,32 +23,31 @@ def _depth(model: str, depth: int) -> dict[str, Any]:
     return row
 
 
+def drawn(*models: str) -> Any:
+    families = families_table({model: {} for model in models}, {})
+    return self_play(depths(*models), families, "j").to_dict()
+
+
 def test_each_measure_has_a_panel_and_a_point_at_each_depth_with_its_interval() -> None:
-    chart = self_play(depths("m"), families_table({"m": {}}, {}), "j").to_dict()
-    (rows,) = chart["datasets"].values()
-    drawn = [(r["measure"], r["depth"], r["estimate"], r["lower"], r["upper"]) for r in rows]
-    assert sorted(drawn) == sorted(
+    (rows,) = drawn("m")["datasets"].values()
+    points = [(r["measure"], r["depth"], r["estimate"], r["lower"], r["upper"]) for r in rows]
+    assert sorted(points) == sorted(
         (measure, depth, depth / 4, 0.1, 0.9) for measure in MEASURES.values() for depth in (1, 2)
     )
 
 
 def test_lines_are_told_apart_without_their_colours() -> None:
-    chart = self_play(depths("m"), families_table({"m": {}}, {}), "j").to_dict()
-    encoding = chart["spec"]["layer"][0]["encoding"]
+    encoding = drawn("m")["spec"]["layer"][0]["encoding"]
     assert encoding["strokeDash"]["field"] == encoding["color"]["field"] == "dataset"
 
 
 def test_names_of_many_models_lie_beside_their_low_panels() -> None:
     """Upright they would be longer than a panel is high, and overlap."""
-    names = [f"a-model-with-a-long-name-{size}b" for size in range(1, 6)]
-    chart = self_play(
-        depths(*names), families_table({name: {} for name in names}, {}), "j"
-    ).to_dict()
+    chart = drawn(*(f"a-model-with-a-long-name-{size}b" for size in range(1, 6)))
     assert chart["facet"]["row"]["header"]["labelAngle"] == 0
 
 
 def test_headings_of_panels_do_not_overlap() -> None:
     """A letter of a heading, bold and 12 pixels high, is not wider than 7 pixels on average."""
-    names = [f"m{size}" for size in range(1, 6)]
-    chart = self_play(depths(*names), families_table({n: {} for n in names}, {}), "j").to_dict()
+    chart = drawn(*(f"m{size}" for size in range(1, 6)))
     assert 7 * max(map(len, MEASURES.values())) <= chart["spec"]["width"]

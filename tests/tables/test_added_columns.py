@@ -8,7 +8,12 @@ import pytest
 from tests.support.other_format import grid_with_format, write_format
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import FORMAT, in_default_format, join_formats, split_formats
+from userturn.tables.added_columns import (
+    FORMAT,
+    in_default_format,
+    join_formats,
+    split_formats,
+)
 from userturn.tables.likelihood import COMPARED
 from userturn.tables.make_tables import make_tables
 from userturn.workflow.registry import TABLES

@@ -109,7 +109,10 @@ def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() ->
     turns = pl.DataFrame(rows)
     grades = turns.select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f"]})
-    for table in (contrasts(turns, SFT, [], SEEN), accuracy_contrasts(grades, families, SFT, SEEN)):
+    for table in (
+        contrasts(turns, SFT, [], SEEN),
+        accuracy_contrasts(grades, families, SFT, SEEN),
+    ):
         found = table.filter(pl.col("factor") == "model", pl.col("scope").str.starts_with("model"))
         place = found.select("scope", "dataset", "difference", "correction").rows()
         assert sorted(place) == [

@@ -7,7 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.tables.judge_card import CARD, NOT_SCORED, judge_card, measures
+from userturn.tables.judge_card import (
+    CARD,
+    NOT_SCORED,
+    judge_card,
+    measures,
+)
 from userturn.tables.known_turns import TURN
 
 GENUINE = "genuine_followup"

@@ -11,7 +11,10 @@ from userturn.tables.training_overlap import Learnt, count_overlap, grams, jacca
 from userturn.workflow.study_files import Files
 
 LEARNT = Learnt(
-    ["A farmer has 17 sheep and buys 5 more. How many sheep does he have now?", "thanks a lot"]
+    [
+        "A farmer has 17 sheep and buys 5 more. How many sheep does he have now?",
+        "thanks a lot",
+    ]
 )
 
 

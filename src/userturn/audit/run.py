@@ -36,7 +36,7 @@ from userturn.audit.pair import Pair
 from userturn.export.read_archive import opened, read_left_out
 from userturn.export.remake import MADE_AGAIN
 from userturn.logs import say
-from userturn.no_network import forbid_network, without_network
+from userturn.processes import forbid_network, without_network
 from userturn.sources.registry import asked, judged
 from userturn.storage.files import read_identity
 from userturn.study.powers import check_may_run

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from userturn.logs import sentence
+from userturn.errors import sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
 

@@ -11,18 +11,11 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 @dataclass(frozen=True, eq=False)  # types are hashed with what is beside them
 class Key:
-    """What is known of a key besides its type.
+    """What is known of a key besides its type."""
 
-    Attributes:
-        meaning: one sentence for the reference; empty for what only narrows a type.
-        power: what a stranger could do with its value: one of those below; None if its type says
-            that, or the keys below it.
-        bounds: words of JSON Schema that narrow its values.
-    """
-
-    meaning: str
-    power: str | None
-    bounds: dict[str, Any]
+    meaning: str  # one sentence for the reference; empty for what only narrows a type
+    power: str | None  # what a stranger could do with its value; None if its type says that
+    bounds: dict[str, Any]  # words of JSON Schema that narrow its values
 
 
 def harmless(meaning: str = "", **bounds: Any) -> Key:

@@ -36,20 +36,15 @@ Value = Callable[[ResourceEntry, int], int | str]
 class Setting(NamedTuple):
     """One key that sets a resource of a job.
 
-    Attributes:
-        schema: JSON Schema of its value.
-        rules: the rules it is for: `sweep` (a model's entry), `train` (`training` in it),
-            `serve_judge` (a judge's entry).
-        resources: Snakemake's resources, by name.
-        options: sbatch options, by name.
-        is_optional: whether `model_defaults` may leave it out.
+    It is for the rules `sweep` (a model's entry), `train` (`training` in it) or `serve_judge` (a
+    judge's entry).
     """
 
-    schema: Mapping[str, Any]
+    schema: Mapping[str, Any]  # of its value
     rules: tuple[str, ...]
-    resources: Mapping[str, Value] = {}
-    options: Mapping[str, Value] = {}
-    is_optional: bool = False
+    resources: Mapping[str, Value] = {}  # of Snakemake, by name
+    options: Mapping[str, Value] = {}  # of sbatch, by name
+    is_optional: bool = False  # whether `model_defaults` may leave it out
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
@@ -77,10 +72,6 @@ def _gres(entry: ResourceEntry, attempt: int) -> str:
     if entry["nodes"] == 1 or n_each == 0:
         return ""
     return ":".join(["gpu", *filter(None, [entry.get("gpu_model")]), str(n_each)])
-
-
-def _nodes(entry: ResourceEntry, attempt: int) -> int:
-    return int(entry["nodes"])
 
 
 def _cores(entry: ResourceEntry, attempt: int) -> int:
@@ -121,8 +112,8 @@ SETTINGS = {
     "nodes": Setting(
         _whole(1, "Nodes that the GPUs of one copy are spread over."),
         ("sweep",),
-        {"nodes": _nodes},  # without it SLURM may spread GPUs over several
-        {"--nodes": _nodes},
+        {"nodes": lambda entry, _: int(entry["nodes"])},  # else SLURM may spread GPUs over several
+        {"--nodes": lambda entry, _: int(entry["nodes"])},
     ),
     "shards": Setting(
         _whole(1, "Jobs that share a model's items.") | {"maximum": 1000}, ("sweep",)
@@ -169,13 +160,8 @@ class Resources:
     def __init__(
         self, entries: Mapping[str, ResourceEntry], log: str, wildcard: str = "model"
     ) -> None:
-        """Take complete entries of models or judges by the values of a wildcard, and the log.
-
-        The log is named as `logs/train/{wildcards.model}.log`.
-        """
-        self.entries = entries
-        self.log = log
-        self.wildcard = wildcard
+        """Take complete entries by a wildcard's values, and `logs/x/{wildcards.model}.log`."""
+        self.entries, self.log, self.wildcard = entries, log, wildcard
 
     def _by_job(self, value_of: Value) -> Callable[[Any, int], int | str]:
         def of_job(wildcards: Any, attempt: int) -> int | str:

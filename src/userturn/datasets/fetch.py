@@ -14,8 +14,7 @@ from typing import Any
 from userturn.config.entries import by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
-from userturn.disk_space import is_full_disk
-from userturn.errors import UserError
+from userturn.errors import UserError, is_full_disk
 from userturn.storage.files import given_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
 

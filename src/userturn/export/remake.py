@@ -19,11 +19,10 @@ from pathlib import Path
 import yaml
 
 from userturn.config.load import CONFIG, RUBRICS
-from userturn.disk_space import is_full_disk
-from userturn.errors import NoRoomError, UserError
+from userturn.errors import NoRoomError, UserError, is_full_disk
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
-from userturn.no_network import without_network
+from userturn.processes import without_network
 from userturn.storage.files import copy_folder, write_text
 from userturn.storage.hashing import file_sha256
 from userturn.study.powers import check_may_run

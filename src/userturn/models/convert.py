@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from userturn.disk_space import cache_folder, is_full_disk
-from userturn.errors import UserError
+from userturn.errors import UserError, cache_folder, is_full_disk
 from userturn.models.whole_model import adapted, check_safetensors, check_weight_files, whole_model
 from userturn.prompts.load_template import note_pre_tokenizer
 from userturn.storage.files import given_object

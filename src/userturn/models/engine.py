@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError
-from userturn.logs import sentence
+from userturn.errors import UserError, sentence
 from userturn.models.requests import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm

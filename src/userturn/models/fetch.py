@@ -11,8 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from userturn.disk_space import is_full_disk
-from userturn.errors import UserError
+from userturn.errors import UserError, is_full_disk
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.files import given_object
 from userturn.storage.hashing import files_fingerprint, fingerprint

@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from userturn.disk_space import cache_folder
-from userturn.errors import UserError
+from userturn.errors import UserError, cache_folder
 from userturn.models.fetch import local_path
 from userturn.prompts.template_text import normal_template
 from userturn.storage.files import write_text

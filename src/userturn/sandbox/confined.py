@@ -1,7 +1,7 @@
 """A command of this package, in a process of its own that opens named files alone and has limits.
 
 Where bubblewrap starts, nothing else of the machine is there, and no network. Elsewhere the
-guard of `no_network.py` stands alone, and the command says so.
+guard of `processes.py` stands alone, and the command says so.
 """
 
 import os
@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from userturn.disk_space import cache_folder
-from userturn.errors import UserError
+from userturn.errors import UserError, cache_folder
 
 SYSTEM = (
     *("/usr", "/bin", "/lib", "/lib64"),

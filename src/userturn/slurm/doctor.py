@@ -14,13 +14,13 @@ import uuid
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from userturn.config.load import load_study
-from userturn.disk_space import full_folders
-from userturn.errors import UserError
+from userturn.errors import UserError, full_folders
 from userturn.judges.check_entries import check_served_judge
 from userturn.slurm.scheduler import (
+    CheckResult,
     attempts_of,
     entries_of_jobs,
     look_at_accounts,
@@ -42,13 +42,6 @@ ROOM = 1_000_000_000  # bytes that should be free on each disk
 SIZED = ("--gpus", "--gres", "--nodes", "--mem", "--time", "--cpus-per-task")
 NODE_CHECK = ["--nodes=1", "--cpus-per-task=2", "--export=ALL"]
 SHORT, OF_GPU = ["--mem=8000", "--time=5"], ["--mem=32000", "--time=30"]  # MB, minutes
-
-
-class CheckResult(NamedTuple):
-    """One check; `trouble` says what is wrong and what to do, None if all is well."""
-
-    what: str
-    trouble: str | None = None
 
 
 class ClusterCheckError(UserError):
@@ -74,7 +67,7 @@ def doctor(
     check_study(config)
     grid = Grid(config, results)
     findings = list(examine(grid, read_profile(Path(profile)), patience, tries_gpu))
-    lines = [f"{'FAIL' if f.trouble else 'ok  '} {f.what}" + _tail(f) for f in findings]
+    lines = [f"FAIL {f.what}: {f.trouble}" if f.trouble else f"ok   {f.what}" for f in findings]
     n_bad = sum(finding.trouble is not None for finding in findings)
     text = "\n".join(lines)
     if n_bad:
@@ -82,15 +75,13 @@ def doctor(
     return text
 
 
-def _tail(finding: CheckResult) -> str:
-    return f": {finding.trouble}" if finding.trouble else ""
-
-
 def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
-    """Check keys, the scheduler, every model's resources, and one compute node."""
+    """Check keys, disks, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
     yield from _setups(grid)
-    yield _space(grid)
+    full = full_folders(grid.results, ROOM)
+    what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
+    yield CheckResult(what, full and f"not in {full}; free some space there")
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         yield CheckResult(
@@ -101,12 +92,10 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
         return
     yield CheckResult("SLURM's commands")
     attempts, found = attempts_of(grid, profile), partitions()
-    yield CheckResult(*look_at_preemption(attempts, found))
-    for look in (look_at_job_age(profile), look_at_accounts(attempts)):
-        if look is not None:
-            yield CheckResult(*look)
+    yield look_at_preemption(attempts, found)
+    yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
     refused = False
-    for finding in (CheckResult(*look) for look in look_at_requests(attempts, found)):
+    for finding in look_at_requests(attempts, found):
         refused = refused or finding.trouble is not None
         yield finding
     if not refused and attempts:
@@ -122,17 +111,9 @@ def _setups(grid: Grid) -> Iterator[CheckResult]:
     for name, look in looks.items():
         try:
             look()
+            yield CheckResult(f"{name} can be loaded, as far as its files are here")
         except UserError as error:
             yield CheckResult(f"{name} can be loaded", str(error))
-        else:
-            yield CheckResult(f"{name} can be loaded, as far as its files are here")
-
-
-def _space(grid: Grid) -> CheckResult:
-    """Check that the disks which a run fills have room."""
-    full = full_folders(grid.results, ROOM)
-    what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
-    return CheckResult(what, full and f"not in {full}; free some space there")
 
 
 def _keys(grid: Grid) -> Iterator[CheckResult]:
@@ -142,9 +123,8 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
     for name, entry in asked:
         variable = entry.get("key_variable")
         if variable is not None:
-            here = bool(os.environ.get(variable))
             fix = f"{variable} is not set; export it in the shell that starts Snakemake"
-            yield CheckResult(f"key of {name}", None if here else fix)
+            yield CheckResult(f"key of {name}", None if os.environ.get(variable) else fix)
 
 
 def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:

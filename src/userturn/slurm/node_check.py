@@ -30,12 +30,8 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     for model, entry in question["models"].items():
         yield f"{node} has {model}", _model(entry["source"], entry["revision"])
     for dataset, path in question["datasets"].items():
-        missing = (
-            None
-            if Path(path).is_file()
-            else "run `snakemake --profile slurm download` on the login node"
-        )
-        yield f"{node} has dataset {dataset}", missing
+        fix = "run `snakemake --profile slurm download` on the login node"
+        yield f"{node} has dataset {dataset}", None if Path(path).is_file() else fix
     yield f"{node} has a free port on 127.0.0.1", _port()
     if question["tries_gpu"]:
         said, trouble = _gpu_check()
@@ -70,13 +66,11 @@ def _devices() -> Iterator[tuple[str, str | None]]:
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
         n_given, n_seen = len(given.split(",")), torch.cuda.device_count()
-        yield (
-            f"computes on the {n_given} GPU it was given",
-            None
-            if n_seen == n_given
-            else f"PyTorch {torch.__version__} sees {n_seen}; check driver and `make setup`, whose "
-            "lock for NVIDIA GPUs has to be the one in use",
+        other = (
+            f"PyTorch {torch.__version__} sees {n_seen}; check driver and `make setup`, whose lock "
+            "for NVIDIA GPUs has to be the one in use"
         )
+        yield f"computes on the {n_given} GPU it was given", None if n_seen == n_given else other
     free = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").is_dir() else SHARED_MEMORY
     few = f"{free / 1e6:.0f} MB; models on several GPUs need more: ask your administrator"
     yield "has shared memory", None if free >= SHARED_MEMORY else few

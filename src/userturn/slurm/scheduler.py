@@ -27,31 +27,18 @@ NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
 
 class Partition(NamedTuple):
-    """A partition's limits; None for no limit.
-
-    Attributes:
-        name: its name.
-        is_default: whether jobs that name no partition go there.
-        is_up: whether jobs start there.
-        preempt_mode: what happens to a preempted job.
-        minutes: longest time of a job.
-        mem_mb: most memory of a job on one node.
-        nodes: most nodes of a job.
-        least_nodes: fewest nodes of a job.
-        allowed: accounts and QOS whose jobs alone start there, by sbatch's option; else all do.
-        denied: accounts and QOS whose jobs never start there, by sbatch's option.
-    """
+    """A partition's limits of a job; None for no limit."""
 
     name: str
-    is_default: bool
-    is_up: bool
-    preempt_mode: str
+    is_default: bool  # whether jobs that name no partition go there
+    is_up: bool  # whether jobs start there
+    preempt_mode: str  # what happens to a preempted job
     minutes: int | None
-    mem_mb: int | None
+    mem_mb: int | None  # on one node
     nodes: int | None
     least_nodes: int | None
-    allowed: Mapping[str, list[str]]
-    denied: Mapping[str, list[str]]
+    allowed: Mapping[str, list[str]]  # accounts and QOS that alone start there, by sbatch's option
+    denied: Mapping[str, list[str]]  # those that never start there
 
 
 def minutes(text: str) -> int | None:
@@ -136,7 +123,11 @@ def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
     return None
 
 
-Look = tuple[str, str | None]  # what was checked; the fault and its fix, or None
+class CheckResult(NamedTuple):
+    """One check; `trouble` says what is wrong and what to do, None if all is well."""
+
+    what: str
+    trouble: str | None = None
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -157,14 +148,12 @@ def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
     A model with an endpoint has none.
     """
     defaults = grid.config["model_defaults"]
-    served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
-    models = {name: e for name, e in grid.models.items() if not has_endpoint(e)}
-    entries = {f"model {name}": entry for name, entry in models.items()}
+    entries = {f"model {name}": e for name, e in grid.models.items() if not has_endpoint(e)}
     entries |= {f"training of {name}": training_entry(grid.entries[name]) for name in grid.trained}
-    for name, entry in served.items():
-        entries[f"judge {name}"] = cast(
-            "ModelEntry", {**defaults, **entry, "source": entry["model"]}
-        )
+    for name, judge in grid.judges.items():
+        if judge.get("serve"):
+            served = {**defaults, **judge, "source": judge["model"]}
+            entries[f"judge {name}"] = cast("ModelEntry", served)
     return entries
 
 
@@ -185,7 +174,9 @@ def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
     ]
 
 
-def look_at_requests(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> Iterator[Look]:
+def look_at_requests(
+    attempts: Sequence[Attempt], found: Mapping[str, Partition]
+) -> Iterator[CheckResult]:
     """Check whether the scheduler would accept and start each job; equal requests once.
 
     Of several attempts at a job only the first is named, and the first that would fail.
@@ -200,7 +191,7 @@ def look_at_requests(attempts: Sequence[Attempt], found: Mapping[str, Partition]
         failed |= {attempt.job for attempt in same} if trouble else set()
         if named:
             names = [a.job + (f", attempt {a.number}" if a.number > 1 else "") for a in named]
-            yield f"job of {', '.join(names)} ({' '.join(words)})", trouble
+            yield CheckResult(f"job of {', '.join(names)} ({' '.join(words)})", trouble)
 
 
 def _refusal(words: Sequence[str]) -> str | None:
@@ -233,7 +224,7 @@ def jobs_partitions(options: Options, found: Mapping[str, Partition]) -> list[Pa
     return [p for p in found.values() if (p.name in named if named else p.is_default)]
 
 
-def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> Look:
+def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> CheckResult:
     """Check whether the partitions of the jobs requeue preempted ones or cancel them.
 
     Snakemake's executor plugin (2.8.0) counts a cancelled job as neither finished nor failed, and
@@ -243,15 +234,16 @@ def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partitio
     used = {p.name: p for a in attempts for p in jobs_partitions(a.options, found)}
     ended = [name for name, partition in used.items() if partition.preempt_mode == "CANCEL"]
     if not ended:
-        return what, None
-    return what, (
+        return CheckResult(what)
+    return CheckResult(
+        what,
         f"PreemptMode is CANCEL in {', '.join(ended)}, and Snakemake would wait for such a job for "
         "ever; give another slurm_partition in the profile, or a QOS that is not preempted, or "
-        "stop Snakemake with Ctrl-C then and run the same command again"
+        "stop Snakemake with Ctrl-C then and run the same command again",
     )
 
 
-def look_at_accounts(attempts: Sequence[Attempt]) -> Look | None:
+def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
     """Check whether the accounts that the profile names are the user's; None if it names none."""
     given = {name for a in attempts for name in a.options.get("--account", "").split(",") if name}
     if not given:
@@ -261,14 +253,15 @@ def look_at_accounts(attempts: Sequence[Attempt]) -> Look | None:
     known = {line.strip().lower() for line in done.stdout.splitlines() if line.strip()}
     wrong = sorted(name for name in given if name.lower() not in known)
     if done.returncode or not known or not wrong:
-        return what, None
-    return what, (
+        return CheckResult(what)
+    return CheckResult(
+        what,
         f"{', '.join(wrong)} is none of yours, so every submission would be refused; expected one "
-        f"of {', '.join(sorted(known))} as slurm_account in the profile"
+        f"of {', '.join(sorted(known))} as slurm_account in the profile",
     )
 
 
-def look_at_job_age(profile: Profile) -> Look | None:
+def look_at_job_age(profile: Profile) -> CheckResult | None:
     """Check whether ended jobs stay in the queue until Snakemake looks; None if nobody can tell.
 
     With less than three of its intervals the executor plugin (2.8.0) asks sacct instead of squeue,
@@ -280,11 +273,12 @@ def look_at_job_age(profile: Profile) -> Look | None:
     needed = 3 * int(profile.get("slurm-init-seconds-before-status-checks") or 40)
     what = "ended jobs stay in the queue until they are seen"
     if int(age[1]) >= needed:
-        return what, None
-    return what, (
+        return CheckResult(what)
+    return CheckResult(
+        what,
         f"MinJobAge is {age[1]} s, expected {needed} or more: Snakemake would never notice a "
         "cancelled job; ask your administrator for more, or set "
-        f"slurm-init-seconds-before-status-checks to {int(age[1]) // 3} in the profile"
+        f"slurm-init-seconds-before-status-checks to {int(age[1]) // 3} in the profile",
     )
 
 

@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from userturn.storage.files import note_written
@@ -85,12 +84,7 @@ class Writer:
         """Return the writer itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Sync the file to disk and close it."""
         if self._descriptor is not None:
             os.fsync(self._descriptor)
@@ -99,17 +93,11 @@ class Writer:
 
 
 class Lines(NamedTuple):
-    """Lines of one file of a journal that were read together.
+    """Lines of one file of a journal that were read together."""
 
-    Attributes:
-        whole: the intact lines, oldest first.
-        n_torn: number of torn or altered lines.
-        end: bytes before the first incomplete line; a later reader starts there.
-    """
-
-    whole: list[bytes]
-    n_torn: int
-    end: int
+    whole: list[bytes]  # the intact lines, oldest first
+    n_torn: int  # number of torn or altered lines
+    end: int  # bytes before the first incomplete line; a later reader starts there
 
 
 def files_of_journal(folder: str | Path) -> list[Path]:

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from getpass import getuser
 from pathlib import Path
@@ -97,11 +97,10 @@ def overlap(one: str, other: str) -> bool:
 
 def _read(path: Path) -> Content | None:
     """Return the content of a lease; None while it is being created, or if it is gone."""
-    try:
+    with suppress(FileNotFoundError, ValueError):
         content: Content = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
-    return content
+        return content
+    return None
 
 
 def newest(folder: Path) -> dict[str, tuple[int, Path]]:
@@ -152,25 +151,16 @@ def _fresh() -> Content:
     return {"owner": this_owner(), "beat": 0, "released": False}
 
 
-def _create(path: Path, content: Content) -> bool:
-    """Create a lease's file; return False if another process was quicker."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x") as file:
-            json.dump(content, file)
-    except FileExistsError:
-        return False
-    return True
-
-
 def _take(folder: Path, shard: str, patience: float) -> Path:
     """Take the lease's next generation for this process, and return its file."""
+    folder.mkdir(parents=True, exist_ok=True)
     while True:
         generation, last = newest(folder).get(shard, (0, None))
         if last is not None:
             _wait_until_free(last, patience)
         path = folder / f"{shard}.{generation + 1:06d}.json"
-        if _create(path, _fresh()):
+        with suppress(FileExistsError), path.open("x") as file:  # else another one was quicker
+            json.dump(_fresh(), file)
             break
     for earlier in folder.glob(f"{shard}.*.json"):
         if earlier < path:
@@ -207,11 +197,11 @@ def lease(
     pause: float = PAUSE,
     patience: float = PATIENCE,
 ) -> Iterator[None]:
-    """Hold the lease on a shard of a model's items.
+    """Hold the lease on a shard, such as 1of2, of a model's items.
 
     Args:
-        folder: folder of the model's leases.
-        shard: name of the shard, such as 1of2.
+        folder: of the model's leases.
+        shard: its name.
         lost: called from another thread with the new owner if the lease is taken over.
         pause: seconds between two renewals.
         patience: seconds without a change after which an owner counts as gone.

@@ -5,7 +5,7 @@ import polars as pl
 from userturn.stats.association import common_odds_ratio
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import in_default_format, is_default, stacked
+from userturn.tables.added_columns import in_default_format, is_default
 from userturn.tables.beside_accuracy import (
     BESIDE,
     CORRELATED,
@@ -17,6 +17,7 @@ from userturn.tables.beside_accuracy import (
 from userturn.tables.layout import (
     INTERVAL,
     LOWEST,
+    TEMPERATURE,
     Layout,
     P,
     column,
@@ -29,12 +30,22 @@ from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 
 ASSOCIATED: Schema = {
-    **dict.fromkeys(("family", "model", "dataset"), pl.String),
+    "family": pl.String,
+    "model": pl.String,
+    "dataset": pl.String,
     "temperature": pl.Float64,
     "judge": pl.String,
-    **dict.fromkeys(("n_items", "n_right_genuine", "n_right_not", "n_wrong_genuine"), pl.Int64),
+    "n_items": pl.Int64,
+    "n_right_genuine": pl.Int64,
+    "n_right_not": pl.Int64,
+    "n_wrong_genuine": pl.Int64,
     "n_wrong_not": pl.Int64,
-    **dict.fromkeys(("odds_ratio", "lower", "upper", "phi", "p", "p_adjusted"), pl.Float64),
+    "odds_ratio": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "phi": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
     "reason": pl.String,
 }
 
@@ -49,7 +60,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"
     )
-    turns = items.filter(pl.col("first").is_not_null(), perturbation=PLAIN)
+    turns = items.filter(pl.col("perturbation") == PLAIN, pl.col("first").is_not_null())
     texts = pl.col("model", "family", "dataset", "judge").cast(pl.String)
     item = pl.col("first_item").cast(pl.String).alias("item")
     both = turns.select(texts, item, "temperature", "first").join(right, on=ANSWER_KEYS)
@@ -97,7 +108,9 @@ MEANINGS = {
     "note": "where the rates are at their floor, or sampling leaves little of a correlation",
 }
 SCHEMA: Schema = {
-    **dict.fromkeys(("over", "x", "y"), pl.String),
+    "over": pl.String,
+    "x": pl.String,
+    "y": pl.String,
     **BESIDE,
     "n_models": pl.Int64,
     **{name: kind for name, kind in ASSOCIATED.items() if name.startswith("n_")},
@@ -121,7 +134,9 @@ def table(material: Material) -> pl.DataFrame:
         OVER_MODELS: over_models,
         OVER_ITEMS: over_items.rename({"odds_ratio": "estimate"}),
     }
-    return stacked(parts, "over", SCHEMA)
+    named = [part.with_columns(over=pl.lit(name)) for name, part in parts.items()]
+    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
+    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
 LAYOUT = (
@@ -153,7 +168,9 @@ LAYOUT = (
         "Correlations across models",
         {"over": OVER_MODELS, "dataset": ALL},
         (
-            *texts("x", "y", "family", "temperature", "judge"),
+            *texts("x", "y", "family"),
+            TEMPERATURE,
+            *texts("judge"),
             column("models", "count", "n_models"),
             *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
             printed_only("interval", "interval", text=limits(*INTERVAL)),

@@ -36,6 +36,7 @@ from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
     INTERVAL,
+    TEMPERATURE,
     Layout,
     P,
     column,
@@ -45,7 +46,12 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
+from userturn.tables.repeated_trainings import (
+    changes_of,
+    limits_over_trainings,
+    place_of,
+    together,
+)
 from userturn.tables.turn_rates import VERIFIER, patterns, per_item
 from userturn.workflow.registry import Table
 
@@ -91,7 +97,7 @@ def table(material: Material) -> pl.DataFrame:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
     found = material.table("decoupling")
-    models = in_default_format(found.filter(over=OF_A_MODEL))
+    models = in_default_format(found.filter(pl.col("over") == OF_A_MODEL))
     beside = models.filter(pl.col("base").is_null())
     recipes = trainings(grid.models, grid.entries)
     rows = [
@@ -99,7 +105,7 @@ def table(material: Material) -> pl.DataFrame:
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
         *accuracy_kept(graded_answers(material.grades, members), recipes, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
-        *decoupled_over_items(found.filter(over=OVER_ITEMS), margins["odds_ratio"]),
+        *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
     ]
     grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
     claims = of_shown_judges(adjusted(rows), grades).drop(list(SEEN))
@@ -162,7 +168,7 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether each model's unperturbed rate at the lowest temperature is near zero."""
     keys = ["family", "model", "temperature", "perturbation", "judge"]
     coolest = pl.col("temperature") == items["temperature"].min()
-    plain = items.filter(coolest, perturbation=PLAIN)
+    plain = items.filter(pl.col("perturbation") == PLAIN, coolest)
     kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
     counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
     counted = patterns(counts, [*keys, "dataset"], "n_genuine")
@@ -217,8 +223,8 @@ def no_change(
     coolest = items["temperature"].min()
     perturbed, warmer, *in_formats = paired_items(items, coolest, [])
     name = pl.col("perturbation").cast(pl.String)
-    perturbed = perturbed.filter(~name.is_in(list(controls)), temperature=coolest)
-    unperturbed = [part.filter(temperature=coolest) for part in in_formats]
+    perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
+    unperturbed = [part.filter(pl.col("temperature") == coolest) for part in in_formats]
     main = [perturbed, *(part.filter(name == PLAIN) for part in (warmer, *unperturbed))]
     paired = [part for part in main if part.height]
     for scope in ("model", "family"):
@@ -247,7 +253,7 @@ def accuracy_kept(
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether accuracy and follow-up rate are uncorrelated over models that name no base."""
     keys = ["temperature", "judge"]
-    over_all = beside.filter(dataset=ALL)
+    over_all = beside.filter(pl.col("dataset") == ALL)
     for names, group in sorted(over_all.partition_by(keys, as_dict=True).items()):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
@@ -286,7 +292,9 @@ LAYOUT = Layout(
         printed_only(
             "of", "text", text=pl.when(pl.col("model") == ALL).then("family").otherwise("model")
         ),
-        *texts("condition", "temperature", "judge"),
+        *texts("condition"),
+        TEMPERATURE,
+        *texts("judge"),
         column("items or models", "count", "n", text=pl.col("n").cast(pl.String).fill_null(DASH)),
         column(
             "estimate, with its 90% interval",

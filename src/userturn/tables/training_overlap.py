@@ -38,7 +38,12 @@ def runs(text: str) -> Runs:
 
 
 def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[str]]) -> set[int]:
-    """Return the numbers of the items of which a text stands in training data, or the reverse."""
+    """Return the numbers of the items of which a text stands in training data, or the reverse.
+
+    Args:
+        items: the texts of each item.
+        conversations: the texts of each training conversation: messages, goal and reference.
+    """
     of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
     places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, (_, found) in enumerate(of_items):
@@ -73,7 +78,9 @@ TABLE = Table(
     needs="training_data",
     version=2,
 )
-MEANINGS = {"n_items": "items of the dataset"}
+MEANINGS = {
+    "n_items": "items of the dataset",
+}
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # shorter texts recur by chance
 GRAM = 5
@@ -84,7 +91,10 @@ KINDS = ("exact", "near", "contained")
 COUNTED: Schema = {
     "model": pl.String,
     "dataset": pl.String,
-    **dict.fromkeys(("n_items", "n_exact", "n_near", "n_contained"), pl.Int64),
+    "n_items": pl.Int64,
+    "n_exact": pl.Int64,
+    "n_near": pl.Int64,
+    "n_contained": pl.Int64,
 }
 SCHEMA: Schema = COUNTED | SEEN
 
@@ -143,7 +153,13 @@ class Learnt:
 def count_overlap(
     learnt: Learnt, items: Sequence[Sequence[str]], conversations: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return `n_items`, and how many occur: each item counts once, by its best match."""
+    """Return `n_items`, and how many occur: each item counts once, by its best match.
+
+    Args:
+        learnt: the texts of the training data.
+        items: the texts of each item.
+        conversations: the texts of each training conversation.
+    """
     parts = contained(items, conversations)
     best = []
     for number, texts in enumerate(items):
@@ -155,7 +171,9 @@ def count_overlap(
 def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
     """Return an item's texts: what the user says, and its reference.
 
-    The instruction is what the study appends to prompts and training data lacks.
+    Args:
+        row: of the dataset.
+        instruction: a text that the study appends to prompts and that training data lacks.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     texts = [text.removesuffix(instruction) for text in said]

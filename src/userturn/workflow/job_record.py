@@ -19,8 +19,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError, note_error, noted_error
-from userturn.logs import log_to, sentence, stays
+from userturn.errors import UserError, note_error, noted_error, sentence, stays
+from userturn.logs import log_to
 from userturn.models.engine_account import noted_engines
 from userturn.storage.files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import (

@@ -23,8 +23,7 @@ from userturn.config.load import (
     keep_own_rubric,
     read_config_file,
 )
-from userturn.errors import ConfigError, forget_errors
-from userturn.logs import sentence
+from userturn.errors import ConfigError, forget_errors, sentence
 from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from userturn.errors import UserError
-from userturn.no_network import without_network
+from userturn.processes import without_network
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
-from userturn import disk_space
-from userturn.logs import sentence
+from userturn import errors
+from userturn.errors import forget_errors, note_error, noted_error, sentence
 
 Usage = namedtuple("Usage", "free")
 
@@ -21,7 +23,7 @@ def test_folder_on_a_full_disk_is_named_with_what_moves_it(
     cache.mkdir()
     # The nearest folder that exists is asked: only that of the cache is full.
     monkeypatch.setattr(
-        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == cache else 10**12)
+        errors.shutil, "disk_usage", lambda path: Usage(0 if path == cache else 10**12)
     )
     said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     assert said is not None
@@ -36,15 +38,15 @@ def test_a_full_disk_inside_the_results_is_named(
     inside.parent.mkdir(parents=True)
     inside.symlink_to("/dev")  # another disk than that of files, on every system
     monkeypatch.setattr(
-        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == inside else 10**12)
+        errors.shutil, "disk_usage", lambda path: Usage(0 if path == inside else 10**12)
     )
-    assert disk_space.full_folders(tmp_path / "results") == (
+    assert errors.full_folders(tmp_path / "results") == (
         f"'{inside}' (a disk of its own; put a larger one there)"
     )
 
 
 def test_the_folder_of_a_file_that_no_run_writes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda path: Usage(10**12))
+    monkeypatch.setattr(errors.shutil, "disk_usage", lambda path: Usage(10**12))
     said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/other/results.zip"))
     assert said is not None and "in '/other': free some space" in said
 
@@ -54,7 +56,7 @@ def test_a_full_disk_that_only_the_command_names_is_told(
 ) -> None:
     named = tmp_path / "copy"
     monkeypatch.setattr(
-        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == tmp_path else 10**12)
+        errors.shutil, "disk_usage", lambda path: Usage(0 if path == tmp_path else 10**12)
     )
     said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), [named])
     assert said is not None and f"in '{named}' (named in the command; name a place on" in said
@@ -64,10 +66,52 @@ def test_a_library_s_own_words_for_a_full_disk_are_known() -> None:
     error = RuntimeError(
         "Error while serializing: I/O error: No space left on device (os error 28)"
     )
-    assert disk_space.is_full_disk(error)
-    assert not disk_space.is_full_disk(RuntimeError("out of memory"))
+    assert errors.is_full_disk(error)
+    assert not errors.is_full_disk(RuntimeError("out of memory"))
 
 
 def test_too_many_open_files_are_told_with_the_limit() -> None:
     said = sentence(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
     assert said is not None and "`ulimit -n 4096`" in said
+
+
+ATTEMPT = """
+import errno, os
+from pathlib import Path
+from types import SimpleNamespace
+from userturn.errors import ConfigError
+from userturn.errors import UserError
+from userturn.workflow.job_record import recorded
+Path("logs").mkdir(exist_ok=True)
+with recorded(SimpleNamespace(log=["logs/job.log"])):
+    Path("tries").open("a").write("x")
+    raise {error}
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "n_tries"),
+    [
+        ("ConfigError('broken')", 1),
+        ("OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))", 1),
+        ("UserError('stopped at the time limit')", 2),
+        ("RuntimeError('out of memory')", 2),
+    ],
+)
+def test_only_an_error_that_stays_is_not_tried_again(
+    error: str, n_tries: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", ATTEMPT.format(error=error)]
+    for _ in range(2):
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 1
+    assert (tmp_path / "tries").read_text() == "x" * n_tries
+    said = (tmp_path / "logs" / "job.log").read_text()
+    assert ("(not tried again)" in said) == (n_tries == 1)
+
+
+def test_a_new_run_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    note_error("logs/sweep/m/1of1.log", "the disk is full")
+    assert noted_error("logs/sweep/m/1of1.log") == "the disk is full"
+    forget_errors()
+    assert noted_error("logs/sweep/m/1of1.log") is None
