@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_509, 32_637),
-    "tests": (53_127, 30_227),
+    "src": (60_127, 32_446),
+    "tests": (53_123, 30_227),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
