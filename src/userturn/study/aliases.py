@@ -46,13 +46,9 @@ def _is_like(found: Any, pattern: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class AsDescribed:
-    """What the description of one model knows content by.
+    """What the description of one model knows content by."""
 
-    Attributes:
-        forms: by the form of content, the identity that it was first known by.
-    """
-
-    forms: Mapping[str, str]
+    forms: Mapping[str, str]  # by the form of content, the identity that it was first known by
 
     def of_folder(self, identity: str, folder: Path) -> str:
         """Return the identity that a model folder is known by; `identity` is that of its bytes."""
@@ -74,11 +70,8 @@ class Aliases:
     def __init__(self, results: str | Path) -> None:
         """Take the study's results folder."""
         self._results = Path(results)
+        self._path = self._results / "journal" / "aliases.json"
         self._met: dict[str, tuple[str, Callable[[], str]]] = {}
-
-    @property
-    def _path(self) -> Path:
-        return self._results / "journal" / "aliases.json"
 
     @cached_property
     def _kept(self) -> dict[str, Any]:
@@ -116,12 +109,9 @@ class Aliases:
         return {identity for d in self._described for identity in d["identity"].values()}
 
     def _known_as(self, content: str, form: Callable[[], str]) -> str:
-        kept: Mapping[str, str] = self._kept["contents"]
-        if content in kept:
-            identity = kept[content]
-        elif content in self._described_by or not self._forms:
-            identity = content
-        else:
+        identity: str = self._kept["contents"].get(content, content)
+        is_known = content in self._kept["contents"] or content in self._described_by
+        if self._forms and not is_known:
             identity = self._forms.get(form(), content)
         self._met[content] = identity, form
         return identity
@@ -153,7 +143,8 @@ class Aliases:
             identities: the identity of each name.
         """
         own = {name: self._kept["places"][kind].get(name, name) for name in identities}
-        known = {name: self._places_of(kind, digest) for name, digest in identities.items()}
+        places = self._known_places[kind]
+        known = {name: places.get(digest, []) for name, digest in identities.items()}
         staying = {name for name in own if own[name] in known[name] or not known[name]}
         taken = {(identities[name], own[name]) for name in staying}
         for name in sorted(identities.keys() - staying):
@@ -166,9 +157,6 @@ class Aliases:
     def has_places(self) -> bool:
         """Whether anything was asked or described before: else every name has its own place."""
         return any(self._known_places.values())
-
-    def _places_of(self, kind: str, identity: str) -> list[str]:
-        return list(self._known_places[kind].get(identity, []))
 
     @cached_property
     def _known_places(self) -> dict[str, dict[str, list[str]]]:
@@ -191,14 +179,13 @@ class Aliases:
 
     def keep(self, places: Mapping[str, Mapping[str, str]]) -> None:
         """Write down what is known now, with the places of this configuration's names."""
-        new = {name: met for name, met in self._met.items() if name not in self._kept["contents"]}
+        kept = self._kept["contents"]
+        new = {name: met for name, met in self._met.items() if name not in kept}
         content = {
-            "contents": {name: identity for name, (identity, _) in new.items()}
-            | self._kept["contents"],
+            "contents": {name: identity for name, (identity, _) in new.items()} | kept,
             "forms": {form(): identity for identity, form in new.values()} | self._forms,
             "identities": self._known_places,
             "places": {kind: {**self._kept["places"][kind], **places[kind]} for kind in STORED},
         }
         if content != self._kept:
-            text = json.dumps(content, indent=1, sort_keys=True)
-            write_text(text + "\n", self._path)
+            write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", self._path)

@@ -5,7 +5,7 @@ no name of a model, dataset or item and no `max_model_len`, so it stays when the
 of one ask have one prompt; the key, which has the prompt's tokens, is the evidence.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -61,44 +61,22 @@ def digest_of_answer(answer: ShownAnswer | None) -> str:
     return answer.text if answer.reasoning is None else digest(answer.text, answer.reasoning)
 
 
-def model_settings(content: Mapping[str, Any], read: Collection[str] | None = None) -> str:
-    """Return the hash of a model's content without the settings that change no prompt.
-
-    Args:
-        content: of the model.
-        read: the settings that its template reads; None if these are not known.
-    """
-    shaping = effective(content, read)
-    return fingerprint({k: v for k, v in shaping.items() if k != "max_model_len"})
-
-
 @lru_cache(maxsize=1024)
 def _drawn(model: str, seed: int, role: str, depth: int, sample: int, sampling: Sampling) -> str:
     """Return the hash of how something is drawn; a seed and its role matter above temperature 0."""
-    drawn = [
-        sampling.temperature,
-        sampling.top_p,
-        sampling.top_k,
-        sampling.presence_penalty,
-        sampling.max_tokens,
-    ]
+    of = sampling
+    drawn = [of.temperature, of.top_p, of.top_k, of.presence_penalty, of.max_tokens]
     by_seed = [seed, role_at(role, depth)] if sampling.temperature > 0 else []
     return fingerprint([model, role, drawn, sample, by_seed])
 
 
 @dataclass(frozen=True)
 class Asks:
-    """The asks of one model.
+    """The asks of one model."""
 
-    Attributes:
-        model: hash of its settings.
-        seed: the study's seed.
-        answering: hash of those settings that shape answers: all but how user turns are asked for.
-    """
-
-    model: str
-    seed: int
-    answering: str
+    model: str  # hash of its settings
+    seed: int  # the study's
+    answering: str  # hash of the settings that shape answers: all but how user turns are asked for
 
     def answer(
         self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
@@ -120,9 +98,12 @@ class Asks:
 def asks_of(grid: Grid, model: str) -> Asks:
     """Return the asks of a model of a grid."""
     content, read = grid.contents.models[model], _settings_read(grid, model)
-    answering = {key: value for key, value in content.items() if key not in OF_THE_PROBE}
-    of_turns, of_answers = (model_settings(said, read) for said in (content, answering))
-    return Asks(of_turns, grid.config["seed"], of_answers)
+
+    def settings_without(*names: str) -> str:
+        shaping = effective({k: v for k, v in content.items() if k not in names}, read)
+        return fingerprint({k: v for k, v in shaping.items() if k != "max_model_len"})
+
+    return Asks(settings_without(), grid.config["seed"], settings_without(*OF_THE_PROBE))
 
 
 def _settings_read(grid: Grid, model: str) -> list[str] | None:
@@ -154,15 +135,13 @@ def digest_of_probe(
     """
     declared = OPERATORS[operator["operator"]]
     conversation = digest_of(messages) if declared.shows_messages else ""
-    read = [
-        text
-        for text, is_read in (
-            (digest_of_answer(answer), declared.shows_answer),
-            (digest_of_answer(donor), declared.needs_donor),
-            (reference or "", declared.needs_reference),
-        )
-        if is_read
-    ]
+    read = []
+    if declared.shows_answer:
+        read.append(digest_of_answer(answer))
+    if declared.needs_donor:
+        read.append(digest_of_answer(donor))
+    if declared.needs_reference:
+        read.append(reference or "")
     return digest(canonical_json(dict(operator)), conversation, *read)
 
 

@@ -74,17 +74,12 @@ def _sizes(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in sorted(folder.glob("[!.]*.jsonl"))}
 
 
-def _read_note(path: Path, described_as: str | None) -> dict[str, Any]:
-    """Return the content of a note; an empty one if it is not there or of another model.
-
-    Args:
-        path: of the note.
-        described_as: what the model has to be described as; None for any.
-    """
+def _read_note(path: Path, described_as: str) -> dict[str, Any]:
+    """Return a note; an empty one if it is not there or of a model described otherwise."""
     try:
         note: dict[str, Any] = json.loads(path.read_text())
         is_whole = note["finished"].keys() <= note["journals"].keys()
-        if is_whole and described_as in (None, note["described_as"]):
+        if is_whole and note["described_as"] == described_as:
             return note
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass  # not there, or damaged: the sweep looks in the journal

@@ -38,11 +38,9 @@ def read_rounds(path: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a study's models and datasets; most have that of their own name.
+    """The places of a study's models and datasets that have another than their own name.
 
-    Attributes:
-        models: the place of each model that has another.
-        datasets: the place of each dataset that has another; seeds and keys have it, too.
+    Seeds and keys have that of a dataset, too.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
@@ -62,10 +60,9 @@ class Places:
 
     def of_folder(self, folder: str) -> str:
         """Return a folder of turns or grades by the names that they were first asked under."""
-        kind, *names = folder.split("/")
-        if len(names) < 2:  # of no model
+        if folder.count("/") < 2:  # of no model
             return folder
-        model, dataset, *rest = names
+        kind, model, dataset, *rest = folder.split("/")
         return "/".join([kind, self.of_pair(model, dataset), *rest])
 
 
@@ -273,24 +270,16 @@ class Grid:
 
         Args:
             turns: identity of the turns.
-            judge: name of the judge.
-            folder: folder of the turns, below the results.
+            judge: its name.
+            folder: of the turns, below the results.
         """
         identity = fingerprint([turns, judge, self.judge_identity(judge)])
         n = self.n_rejudged(judge, folder)
         return fingerprint([identity, n]) if n else identity
 
-    @cached_property
-    def _verdict_identities(self) -> dict[tuple[Cell, str], str]:
-        return {
-            (cell, judge): self.judged_identity(turns, judge, f"cells/{cell.folder}")
-            for cell, turns in self._cell_identities.items()
-            for judge in self.judges
-        }
-
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
-        return self._verdict_identities[cell, judge]
+        return self.judged_identity(self.cell_identity(cell), judge, f"cells/{cell.folder}")
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of a model's identity."""

@@ -62,15 +62,9 @@ def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
 # they lead to, `chat_template` and `system` by content, `answer` where answers are identified.
 SHAPES_OUTPUT = (
-    "dtype",
-    "max_model_len",
-    "enable_thinking",
-    "trust_remote_code",
-    "user_header",
-    "stop",
-    "merge_system_message",
-    "template_options",
-    "header",
+    *("dtype", "max_model_len", "trust_remote_code"),
+    *("enable_thinking", "user_header", "stop", "merge_system_message"),
+    *("template_options", "header"),
 )
 
 LABELLED = "labelled"  # as a model, a dataset and a control
@@ -84,27 +78,7 @@ RULES = "rules"  # in the metadata of grades, since rules 2
 
 @dataclass(frozen=True)
 class RecordedContents:
-    """The contents in a study's record.
-
-    Attributes:
-        models: identity of each model and its template settings.
-        datasets: fingerprint of everything that shapes the items of each.
-        perturbations: settings of each operator, with its text.
-        judges: the parts of each asked judge's entry that shape its verdicts.
-        rubric: sha256 of the labels of the annotators' rubric.
-        annotations: sha256 of each file with labels, by round.
-        recipes: recipe of each model that is trained here.
-        training_data: identity of the files of each such model's recipe.
-        texts: texts of rubrics and judge prompts, by path.
-        labelled: sha256 of the project's labelled user turns.
-        hard_failures: sha256 of the texts from which hard planted failures are made.
-        harder_failures: sha256 of the frames of harder ones.
-        reactions: sha256 of the user turns that are scored after candidates.
-        embedder: identity of the embedder's files.
-        places: by models and datasets, the names that were first asked under another one.
-        ids: how items are told apart (`FileContents.ids`).
-        grading: by which rules answers are graded (`FileContents.grading`).
-    """
+    """The contents in a study's record; the properties of `FileContents` say what each is."""
 
     models: Mapping[str, Mapping[str, Any]]
     datasets: Mapping[str, str]
@@ -180,8 +154,7 @@ class FileContents:
         }
 
     def _template(self, entry: ModelEntry, source: str) -> dict[str, str]:
-        path = entry.get("chat_template")
-        if not path:
+        if not (path := entry.get("chat_template")):
             return {}
         digest, text = file_sha256(path), given_text(path)
         return {"chat_template": self._aliases.of_template(digest, text, f"file for {source}")}
@@ -224,11 +197,10 @@ class FileContents:
 
     @cached_property
     def datasets(self) -> dict[str, str]:
-        """Fingerprint of each dataset's settings and file."""
-        entries = prepared_datasets(self._config)
+        """Fingerprint of everything that shapes the items of each dataset."""
         return {
             name: fingerprint(shaping(complete(entry, self._config, self.ids)))
-            for name, entry in entries.items()
+            for name, entry in prepared_datasets(self._config).items()
         }
 
     @cached_property
@@ -277,7 +249,7 @@ class FileContents:
 
     @cached_property
     def perturbations(self) -> dict[str, dict[str, Any]]:
-        """Settings of each operator."""
+        """Settings of each operator, with its text."""
         entries = selected(self._config, "perturbations")
         return {name: operator_contents(name, entry) for name, entry in entries.items()}
 
@@ -299,13 +271,13 @@ class FileContents:
 
     @cached_property
     def annotations(self) -> dict[str, dict[str, str]]:
-        """Sha256 of each file with labels."""
+        """Sha256 of each file with labels, by round."""
         rounds = [*self._config["humans"]["rounds"], *pair_rounds(self._config)]
         return {name: {p: file_sha256(p) for p in annotation_files(name)} for name in rounds}
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """Texts of the annotators' rubric, and of the rubrics and prompts of judges."""
+        """Texts of the annotators' rubric, and of the rubrics and prompts of judges, by path."""
         judges = complete_judges(self._config)
         asked = [judges[name] for name in asked_judges(self._config)]
         paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}

@@ -4,6 +4,8 @@ With this record the identity of every artifact follows from the results folder 
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from math import prod
 from pathlib import Path
@@ -21,14 +23,21 @@ RECORD = "study.json"
 MOST_CELLS = 100_000
 
 
+@contextmanager
+def understood(results: Path) -> Iterator[None]:
+    """Tell in a sentence that the record of a results folder is not of this version."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"'{results}/{RECORD}' has no configuration that this version understands "
+            f"({type(error).__name__}: {error}); use the version that made it"
+        ) from error
+
+
 @dataclass(frozen=True)
 class StudyRecord:
-    """The record of a study.
-
-    Attributes:
-        config: the merged configuration.
-        contents: the contents of files that identities depend on.
-    """
+    """The merged configuration, and the contents of files that identities depend on."""
 
     config: dict[str, Any]
     contents: RecordedContents
@@ -41,14 +50,9 @@ class StudyRecord:
         Raises:
             UserError: the configuration has not what this version needs.
         """
-        try:
+        with understood(results):
             is_own = is_of_this_folder(results)
             return Grid(self.config, results, self.contents, None if is_own else results.parent)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise UserError(
-                f"'{results}/{RECORD}' has no configuration that this version understands "
-                f"({type(error).__name__}: {error}); use the version that made it"
-            ) from error
 
     @property
     def identity(self) -> str:

@@ -31,20 +31,8 @@ from userturn.storage.hashing import (
 
 # What an artifact may depend on; recorded if the job has imported it.
 PACKAGES = (
-    "altair",
-    "datasets",
-    "numpy",
-    "openai",
-    "peft",
-    "polars",
-    "scipy",
-    "snakemake",
-    "tokenizers",
-    "torch",
-    "transformers",
-    "trl",
-    "vl_convert",
-    "vllm",
+    *("altair", "datasets", "numpy", "openai", "peft", "polars", "scipy", "snakemake"),
+    *("tokenizers", "torch", "transformers", "trl", "vl_convert", "vllm"),
 )
 PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
 
@@ -60,15 +48,16 @@ def code_sha256() -> str:
 def _commit() -> str | None:
     """Return the commit of this package's code, or None if no repository has it."""
     here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(here.parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
     try:
-        known = subprocess.run(
-            [*git, "ls-files", "--error-unmatch", here.name], capture_output=True
-        )
-        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+        is_known = git("ls-files", "--error-unmatch", here.name).returncode == 0
+        return (git("rev-parse", "HEAD").stdout.strip() or None) if is_known else None
     except OSError:
         return None
-    return (found.stdout.strip() or None) if known.returncode == 0 else None
 
 
 def _version(package: str) -> str | None:
@@ -113,9 +102,7 @@ SWEEPS_AFTER_OTHERS = ("sweep_after_others", "sweep_after_others_served")
 SWEEPS = ("sweep", "sweep_served", "plan_again", *SWEEPS_AFTER_OTHERS)
 JOURNAL = ".jsonl"
 SHA256 = re.compile("[0-9a-f]{64}")
-COMMIT = re.compile(
-    "[0-9a-f]{40}|[0-9a-f]{64}"
-)  # of a repository whose hashes are SHA-1 or SHA-256
+COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # SHA-1 or SHA-256, as the repository has it
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 
 
@@ -185,7 +172,9 @@ def _is_record(content: JobRecord) -> bool:
         and isinstance(content["identity"], str | None)
         and isinstance(content["made"]["code_sha256"], str)
         and (content["made"]["commit"] is None or bool(COMMIT.fullmatch(content["made"]["commit"])))
-        and all(_is_inside(Path(name)) and _is_a_name(name) for name in named)
+        and all(_is_inside(Path(name)) for name in named)
+        # Systems allow 255 bytes for each part of a path.
+        and all(len(part) < 256 for name in named for part in name.encode().split(b"/"))
         and bool(content["outputs"])
     )
 
@@ -195,11 +184,6 @@ def _altered(paths: Iterable[str]) -> list[str]:
     records = (read_record(path) or {} for path in PROVENANCE.rglob("*.json"))
     noted = {name: sha for record in records for name, sha in record.get("outputs", {}).items()}
     return [path for path in paths if path in noted and file_sha256(path) != noted[path]]
-
-
-def _is_a_name(path: str) -> bool:
-    """Return whether files can be called so: systems allow 255 bytes for each part."""
-    return all(len(part) < 256 for part in path.encode().split(b"/"))
 
 
 def _earlier(path: Path) -> JobRecord:

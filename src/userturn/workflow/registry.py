@@ -15,47 +15,27 @@ BARE = (".parquet", ".csv")
 
 
 class Table(NamedTuple):
-    """What a table is, in tables/x.py as `TABLE`.
+    """What a table is, in tables/x.py as `TABLE`."""
 
-    Attributes:
-        rule: name of the rule that makes it.
-        place: where it stands among the tables: in the report, the smallest number is first.
-        row: what one row is, in words.
-        made_of: names of its inputs in `workflow.tables.INPUTS`, and tables that it is made from.
-        settings: names of other settings that change it, in `workflow.tables.SETTINGS`.
-        formats: the endings of its files in results/tables.
-        needs: the input that a study must have for the table to apply.
-        version: is raised where the same inputs give other rows than before.
-        says: what it shows, from the first line of its module.
-    """
-
-    rule: str
-    place: int
-    row: str
-    made_of: tuple[str, ...]
-    settings: tuple[str, ...] = ()
-    formats: tuple[str, ...] = BARE
-    needs: str | None = None
-    version: int = 1
-    says: str = ""
+    rule: str  # that makes it
+    place: int  # among the tables: in the report, the smallest number is first
+    row: str  # what one row is, in words
+    made_of: tuple[str, ...]  # names of `workflow.tables.INPUTS`, and tables that it is made from
+    settings: tuple[str, ...] = ()  # names of `workflow.tables.SETTINGS` that change it besides
+    formats: tuple[str, ...] = BARE  # the endings of its files in results/tables
+    needs: str | None = None  # the input that a study must have for the table to apply
+    version: int = 1  # is raised where the same inputs give other rows than before
+    says: str = ""  # what it shows, from the first line of its module
 
 
 class Figure(NamedTuple):
-    """What a figure is, in figures/x.py as `FIGURE`.
+    """What a figure is, in figures/x.py as `FIGURE`."""
 
-    Attributes:
-        rule: name of the rule that draws it.
-        place: where it stands among the figures: in the report, the smallest number is first.
-        tables: the tables that it is drawn from, in the order of the function's parameters.
-        needs: the input that a study must have for the figure to apply, beside its tables.
-        says: what it shows, from the first line of its module.
-    """
-
-    rule: str
-    place: int
-    tables: tuple[str, ...]
-    needs: str | None = None
-    says: str = ""
+    rule: str  # that draws it
+    place: int  # among the figures: in the report, the smallest number is first
+    tables: tuple[str, ...]  # that it is drawn from, in the order of the function's parameters
+    needs: str | None = None  # the input that a study must have for it to apply, beside its tables
+    says: str = ""  # what it shows, from the first line of its module
 
 
 Kind = TypeVar("Kind", Table, Figure)

@@ -138,7 +138,11 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--directory", "-d")  # Snakemake goes there later
     parser.add_argument("--snakefile", "-s", type=Path, default=Path("Snakefile"))
     given, _ = parser.parse_known_args(arguments)
-    _check_names(given.snakefile.parent)
+    if (path := shadowing(given.snakefile.parent)) is not None:
+        sys.exit(
+            f"error: '{path}' has the name of a Python library, and would be run in its place "
+            "wherever userturn needs that; rename it, or move it out of this folder"
+        )
     own = [] if given.directory else config_files()
     _check_config_files([*own, *given.configfile])
     for setting in given.config:
@@ -152,16 +156,6 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     scratch = Path(os.environ.get("TMPDIR") or gettempdir())
     if scratch.is_dir():  # else another is taken
         _check_folder(scratch, "TMPDIR")
-
-
-def _check_names(folder: Path) -> None:
-    """End the program in a sentence if a file would be run in place of a library."""
-    path = shadowing(folder)
-    if path is not None:
-        sys.exit(
-            f"error: '{path}' has the name of a Python library, and would be run in its place "
-            "wherever userturn needs that; rename it, or move it out of this folder"
-        )
 
 
 def _check_folder(folder: Path, variable: str) -> None:
@@ -211,22 +205,19 @@ def call_around_jobs(workflow: Any, study: Study) -> None:
     Of a workflow that a study's own Snakefile takes as a module, Snakemake leaves out `onstart`,
     `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
     """
-    before = partial(_before_jobs, workflow, study)
-    after = partial(_after_jobs, workflow, study)
+
+    def before() -> None:
+        study.begin()
+        if is_alone():
+            keep_outputs(workflow, study.grid.results)
+
+    def after() -> None:
+        if is_alone():
+            restore_outputs(workflow, study.grid.results)
+            remove_empty_logs()
+
     for name, act in (("_onstart", before), ("_onsuccess", after), ("_onerror", after)):
         setattr(workflow, name, partial(_call_both, act, getattr(workflow, name)))
-
-
-def _before_jobs(workflow: Any, study: Study) -> None:
-    study.begin()
-    if is_alone():
-        keep_outputs(workflow, study.grid.results)
-
-
-def _after_jobs(workflow: Any, study: Study) -> None:
-    if is_alone():
-        restore_outputs(workflow, study.grid.results)
-        remove_empty_logs()
 
 
 def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any) -> None:

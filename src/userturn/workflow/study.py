@@ -14,7 +14,7 @@ from userturn.study.cells import description_files, files_of
 from userturn.study.grid import Grid
 from userturn.study.inputs import HARDER_FAILURES, FileContents
 from userturn.study.model_description import look_at_model
-from userturn.study.record import StudyRecord, read_study_record, study_record
+from userturn.study.record import StudyRecord, read_study_record, study_record, understood
 from userturn.workflow.data import DataGrid, LanguageGrid, SimilarityGrid, TrainingGrid
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.judges import JudgeGrid
@@ -190,13 +190,8 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
         UserError: there is no record, or it is not one of a study.
     """
     record = read_study_record(results)
-    try:
+    with understood(results):
         study = Study(record.grid(results))
         asked_for(study)  # an incomplete record cannot say what it asks for
         [study.grid.user_turn_settings(t) for t in study.grid.temperatures.values()]
         return record, study
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(
-            f"'{results}/study.json' has no configuration that this version understands "
-            f"({type(error).__name__}: {error}); use the version that made it"
-        ) from error

@@ -1,6 +1,6 @@
 """The files of a finished study, what their records say of them, and how settings differ."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,15 +18,7 @@ from userturn.study.grid import Grid
 from userturn.workflow.job_record import PROVENANCE, STAMP, JobRecord, code_sha256, read_record
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
-NOT_ARTIFACTS = (
-    "provenance",
-    "journal",
-    "leases",
-    "checkpoints",
-    "audit",
-    "drawn",
-    "README.md",
-)
+NOT_ARTIFACTS = ("provenance", "journal", "leases", "checkpoints", "audit", "drawn", "README.md")
 
 # What tells of one run and not of the study: who was at work, and how much a job found done.
 OF_A_RUN = ("results/checkpoints/", "results/leases/", "results/sweeps/", "results/judging/")
@@ -66,15 +58,10 @@ def is_hidden(path: str | Path) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a results folder, and their records.
-
-    Attributes:
-        results: the folder, wherever it is now.
-        left_out: sha256 of artifacts that an export left out, by path.
-    """
+    """The files of a results folder, wherever it is now, and their records."""
 
     results: Path
-    left_out: Hashes
+    left_out: Hashes  # sha256 of artifacts that an export left out, by path
 
     def at(self, path: str) -> Path:
         """Return the present path of a file in a record; project inputs are beside the results."""
@@ -176,17 +163,13 @@ def study_digest(files: Files) -> str:
     It is equal for the folder, a copy, an export, and a second run of the same study: times,
     machines, leases, names of journals and files that no job made are not included.
     """
-    records = {path: _of_the_study(record) for path, record in files.readable}
+    records: dict[str, Any] = {}
+    for path, record in files.readable:
+        records[path] = {key: record[key] for key in OF_THE_STUDY}
+        for kind in ("inputs", "outputs"):
+            hashes = record[kind].items()
+            records[path][kind] = {p: h for p, h in hashes if not p.startswith(OF_A_RUN)}
     return fingerprint({"artifacts": files.recorded, "records": records})
-
-
-def _of_the_study(record: JobRecord) -> dict[str, Any]:
-    kept = {kind: _lasting(record[kind].items()) for kind in ("inputs", "outputs")}
-    return {**{key: record[key] for key in OF_THE_STUDY}, **kept}
-
-
-def _lasting(hashes: Iterable[tuple[str, str]]) -> dict[str, str]:
-    return {path: digest for path, digest in hashes if not path.startswith(OF_A_RUN)}
 
 
 def records_digest(files: Files) -> str:
