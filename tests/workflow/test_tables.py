@@ -11,7 +11,7 @@ from userturn.study.grid import Grid
 from userturn.workflow.jobs import JOBS
 from userturn.workflow.registry import FIGURE_RULES, FIGURES, TABLE_RULES, TABLES
 from userturn.workflow.run_job import inputs_of
-from userturn.workflow.study import Study
+from userturn.workflow.study import Study, asked_for
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,6 @@ def test_costs_are_counted_after_every_reply_that_costs() -> None:
 
 
 def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them() -> None:
-    margins = load_config([ROOT / "config.yaml"])["statistics"]["margins"] | {"near_zero": 0.01}
-    assert changed(demo(), demo(statistics={"margins": margins})) == {"compare_with_margins"}
     # Of rule analyse the correlations are resampled, in a table of which the claims are made.
     resampled = {"analyse", "compare_with_margins", "compare_with_paper"}
     assert {"analyse"} <= changed(demo(), demo(statistics={"resamples": 7})) <= resampled
@@ -83,3 +81,13 @@ def test_a_version_changes_the_table_and_what_is_made_of_it(
     assert other == {"tabulate", "compare_with_paper"}
     drawn = {rule for rule in FIGURE_RULES if after.figures.identity_of(rule) != figures[rule]}
     assert drawn == {"draw_figures", "draw_likelihood", "draw_turns", "draw_languages"}
+
+
+def test_margins_change_the_table_of_claims_the_report_and_no_other_artifact() -> None:
+    margins = load_config([ROOT / "config.yaml"])["statistics"]["margins"] | {"near_zero": 0.01}
+    before, after = asked_for(demo()), asked_for(demo(statistics={"margins": margins}))
+    assert {path for path in before if before[path] != after[path]} == {
+        "results/tables/equivalence.parquet",
+        "results/report/index.html",
+        "results/study.json",
+    }
