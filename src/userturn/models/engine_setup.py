@@ -70,15 +70,11 @@ class Architecture:
         found = [self.text[name] for name in LENGTHS if type(self.text.get(name)) is int]
         if not found:
             return None
-        factors = [kind.get("factor") for kind in self._ropes if _adds_factor(kind)]
+        said = self.text.get("rope_parameters") or self.text.get("rope_scaling") or {}
+        ropes = [said, *said.values()] if isinstance(said, Mapping) else []
+        factors = [rope.get("factor") for rope in ropes if _adds_factor(rope)]
         factor = 1 if "gemma3" in self.family else next(filter(None, factors), 1)
         return int(min(found) * factor)
-
-    @property
-    def _ropes(self) -> list[Mapping[str, Any]]:
-        said = self.text.get("rope_parameters") or self.text.get("rope_scaling") or {}
-        each = [said, *said.values()] if isinstance(said, Mapping) else []
-        return [kind for kind in each if isinstance(kind, Mapping)]
 
     @property
     def heads(self) -> int:
@@ -149,17 +145,13 @@ class Architecture:
         return named.replace("compressed_tensors", "compressed-tensors")
 
 
-def _adds_factor(rope: Mapping[str, Any]) -> bool:
-    kind = rope.get("rope_type") or rope.get("type")
+def _adds_factor(rope: Any) -> bool:
+    kind = (rope.get("rope_type") or rope.get("type")) if isinstance(rope, Mapping) else None
     return isinstance(kind, str) and kind not in SCALED
 
 
 def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architecture:
-    """Return the architecture of a model folder.
-
-    Args:
-        folder: with a config.json.
-        overrides: other values of keys of config.json.
+    """Return the architecture of a model folder; `overrides` are other values of its config.json.
 
     Raises:
         UserError: config.json cannot be read.
@@ -258,7 +250,7 @@ class Setup:
 
 def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
     """Return the engine's settings for a model, from the study's config and the model's entry."""
-    settings: dict[str, Any] = {
+    return {
         **config["vllm"],
         **entry.get("vllm", {}),
         "dtype": entry["dtype"],
@@ -268,4 +260,3 @@ def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
         "nnodes": entry["nodes"],
         "exact": config.get("determinism") == "exact",
     }
-    return settings

@@ -76,20 +76,13 @@ def check_source(source: str) -> Path | None:
     return path
 
 
-KnownAs = Callable[[str, Path], str]  # the identity that content is known by, and its folder
-
-
-def _by_its_bytes(identity: str, folder: Path) -> str:
-    return identity
-
-
-def source_identity(source: str, revision: str | None, known_as: KnownAs = _by_its_bytes) -> str:
+def source_identity(
+    source: str, revision: str | None, known_as: Callable[[str, Path], str] | None = None
+) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
 
-    Args:
-        source: as in a model's entry.
-        revision: of a hub model.
-        known_as: returns the identity of a folder from the one by its bytes.
+    `known_as` takes a folder's identity by its bytes, and the folder, and returns the one that it
+    is known by.
 
     Raises:
         UserError: as `check_source`.
@@ -100,7 +93,7 @@ def source_identity(source: str, revision: str | None, known_as: KnownAs = _by_i
     if path.is_file():
         return f"file:{files_fingerprint([path])}"
     content = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
-    base, identity = adapter_base(path), known_as(content, path)
+    base, identity = adapter_base(path), known_as(content, path) if known_as else content
     return identity if base is None else f"{identity} on {source_identity(*base, known_as)}"
 
 

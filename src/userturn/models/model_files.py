@@ -70,10 +70,9 @@ def only_in_form(then: Files, now: Files) -> Iterator[str]:
         before, after = then.get(name, {}), now.get(name, {})
         if before.get("sha256") == after.get("sha256") or before.get("form") != after.get("form"):
             continue
-        if "form" not in after:
-            reason = "is read by no engine and no tokenizer"
-        else:
-            reason = "was changed in its form, not in its values"
+        is_read = "form" in after
+        reason = "was changed in its form, not in its values"
+        reason = reason if is_read else "is read by no engine and no tokenizer"
         yield f"{name} {reason}: what was asked of the model stays valid"
 
 
@@ -91,9 +90,11 @@ def file_form(path: Path) -> str:
     For a file over 64 MiB (weights), which is never text, its size and both ends count.
     """
     if path.suffix in (".json", ".jinja") and path.stat().st_size <= WHOLE_FILE_LIMIT:
-        form = _json_form if path.suffix == ".json" else template_form
         try:
-            return form(path.read_bytes().decode())
+            text = path.read_bytes().decode()
+            if path.suffix == ".jinja":
+                return template_form(text)
+            return fingerprint(["json", json.loads(text, object_pairs_hook=_object)])
         except (ValueError, RecursionError):
             pass  # not what its name says: it counts by its bytes
     return sampled_sha256(path)
@@ -102,11 +103,6 @@ def file_form(path: Path) -> str:
 def template_form(text: str) -> str:
     """Return the hash of a chat template's normal form."""
     return fingerprint(["template", normal_template(text)])
-
-
-def _json_form(text: str) -> str:
-    content = json.loads(text, object_pairs_hook=_object)
-    return fingerprint(["json", content])
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -141,11 +137,8 @@ def weights_sha256(source: str) -> dict[str, str]:
     if path is None:
         return {}
     files = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.is_file())
-    return {file.name: _hashed_once(file) for file in files if _is_large(file)}
-
-
-def _is_large(file: Path) -> bool:
-    return file.stat().st_size > WHOLE_FILE_LIMIT
+    large = [file for file in files if file.stat().st_size > WHOLE_FILE_LIMIT]
+    return {file.name: _hashed_once(file) for file in large}
 
 
 def _hashed_once(file: Path) -> str:

@@ -43,14 +43,9 @@ SCORING_VERSION = 1
 class ScoringRequest:
     """One conversation whose last tokens are scored, each given all tokens before it.
 
-    Attributes:
-        key: the sha256 of everything that can change the scores.
-        dataset: name of the request's dataset.
-        item: id of the item in the dataset.
-        token_ids: token ids of the whole conversation: the context, then the turn.
-        n_context: number of leading tokens that are context and are not scored.
-        ask: what it asks for (`study.asks`).
-        asked_as: name of its dataset in its key.
+    `key` is the sha256 of everything that can change the scores, `token_ids` are those of the whole
+    conversation, of which the first `n_context` are not scored. `ask` is what it asks for
+    (`study.asks`) and `asked_as` the name of its dataset in its key.
     """
 
     key: str
@@ -166,14 +161,8 @@ def request_key(
     """Return the key of a request: the sha256 of everything that shapes its output.
 
     The dataset is part of the key because each dataset has its own journal, which must hold all
-    requests of the dataset.
-
-    Args:
-        model: the identity of the model and its engine.
-        dataset: name that the request's dataset was first asked under.
-        sample: number of the sample, from 0.
-        prompt_token_ids: token ids of the prompt.
-        sampling: the fields of `Sampling`.
+    requests of the dataset; it is named as it was first asked under. `model` is the identity of the
+    model and its engine, `sampling` has the fields of `Sampling`.
     """
     return fingerprint(
         {

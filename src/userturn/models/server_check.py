@@ -61,15 +61,10 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
         if isinstance(told, dict):
             scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
             found |= {key: _said(endpoint, value) for key, value in scalars.items()}
-            found |= _length_of_slots(told)
+            of_llama = told.get("default_generation_settings")
+            most = of_llama.get("n_ctx") if isinstance(of_llama, dict) else None
+            found |= {"max_model_len": str(most)} if type(most) is int else {}
     return found
-
-
-def _length_of_slots(told: Mapping[str, Any]) -> dict[str, str]:
-    """Return the longest prompt and continuation that llama.cpp's `props` tell."""
-    settings = told.get("default_generation_settings")
-    most = settings.get("n_ctx") if isinstance(settings, dict) else None
-    return {"max_model_len": str(most)} if type(most) is int else {}
 
 
 def _said(endpoint: CompletionEndpoint, value: Any) -> str:

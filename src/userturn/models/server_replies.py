@@ -5,6 +5,7 @@ who answered, how many tokens it read, which it wrote, and why it stopped.
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from userturn.endpoints.budget import Account
@@ -90,7 +91,9 @@ def completion_of(
         ids = _written(reply, dialect, len(template.tokenizer))
         _check_text(request, ids, text, template, dialect)
     else:
-        ids = _read_back(text, template)
+        ids = template.encoder.encode_whole(text)
+        if template.decode(ids).strip() != text.strip():
+            raise ReplyError("the tokenizer does not give the reply's text back")
         _check_length(request, len(ids), reply)
     ends = [n for n, i in enumerate(ids, 1) if i in request.sampling.stop_token_ids]
     if ends and not dialect.shows_prompt:  # such a server may not know all that ends a turn
@@ -127,14 +130,6 @@ def _check_text(
 
 def _bare(text: str) -> str:
     return text.strip().rstrip(UNFINISHED).strip()
-
-
-def _read_back(text: str, template: Template) -> list[int]:
-    """Return the token ids of a text, which must give it back."""
-    ids = template.encoder.encode_whole(text)
-    if template.decode(ids).strip() != text.strip():
-        raise ReplyError("the tokenizer does not give the reply's text back")
-    return ids
 
 
 def _check_length(request: Request, n_tokens: int, reply: ServerReply) -> None:
@@ -193,13 +188,10 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     found = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
     wanted = found[request.n_context : len(request.token_ids)]
     n_expected = len(request.token_ids) - request.n_context
-    if len(wanted) != n_expected or not all(_is_score(score) for score in wanted):
+    are_numbers = all(type(one) in (int, float) and -inf < one <= ROUNDING for one in wanted)
+    if len(wanted) != n_expected or not are_numbers:
         raise ReplyError(f"the reply has not {n_expected} log-likelihoods for {n_expected} tokens")
     return scores(float(score) for score in wanted)
-
-
-def _is_score(value: Any) -> bool:
-    return type(value) in (int, float) and float("-inf") < value <= ROUNDING
 
 
 def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:

@@ -5,10 +5,9 @@ Each rule was read from the source of vLLM 0.32. No GPU has confirmed one.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from math import gcd, prod
 from pathlib import Path
-from typing import Any
 
 from userturn.models.engine_setup import Architecture, Setup
 from userturn.models.whole_model import INDEX, LENGTH, LONGEST
@@ -73,17 +72,13 @@ def _block(model: Architecture) -> int:
 
 def _is_kept(model: Architecture, modules: Collection[str]) -> bool:
     """Return whether some modules are quantised in no layer, as the checkpoint lists them."""
-    named = _not_converted(model.quantization)
+    said = model.quantization
+    listed = said.get("ignored_layers") or said.get("modules_to_not_convert") or []
+    named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     paths = [name.split(".") for name in named if name.rpartition(".")[2] in modules]
     layers = [next((part for part in path if part.isdecimal()), None) for path in paths]
     n_dense = model.number("first_k_dense_replace") if modules == FEED_FORWARD else 0
     return None in layers or 0 < (n_dense or model.layers) <= len(set(layers))
-
-
-def _not_converted(said: Mapping[str, Any]) -> list[str]:
-    """Return the modules that a checkpoint says are not quantised."""
-    named = said.get("ignored_layers") or said.get("modules_to_not_convert") or []
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number, by its stored type
@@ -92,23 +87,16 @@ OF_TYPE = {"float32": 4, "float16": 2, "bfloat16": 2}
 QUANTISED = {"bitsandbytes": 0.5}  # bytes of a number that is quantised as it is loaded, else 1
 
 
-def weight_bytes(folder: Path, dtype: str, quantization: str | None, is_quantised: bool) -> float:
-    """Return the bytes of a folder's weights as an engine holds them; 0 if they are not there.
+def _weight_bytes(setup: Setup) -> float:
+    """Return the bytes of weights as an engine holds them, or as an index has them; else 0.
 
-    Args:
-        folder: of the model.
-        dtype: that the engine loads unquantised weights in; `auto` for that of the file.
-        quantization: how the engine quantises them as it loads them, if it does.
-        is_quantised: whether the files hold quantised weights, which stay as they are.
+    Quantised ones stay as they are in their files.
     """
-    files = [path for path in sorted(folder.glob("*.safetensors")) if path.is_file()]
-    found = sum(_bytes(path, None if is_quantised else dtype, quantization) for path in files)
-    return found or _told(folder)
-
-
-def _told(folder: Path) -> float:
-    """Return what the index says of weights that have not been fetched."""
-    path = folder / INDEX
+    files = [path for path in sorted(setup.folder.glob("*.safetensors")) if path.is_file()]
+    dtype = None if setup.architecture.quantization else setup.dtype
+    if found := sum(_bytes(path, dtype, setup.quantization) for path in files):
+        return found
+    path = setup.folder / INDEX
     about = given_object(path).get("metadata") if path.is_file() else None
     size = about.get("total_size") if isinstance(about, dict) else None
     return float(size) if isinstance(size, int | float) else 0.0
@@ -164,11 +152,6 @@ def memory_of(gpu_model: str | None) -> int:
     name = _plain(gpu_model)
     known = [card for card in MEMORY if card in name]
     return MEMORY[max(known, key=len)] if known else LARGEST
-
-
-def has_bfloat16(gpu_model: str | None) -> bool:
-    """Return whether a card computes in bfloat16, as far as its name says."""
-    return not any(card in _plain(gpu_model) for card in WITHOUT_BFLOAT16)
 
 
 def _plain(name: str | None) -> str:
@@ -249,7 +232,7 @@ def _gpus_that_divide(count: int) -> str:
 
 def _card(setup: Setup) -> Iterator[str]:
     uses_it = setup.dtype == "bfloat16" and setup.engine == "vllm"
-    if uses_it and not has_bfloat16(setup.gpu_model):
+    if uses_it and any(card in _plain(setup.gpu_model) for card in WITHOUT_BFLOAT16):
         yield (
             f"a {setup.gpu_model} has no bfloat16, which vLLM then refuses; set `dtype: float16` "
             "in its entry, or another gpu_model"
@@ -258,11 +241,11 @@ def _card(setup: Setup) -> Iterator[str]:
 
 def _memory(setup: Setup) -> Iterator[str]:
     """Yield that weights, or states, are more than the largest such cards have."""
-    model, options = setup.architecture, setup.options
+    options = setup.options
     n_cards = setup.gpus if setup.engine == "vllm" else 1
     share = options.get("gpu_memory_utilization", SHARE) if setup.engine == "vllm" else 1.0
     there = n_cards * (share * memory_of(setup.gpu_model) + options.get("cpu_offload_gb", 0)) * GIB
-    needed = weight_bytes(setup.folder, setup.dtype, setup.quantization, bool(model.quantization))
+    needed = _weight_bytes(setup)
     card = (
         f"{setup.gpu_model} ({memory_of(setup.gpu_model)} GB)"
         if setup.gpu_model

@@ -87,25 +87,13 @@ def classes_of_vllm() -> Names:
 
 
 @cache
-def _of_transformers() -> dict[str, set[str]]:
-    """Return the classes that transformers writes texts with, by the family of the model."""
-    found: dict[str, set[str]] = {}
-    kinds = ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT")
-    names = [f"MODEL_FOR_{kind}_MAPPING_NAMES" for kind in kinds]
-    for one in _assigned(_source("transformers", CLASSES), *names):
-        for key, value in _pairs(one):
-            found.setdefault(key, set()).update(_texts(value))
-    return found
-
-
-def families_of_transformers() -> Names:
-    """Return the families that transformers writes texts with; none if that is not known."""
-    return frozenset(_of_transformers())
-
-
 def classes_of_transformers() -> Names:
     """Return the classes that transformers writes texts with; none if that is not known."""
-    return frozenset().union(*_of_transformers().values())
+    kinds = ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT")
+    names = [f"MODEL_FOR_{kind}_MAPPING_NAMES" for kind in kinds]
+    mappings = _assigned(_source("transformers", CLASSES), *names)
+    values = [value for one in mappings for _, value in _pairs(one)]
+    return frozenset(name for value in values for name in _texts(value))
 
 
 @cache

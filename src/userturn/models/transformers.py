@@ -18,22 +18,6 @@ CPU_BYTES = 4_000_000_000  # of keys and values, as for vLLM on a CPU
 GPU_SHARE = 0.5  # of what the weights leave free; the rest is for what a pass computes
 
 
-def _device() -> Any:
-    import torch
-
-    # Not a Mac's GPU: nobody has compared what it writes with a CPU's.
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _free_bytes(device: Any) -> int:
-    """Return the memory that keys and values may take."""
-    import torch
-
-    if device.type == "cuda":
-        return int(GPU_SHARE * torch.cuda.mem_get_info()[0])
-    return CPU_BYTES
-
-
 def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
     """Return the keys and values of one token by layer; None if a layer keeps something else."""
     import torch
@@ -53,9 +37,11 @@ def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
 
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the model, on its device, and the function that turns its token ids into text."""
-    device = _device()
+    import torch
     from transformers import AutoTokenizer
 
+    # Not a Mac's GPU: nobody has compared what it writes with a CPU's.
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     trusts = settings.get("trust_remote_code", False)
     about = {"dtype": settings["dtype"], "trust_remote_code": trusts}
     model = whole_model(folder, **about).to(device)
@@ -68,6 +54,8 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
 def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into transformers and return its engine."""
     model, decode = _loaded(folder, settings)
+    import torch
+
     from userturn.models.batch import Bounds, score_texts, write_one_by_one, write_together
     from userturn.models.batch_rows import share_heads
 
@@ -75,7 +63,9 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     note_engine(transformers_account(model))
     one = None if settings.get("exact") else _of_one_token(model)
     longest = settings["max_model_len"]
-    bounds = Bounds(longest, settings.get("max_num_seqs", ROWS), _free_bytes(model.device))
+    on_gpu = model.device.type == "cuda"
+    free = int(GPU_SHARE * torch.cuda.mem_get_info()[0]) if on_gpu else CPU_BYTES
+    bounds = Bounds(longest, settings.get("max_num_seqs", ROWS), free)
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         alike: Any

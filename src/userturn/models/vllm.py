@@ -85,12 +85,8 @@ CPU_NODES_SETTINGS = {
     "compilation_config": {"mode": 2, "backend": "eager"},
 }
 
-ENCODERS = ("vision_config", "audio_config")  # keys of config.json
-
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
-
-
 NO_SCORES = "vLLM returned no scores for some tokens of the text, though it used no cache"
 
 
@@ -112,13 +108,6 @@ def vllm_parameters(sampling: Sampling) -> Any:
     )
 
 
-def _for_architecture(folder: Path) -> dict[str, Any]:
-    """Return the settings that a model's architecture needs."""
-    config = given_object(folder / "config.json")
-    has_encoders = any(config.get(part) for part in ENCODERS)
-    return {"language_model_only": True} if has_encoders else {}  # only text is sent to it
-
-
 def _is_hybrid(settings: Mapping[str, Any]) -> bool:
     """Return whether layers of a model keep a state instead of tokens, as vLLM sees it."""
     from vllm.engine.arg_utils import EngineArgs
@@ -128,7 +117,10 @@ def _is_hybrid(settings: Mapping[str, Any]) -> bool:
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
     """Return vLLM's settings for a model on this machine; starts the workers on other nodes."""
-    settings = _for_architecture(folder) | dict(settings)
+    config = given_object(folder / "config.json")
+    has_encoders = any(config.get(part) for part in ("vision_config", "audio_config"))
+    only_text = {"language_model_only": True} if has_encoders else {}  # which is all that is sent
+    settings = only_text | dict(settings)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}
         os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported

@@ -108,9 +108,7 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
 def class_for(folder: str | Path, about_files: Mapping[str, Any]) -> Any:
     """Return the class of transformers that loads a folder: that of text and images if no other.
 
-    Args:
-        folder: of the model; one with a GGUF file may have no config.json.
-        about_files: the settings of `from_pretrained` by which its configuration is found.
+    `about_files` are the settings of `from_pretrained` by which its configuration is found.
     """
     import transformers
     from transformers.models.auto import modeling_auto
@@ -133,7 +131,9 @@ def check_weights(folder: Path) -> None:
             or has them in another shape.
     """
     config = given_object(folder / "config.json")
-    if _is_quantised(folder, config) or "auto_map" in config:
+    configs = (config, config.get("text_config") or {})
+    named = any("quantization_config" in one or "compression_config" in one for one in configs)
+    if named or (folder / "hf_quant_config.json").is_file() or "auto_map" in config:
         return
     import transformers
 
@@ -172,12 +172,6 @@ def _silence() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if shows_progress:
             logging.enable_progress_bar()
-
-
-def _is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
-    configs = (config, config.get("text_config") or {})
-    named = any("quantization_config" in one or "compression_config" in one for one in configs)
-    return named or (folder / "hf_quant_config.json").is_file()
 
 
 def _refuse(folder: str | Path, missing: Collection[str]) -> None:
