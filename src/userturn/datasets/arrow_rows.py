@@ -17,11 +17,7 @@ Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
 def arrow_rows(path: Path, named: Iterable[str] | None) -> Rows:
-    """Yield the rows of a Parquet or Arrow file with their places.
-
-    Args:
-        path: the file.
-        named: the columns that are wanted, `outer.inner` for a nested one; else all.
+    """Yield the rows of a Parquet or Arrow file with their places; of all columns, or those named.
 
     Raises:
         UserError: a damaged file, two columns of one name, no such column, or a value of these

@@ -30,10 +30,7 @@ SHAPES_ITEMS = (
 def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -> dict[str, Any]:
     """Return a dataset's entry with the text of its instruction and what the study says of items.
 
-    Args:
-        entry: the entry.
-        study: the study's configuration: the seed of subsamples, what tells languages.
-        ids: 2 if an id that is made of content is made of messages alone.
+    `ids` is 2 if an id that is made of content is made of messages alone.
     """
     settings = dict(entry)
     if ids == 2 and not {"id", "tree"} & settings["fields"].keys():
@@ -136,9 +133,7 @@ LONGEST = 200  # characters shown of what the client says
 def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tuple[str, Row]]:
     """Yield the rows of an entry's split with their places, in the order of its files.
 
-    Args:
-        settings: the entry: `hub`, `revision`, and maybe `config`, `split` and `files`.
-        named: the columns that are wanted, `outer.inner` for a nested one.
+    Of the columns, those that are named are read, `outer.inner` of a nested one.
 
     Raises:
         UserError: the split cannot be read: it is gated, not there, not reached, or no table.

@@ -139,12 +139,14 @@ class Taken:
 
     def items(self, rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, Row]]:
         """Yield the items of rows with their places."""
+        is_short = is_streamed(self.settings) and self.settings.get("language") != EVERY_LANGUAGE
+        limit = self.settings.get("limit") if is_short else None
         for where, row in rows:
             self.n_rows += 1
             items = self._of_row(where, row)
             yield from ((where, item) for item in items)
             self.n_conversations += any(map(self._counts, items))
-            if self._has_enough():
+            if self.n_conversations == limit:
                 return
 
     def _of_row(self, where: str, row: Row) -> list[Row]:
@@ -167,11 +169,6 @@ class Taken:
     def _counts(self, item: Row) -> bool:
         wanted = self.settings.get("language", EVERY_LANGUAGE)
         return wanted == EVERY_LANGUAGE or _is_wanted(item, self.settings)
-
-    def _has_enough(self) -> bool:
-        settings = self.settings
-        is_short = is_streamed(settings) and settings.get("language") != EVERY_LANGUAGE
-        return is_short and self.n_conversations == settings.get("limit")
 
     @property
     def notes(self) -> list[str]:
@@ -200,12 +197,9 @@ def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]
 def read_dataset(
     path: Path | Files, settings: Mapping[str, Any], notes: list[str] | None = None
 ) -> list[Row]:
-    """Read a dataset's file, its files by language, or its split into items.
+    """Read a dataset's file, its files by language, or its split, which needs none, into items.
 
-    Args:
-        path: the file, or the files by language; none of a split of the hub.
-        settings: the entry.
-        notes: sentences are added to it about what is there and not read.
+    Sentences about what is there and not read are added to `notes`.
 
     Raises:
         UserError: a row cannot be an item, the number of rows is not the pinned one, or no item is
@@ -235,12 +229,6 @@ def read_dataset(
     return selected
 
 
-def _with_instruction(item: Row, instruction: str) -> Row:
-    *before, last = item["messages"]
-    asked = {"role": "user", "content": f"{last['content']}{instruction}"}
-    return item | {"messages": [*before, asked]}
-
-
 def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
     """Return a dataset's files by language, downloaded if the hub's cache does not have them."""
     return {spoken: fetch(one) for spoken, one in by_language(settings).items()}
@@ -267,8 +255,10 @@ def items_table(
         UserError: as `read_dataset`.
     """
     items = read_dataset(files, settings, notes)
-    if "instruction" in settings:
-        items = [_with_instruction(item, settings["instruction"]) for item in items]
+    for item in items if "instruction" in settings else ():
+        *before, last = item["messages"]
+        asked = {"role": "user", "content": f"{last['content']}{settings['instruction']}"}
+        item["messages"] = [*before, asked]
     more: Schema = TURN_COLUMNS if "turns" in settings else {}
     if settings.get("language") == EVERY_LANGUAGE:
         more = {**more, **LANGUAGE_COLUMNS, **(DETECTOR_COLUMN if DETECTOR_KEY in settings else {})}

@@ -139,10 +139,8 @@ def read_rows(
     given `columns` is tab-separated, without a head and without quoting. Text may be gzipped and is
     UTF-8, with or without a byte order mark, with any line endings; empty lines are skipped.
 
-    Args:
-        path: the file, or a folder that `save_to_disk` of `datasets` wrote.
-        columns: the columns of tab-separated text without a head.
-        named: the columns that are wanted of a file that can be read by columns; else all.
+    The path may be of a folder that `save_to_disk` of `datasets` wrote. Of a file that can be read
+    by columns, only those that are named are read.
 
     Raises:
         UserError: a row that cannot be read, named by its place and never shown.

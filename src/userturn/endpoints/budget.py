@@ -176,11 +176,6 @@ class Account:
         slot = encode_line(record).rjust(SLOT, b" ")
         os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
 
-    def _most(self, extra: Spent) -> float:
-        """Return the largest cost of this account with some more requests."""
-        known = self.spent + self.in_flight + self.reserved
-        return money(known + extra, self.price or {"input": 0, "output": 0})
-
     def send(self, most: Spent) -> bool:
         """Count a request of at most this size before it is sent; False if the cap forbids it.
 
@@ -199,7 +194,7 @@ class Account:
         """Return whether the cap allows requests of at most this size."""
         if self.cap is None or self.price is None:
             return True
-        need = self._most(most)
+        need = money(self.spent + self.in_flight + self.reserved + most, self.price)
         return need <= self.allowance or self._raise_allowance(need)
 
     def _raise_allowance(self, need: float) -> bool:
@@ -220,14 +215,11 @@ class Account:
     def settle(
         self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
     ) -> None:
-        """Count the end of a request.
+        """Count the end of a request that was counted at its largest size when it was sent.
 
-        Args:
-            most: the largest size that was counted when it was sent.
-            usage: the endpoint's count of tokens; empty if the reply had none, None if the
-                endpoint refused the request, so that nothing was billed.
-            n_bytes_received: size of the reply, which bounds its tokens if the endpoint exceeded
-                the limit it was given.
+        `usage` is the endpoint's count of tokens: empty if the reply had none, None if the endpoint
+        refused the request, so that nothing was billed. The size of the reply bounds its tokens if
+        the endpoint exceeded the limit it was given.
         """
         self.in_flight -= most
         self.bill(most, usage, n_bytes_received)

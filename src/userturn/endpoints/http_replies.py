@@ -133,13 +133,9 @@ def lacks_money(text: str) -> bool:
 
 
 def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> Exception:
-    """Return the error to raise for an endpoint's.
+    """Return the error to raise for an endpoint's, which says `whole` and asks to wait so long.
 
-    Args:
-        status: of the response.
-        whole: what the endpoint says.
-        shown: the same for people, short and without the key.
-        retry_after: seconds that the endpoint asks for.
+    People are shown that short and without the key.
     """
     has_money = not lacks_money(whole)
     if (status in TRY_AGAIN and has_money) or status >= 500:

@@ -96,10 +96,7 @@ def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
 
     Implausible are fractions, no input tokens, or far more tokens than were sent. What
     `total_tokens` has beyond the other two counts as output: some gateways leave reasoning out.
-
-    Args:
-        usage: the field of the reply.
-        most: the largest count of the request.
+    `most` is the largest count of the request.
     """
     n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
     if n_read is None or n_written is None:

@@ -155,14 +155,10 @@ def write_together(
     requests: Iterable[Request],
     bounds: Bounds,
 ) -> Iterator[Finished | None]:
-    """Yield requests as they are finished, and None after each step.
+    """Yield requests as they are finished, and None after each step; a few thousand are read ahead.
 
-    Args:
-        model: a causal language model, all of whose layers attend to tokens.
-        decode: turns token ids into text; only called for requests with stop texts.
-        of_one_token: the keys and values of one token, by layer.
-        requests: what is to be written; a few thousand are read ahead.
-        bounds: what the batch may take.
+    All layers of the model attend to tokens, and `of_one_token` has the keys and values of one, by
+    layer. Only requests with stop texts are decoded.
     """
     waiting, cache, rows = Waiting(requests, bounds), RowCache(of_one_token), list[Writing]()
     while True:

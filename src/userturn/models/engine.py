@@ -51,12 +51,9 @@ ADVICE = {
 
 
 def engine_error(what: str, error: BaseException, log_began: int = 0) -> UserError:
-    """Return an error of an engine as a sentence.
+    """Return an error of an engine as a sentence on what it could not do, and why.
 
-    Args:
-        what: what the engine could not do.
-        error: what was raised.
-        log_began: size of this process's log before the engine was started.
+    `log_began` is the size of this process's log before the engine was started.
     """
     reason = reason_of(error)
     if ELSEWHERE.search(reason) and (found := logged_reason(log_began)):

@@ -205,12 +205,8 @@ def pinned_revision(paths_to_pins: Iterable[Path], source: str, revision: str) -
     """Return the commit that a study recorded for a source and a branch, else the branch.
 
     The files are no outputs of a rule, so they survive when the description is remade, and a study
-    does not follow a branch that has moved. To move to a newer commit, delete the file.
-
-    Args:
-        paths_to_pins: the pin of the model, and that of its earlier name.
-        source: of the model.
-        revision: the branch, tag or commit that its entry names.
+    does not follow a branch that has moved. To move to a newer commit, delete the file. The pins
+    are that of the model, and that of its earlier name.
     """
     for path in filter(Path.is_file, paths_to_pins):
         pin = given_object(path)

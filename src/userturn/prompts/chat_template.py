@@ -67,11 +67,9 @@ class Template(HeaderRenderer):
     ) -> Prompt:
         """Return the prompt that ends in the model's own user header, after its answer.
 
-        Args:
-            messages: the item's messages; none for a prompt of the header alone.
-            answer: the answer that the model is shown as its own; None for no answer, in which case
-                `missing_answer` gives the assistant's turn.
-            reasoning: what stood before that answer, if the template writes it into history.
+        Without messages it is the header alone. Where the answer is None, `missing_answer` gives
+        the assistant's turn. Reasoning stood before the answer, if the template writes it into
+        history.
 
         Raises:
             TemplateError: no prompt can be proven for this conversation.
@@ -166,12 +164,7 @@ def tokens_needed(error: str) -> int | None:
 
 
 def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:
-    """Refuse a prompt that leaves too little of the context for its continuation.
-
-    Args:
-        prompt: the prompt of one request.
-        max_tokens: number of tokens that the model may write after it.
-        max_model_len: the largest number of tokens in prompt and continuation together.
+    """Refuse a prompt whose continuation of `max_tokens` does not fit into `max_model_len`.
 
     Raises:
         TemplateError: prompt and continuation are longer than that.
@@ -194,11 +187,8 @@ def conversation(
 ) -> list[Message]:
     """Return the conversation after which a model that plays the user writes the user turn.
 
-    Args:
-        instruction: what it is told.
-        roles: `swapped` or `quoted`.
-        messages: of the item; none to have the user begin.
-        answer: what the assistant said last; None for nothing, which is an empty message.
+    Roles are `swapped` or `quoted`. Without messages the user begins. An answer of None is an empty
+    message.
     """
     said = [{"role": m["role"], "content": m["content"]} for m in messages]
     if said:
@@ -237,9 +227,12 @@ class RolePlayTemplate(Template):
         played = conversation(self.instruction, self.roles, messages, answer)
         return self.split(played, add_generation_prompt=True)
 
+    # A played turn begins and ends as an answer does, of which the template writes the whole
+    # beginning. Without an answer, there is an empty message of the other side.
+
     @cached_property
     def user_header_text(self) -> str:
-        """The text that begins a played turn: that of an answer."""
+        """The text that begins an answer."""
         return self.probe_parts(EXAMPLE[:1], EXAMPLE[1]["content"])[0][-1]
 
     @property

@@ -7,7 +7,7 @@ content.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,10 +47,8 @@ def as_written(
 ) -> Sequence[Message]:
     """Return a conversation as a template is given it.
 
-    Args:
-        messages: the conversation.
-        system: text of a system message, if the conversation brings none; None or empty for none.
-        merge: whether the system message is then written into the first user message.
+    It has a system message of the text `system`, if it brings none and this is not empty, which
+    `merge` then writes into the first user message.
     """
     has_own = any(message["role"] == "system" for message in messages[:1])
     if system and not has_own:
@@ -151,10 +149,7 @@ def _shared_end(encoder: Encoder, first: str, between: str) -> str:
 
 
 def _from_the_same_token(encoder: Encoder, first: str, between: str) -> str:
-    """Return the header where the system's and the user's turns begin with one and the same token.
-
-    It is empty where they do not.
-    """
+    """Return the header where the system's and user's turns begin with the same token, else ""."""
     token = next((token for token in encoder.find(first)[:1] if first.startswith(token)), None)
     shared = _shared_end(encoder, first, between)
     return shared[shared.rindex(token) :] if token and token in shared else ""
@@ -209,16 +204,15 @@ Rendered = Callable[[list[Message], ReasoningKey], str]
 
 
 def reasoning_key(template: str, rendered: Rendered) -> ReasoningKey | None:
-    """Return where a template reads reasoning; None if it never writes any.
+    """Return where the template of a text reads reasoning; None if it never writes any.
 
-    Args:
-        template: its text.
-        rendered: renders a conversation with reasoning at a key; may raise `TemplateError`.
+    `rendered` renders a conversation with reasoning at a key, or raises `TemplateError`.
     """
     question, answer = EXAMPLE
     conversations = [[question, {**answer, REASONING: MARK}]]
     conversations.append([*conversations[0], NEXT_USER])
-    for key in _keys(template):
+    names = sorted(set(NAME.findall(template)))
+    for key in [ReasoningKey(name, is_part) for is_part in (False, True) for name in names]:
         for said in conversations:
             try:
                 text = rendered(said, key)
@@ -228,12 +222,6 @@ def reasoning_key(template: str, rendered: Rendered) -> ReasoningKey | None:
             if text.count(MARK) == 1 and answer["content"].strip() in behind:
                 return key
     return None
-
-
-def _keys(template: str) -> Iterator[ReasoningKey]:
-    names = sorted(set(NAME.findall(template)))
-    for is_part in (False, True):
-        yield from (ReasoningKey(name, is_part) for name in names)
 
 
 def has_reasoning(message: Mapping[str, str]) -> bool:

@@ -47,12 +47,8 @@ def find_left_to_the_model(
 
     Without this end the prompt's token ids are a prefix of every real conversation's.
 
-    Args:
-        encoder: the model's encoder.
-        literals: the template's texts, the last one ending in the chosen header.
-        contents: the messages between them.
-        behind: the template's text between the chosen header and the user's message.
-        messages: real next messages, as the template shows them.
+    The last of the template's texts, the literals, ends in the chosen header; `behind` stands
+    between that and a real next message.
 
     Raises:
         TemplateError: no end of plain text makes it so.
@@ -138,11 +134,9 @@ class HeaderRenderer(Renderer):
             return header_of(self.record)
         if self.is_bare:
             return "bare"
-        return (
-            "the entry's"
-            if self.user_header is not None
-            else (SHARED if self.is_shared else "complete")
-        )
+        if self.user_header is not None:
+            return "the entry's"
+        return SHARED if self.is_shared else "complete"
 
     @cached_property
     def _left(self) -> str:
@@ -175,7 +169,11 @@ class HeaderRenderer(Renderer):
             literals, contents = self._proven(history)
         except TemplateError as error:
             raise TemplateError(f"{error}{self._cure()}") from error
-        self._check_names_the_user(literals)
+        try:
+            after_answer = self.literals(EXAMPLE)[-1]
+        except TemplateError:
+            after_answer = ""
+        _check_names_the_user(literals, after_answer)
         return [
             *literals[:-2],
             choose_header(literals[-2], self.user_header, self.encoder),
@@ -213,13 +211,6 @@ class HeaderRenderer(Renderer):
             return ""
         return "" if self._is_derivable else f"; {BY_HAND}"
 
-    def _check_names_the_user(self, literals: Sequence[str]) -> None:
-        try:
-            after_answer = self.literals(EXAMPLE)[-1]
-        except TemplateError:
-            after_answer = None
-        check_names_the_user(literals, after_answer)
-
     def _check_item(self, shown: list[str], header: str, contents: list[str]) -> None:
         """Check the tokens of an item if no control token separates its answer and the header."""
         if self.encoder.find(shown[-1]) or not contents:
@@ -251,22 +242,18 @@ class HeaderRenderer(Renderer):
         return derived.rpartition(self.user_header)[2] if self.user_header in derived else ""
 
 
-def check_names_the_user(literals: Sequence[str], after_answer: str | None) -> None:
-    """Raise an error if the text that the template writes before a user message names no user.
+def _check_names_the_user(literals: Sequence[str], after_answer: str) -> None:
+    """Refuse a header that is blank, the same as before an answer, or the answer's own end.
 
-    Args:
-        literals: the template's texts around a question, an answer and a next user message.
-        after_answer: its text after the answer if nothing follows; None if it refuses that.
-
-    Raises:
-        TemplateError: the text is blank, the same as before an answer, or the answer's own end.
+    The literals are those around a question, an answer and a next user message, `after_answer` is
+    what stands behind the answer if nothing follows.
     """
     derived = literals[-2]
     if not derived.strip() or literals[-3:-2] == [derived]:
         raise TemplateError(
             f"the chat template writes {derived!r} before every message, {NO_HEADER}"
         )
-    if not after_answer or not after_answer.strip() or not derived.startswith(after_answer):
+    if not after_answer.strip() or not derived.startswith(after_answer):
         return
     first = literals[0].strip()
     if not derived.removeprefix(after_answer).strip() and not (

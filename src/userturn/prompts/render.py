@@ -35,14 +35,8 @@ def find_trimmed(
 ) -> list[str] | None:
     """Return contents as a text shows them: with all, some or none of the space at their ends.
 
-    Args:
-        text: literals and contents in alternation, from `start` on.
-        literals: the template's texts, one more than there are contents.
-        contents: the original contents, none of only white space.
-        start: position in the text where the first literal begins.
-
-    Returns:
-        The contents, or None if the text has any other form.
+    It is None if the text, from `start` on, is not literals and contents in alternation. No content
+    is only white space.
     """
     begin = start + len(literals[0])
     if not text.startswith(literals[0], start):
@@ -119,6 +113,8 @@ class Renderer:
     ) -> str:
         spoken = as_written(messages, self.system, merge=self.merge_system_message)
         shown = [as_given(message, in_parts, key) for message in spoken]
+        is_asked = ADDS_BOS in str(self.tokenizer.chat_template)  # by this project's own templates
+        own = {ADDS_BOS: self.adds_bos_token} if is_asked else {}
         try:
             with bounded():
                 text = self.tokenizer.apply_chat_template(
@@ -126,7 +122,7 @@ class Renderer:
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     strftime_now=self.today.strftime,
-                    **self._of_tokenizer,
+                    **own,
                     **self.options,
                 )
         except Exception as error:
@@ -160,12 +156,6 @@ class Renderer:
         """Whether the tokenizer itself begins a text with its beginning-of-sequence token."""
         bos = self.tokenizer.bos_token_id
         return bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos]
-
-    @cached_property
-    def _of_tokenizer(self) -> dict[str, bool]:
-        """What this project's own templates ask of the tokenizer."""
-        is_asked = ADDS_BOS in str(self.tokenizer.chat_template)
-        return {ADDS_BOS: self.adds_bos_token} if is_asked else {}
 
     @property
     def left_out_system_prompt(self) -> str:

@@ -163,9 +163,7 @@ class Other(NamedTuple):
 def prove_format(template: Template, others: Sequence[Other]) -> str:
     """Return the sentence on how the prompts of a format differ from others'.
 
-    Args:
-        template: the model's template in the format.
-        others: the default, the format without each of its levers, and the model's other formats.
+    These are the default, the format without each of its levers, and the model's other formats.
 
     Raises:
         TemplateError: a lever changes no prompt, or the system prompt holds control tokens.

@@ -47,7 +47,7 @@ def normal_template(text: str) -> str:
         for _, kind, value in _environment().lex(text):
             if kind in UNREAD or kind.startswith("comment_") or (kind, value) == ("data", ""):
                 continue
-            if kind == "comment" and _is_remark(value):
+            if kind == "comment" and re.fullmatch(WORDS, value):  # a remark
                 continue
             if kind == "data" and read and read[-1][0] == "data":
                 read[-1][1] += value
@@ -56,10 +56,6 @@ def normal_template(text: str) -> str:
     except TemplateError:
         return canonical_json(text)
     return canonical_json(read)
-
-
-def _is_remark(comment: str) -> bool:
-    return re.fullmatch(WORDS, comment) is not None
 
 
 def without_remarks(text: str) -> str:
@@ -75,12 +71,7 @@ OPTIONS = "template_options"
 
 
 def settings_read(template: str, has_code: bool) -> list[str] | None:
-    """Return the names that a template and its folder read; None if the template is not known.
-
-    Args:
-        template: text of the chat template.
-        has_code: whether the folder has code of its own.
-    """
+    """Return the names that a template and its folder's own code read; None if it is not known."""
     from jinja2 import Environment, TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
 
@@ -105,9 +96,7 @@ def has_own_code(folder: Path) -> bool:
 def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
     """Return what a model's template reads, without loading its tokenizer.
 
-    Args:
-        folder: of the model.
-        own: path of the template that its entry has in place of the folder's, if any.
+    `own` is the path of the template that its entry has in place of the folder's, if any.
     """
     path, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
     if own or path.is_file():

@@ -118,11 +118,7 @@ class Encoder:
         return self._pattern.findall(text)
 
     def encode(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
-        """Return the token ids of a conversation's text.
-
-        Args:
-            literals: the template's own texts, one more than there are contents.
-            contents: the messages' texts, which never become control tokens.
+        """Return the token ids of a conversation: the template's own texts, and contents between.
 
         Raises:
             TemplateError: this tokenizer cannot keep a message from being read as control tokens.
