@@ -12,7 +12,7 @@ from tests.support.published_data import SHARED, needs_shared_data
 from userturn.config.check import check
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import items_table, read_dataset
-from userturn.datasets.turns import turn_numbers
+from userturn.datasets.turns import cluster_of, clusters, turn_numbers, version_id
 from userturn.errors import ConfigError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,3 +181,23 @@ def test_published_second_turns_follow_the_answers_that_are_published_beside_the
     ]
     items = read(tmp_path / "rows", rows, **CHATS)
     assert [item["turn"] for item in items] == [1, 2] * 30
+
+
+@pytest.mark.parametrize(
+    ("item", "cluster"),
+    [
+        ("x/turn-12", "x"),
+        ("u1/turn-2/u3", "u1"),
+        (version_id("7", "de/7"), "7"),
+        (f"{version_id('7', 'x')}/turn-2", "7"),
+        (f"{version_id('7', 'x')}/turn-2/u3", "7"),
+        ("test/algebra/7.json", "test/algebra/7.json"),
+        ("turn-3", "turn-3"),
+        ("version", "version"),
+    ],
+)
+def test_an_id_names_the_conversation_or_problem_that_it_belongs_to(
+    item: str, cluster: str
+) -> None:
+    assert cluster_of(item) == cluster
+    assert pl.DataFrame({"item": [item]}).select(clusters()).item() == cluster

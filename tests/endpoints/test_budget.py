@@ -5,13 +5,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from tests.support.judge_server import GENUINE, JudgeServer, completion, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from tests.support.mutations import byte_mutated
 from tests.support.snakemake_runs import ROOT
-from userturn.endpoints.budget import SLOT, Account, read_account, read_accounts
+from userturn.endpoints.budget import SLOT, Account, is_sound, read_account, read_accounts
 from userturn.endpoints.usage import Spent, at_most, money
 from userturn.errors import UserError
 from userturn.storage.journal import read_journal
@@ -153,3 +155,27 @@ def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
     assert (row["n_requests"], row["n_verdicts"], row["cost"]) == (2, 2, pytest.approx(2 * COST))
     # A judge that has left the config is charged at the price that it had.
     assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == 2 * [row["cost"]]
+
+
+def written(folder: Path, n_sent: int) -> bytes:
+    """Return the account of a process that sent some requests and was killed or ended."""
+    with Account(folder, "judge", "cell") as account:
+        for _ in range(n_sent):
+            account.send(Spent(n_requests=1))
+        (path,) = folder.rglob("*.account")
+        if n_sent == 1:
+            return path.read_bytes()  # as a kill after the first request leaves it
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("n_sent", [1, 2, 3])
+def test_an_account_is_sound_however_often_it_was_written(tmp_path: Path, n_sent: int) -> None:
+    content = written(tmp_path, n_sent)
+    assert len(content) == 2 * SLOT and is_sound(content)
+
+
+@pytest.mark.parametrize("n_sent", [1, 2])
+def test_no_damage_leaves_an_account_sound(tmp_path: Path, n_sent: int) -> None:
+    content = written(tmp_path, n_sent)
+    damaged = [byte_mutated(content, np.random.default_rng(seed)) for seed in range(200)]
+    assert [is_sound(other) for other in damaged] == [False] * 200

@@ -1,22 +1,33 @@
 """A server that somebody else runs: its turns are those of the model, or errors with a reason."""
 
+import json
+import os
 import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import psutil
 import pytest
 
 from tests.support.completion_server import KEY, NAME, Fake, as_http, asked, requests
 from tests.support.faults.completions import AGAIN, NEVER, TOO_SLOW, changed
-from tests.support.judge_server import Asked, judge_server
+from tests.support.judge_server import Asked, http, judge_server
+from tests.support.snakemake_runs import ROOT
 from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.budget import Account, read_accounts
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
+from userturn.judges.pending_cells import running
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.requests import Request, make_request, scoring_request
 from userturn.models.served import ServedModel
@@ -155,3 +166,98 @@ def test_cap_on_money_stops_a_sweep_with_what_was_paid_for_kept(
         n_sent = Counter(one.body["max_tokens"] for one in server.asked if one.body)[40]
     spent = sum(one.cost({}) or 0.0 for one in read_accounts(tmp_path))
     assert 0 < len(done) == n_sent < 400 and 0 < spent <= 12.0
+
+
+def test_account_of_a_server_has_no_key_and_may_be_of_any_form(
+    template: Template, tmp_path: Path
+) -> None:
+    told = {"id": NAME, "owned_by": "x" * 195 + KEY, "version": f"1 \ud83d {KEY}"}
+    for listed, expected in [
+        (
+            {"data": [told]},
+            {"id": NAME, "owned_by": "x" * 195 + "[key]", "version": "1 \ufffd [key]"},
+        ),
+        ({"data": 5}, {}),
+        ([5], {}),
+    ]:
+        fake, noted = Fake(template), list[ServerCheck]()
+
+        def answer(one: Asked, fake: Fake = fake, listed: Any = listed) -> bytes | None:
+            whole = http(200, json.dumps(listed).encode())
+            return whole if one.path == "/v1/models" else fake(one)
+
+        with judge_server(answer) as server:
+            asked(template, server, tmp_path, requests(template, 1), noted)
+        assert noted[0].account == expected
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_busy_server_is_not_asked_in_a_worse_way(
+    status: int, template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_client, "FIRST_WAIT", 0.01)
+    fake = Fake(template)
+
+    def answer(one: Asked) -> bytes | None:
+        takes_ids = one.path == "/v1/completions" and isinstance(one.body["prompt"], list)
+        return http(status, b"later") if takes_ids else fake(one)
+
+    stopped = pytest.raises(UserError, match=f"cannot be used: status {status}: later, after 2")
+    with judge_server(answer) as server, stopped:
+        asked(template, server, tmp_path, requests(template, 1))
+
+
+PORT = "8000"  # in docs/engines.md
+# What names the model or its requests: the rest is what the model wrote or scored.
+NAMES = pl.selectors.by_name("model", "key", require_all=False)
+
+
+def command() -> str:
+    """Return the command in docs/engines.md that starts a server."""
+    text = (ROOT / "docs/engines.md").read_text()
+    (found,) = [b for b in re.findall(r"(?:^    .+\n)+", text, re.MULTILINE) if "api_server" in b]
+    return textwrap.dedent(found)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The address of a server that has ended, with all that it started, when the test has."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = str(found.getsockname()[1])
+    # The shell becomes the server, which is then ended by its own process id.
+    line = command().replace(PORT, port).replace("python -m vllm", "exec python -m vllm")
+    url = f"http://127.0.0.1:{port}/v1"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+        with running(["bash", "-c", line], url) as process:
+            yield url
+            started = psutil.Process(process.pid).children(recursive=True)
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert started and psutil.wait_procs(started, timeout=60)[1] == []
+
+
+def test_a_study_at_a_server_has_the_tokens_and_scores_of_one_in_process(
+    demo_model: Path, url: str, tmp_path: Path
+) -> None:
+    sweep = [sys.executable, "-m", "tests.support.sweep_demo", tmp_path, url]
+    done = subprocess.run(sweep, cwd=ROOT, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    here, there = demo_model / "results/tables", tmp_path / "tables"
+    names, others = (
+        sorted(p.relative_to(at) for p in at.rglob("*.parquet")) for at in (here, there)
+    )
+    assert names == others
+    n_written, n_scored = Counter[str](), 0
+    for name in names:
+        one, other = (pl.read_parquet(at / name).drop(NAMES) for at in (here, there))
+        assert one.equals(other), name
+        assert one["error"].null_count() == one.height
+        if "logprob" in one.columns:
+            n_scored += one["logprob"].count()
+        else:
+            n_written[f"{name.stem} {name.parent.parent.name}"] += one.height
+    # Two items of two datasets, greedy and sampled; each written turn is scored twice, each of two
+    # human follow-ups four times.
+    assert n_written == {"answers ": 4, "user_turns t0": 4, "user_turns t1": 4}
+    assert n_scored == 4 * 2 * 2

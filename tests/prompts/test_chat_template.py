@@ -149,6 +149,15 @@ REFUSED = {
         each("<|im_start|>{{ m.content }}<|im_end|>"),
         "nothing says that the user speaks",
     ),
+    "writes the role behind the text": (
+        "<bos>{% for m in messages %}{{ m.content }} [{{ m.role }}]\n{% endfor %}",
+        "nothing says that the user speaks",
+    ),
+    "has an end mark after answers only": (
+        "<bos>{% for m in messages %}{{ m.content }}"
+        "{{ '<|im_end|>' if m.role == 'assistant' else '\n' }}{% endfor %}",
+        "nothing says that the user speaks",
+    ),
     "has an error of syntax": (CHATML + "\n{% if %}", "cannot be read, line 5: .*; correct it"),
     "names a filter that there is not": (
         CHATML + "{{ messages | frob }}",

@@ -5,9 +5,11 @@ tokenizers.
 """
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
+from transformers import LlamaTokenizer
 
 from tests.support.chat_formats import Format, all_formats, histories, table
 from userturn.generation.ask_engine import to_record
@@ -158,6 +160,49 @@ def test_answer_that_was_cut_shows_its_text_or_nothing_but_never_its_reasoning(
 def test_format_without_a_user_header_is_refused_in_a_sentence(one: Format) -> None:
     with pytest.raises(TemplateError, match=one.entry["refused"]):
         prove(one.made())
+
+
+def named(name: str) -> Template:
+    return next(one for one in FORMATS if one.name == name).made()
+
+
+def test_answer_with_a_control_token_is_an_error_and_a_quoted_one_is_text() -> None:
+    made, begin = named("command r7b, command a"), "<|START_OF_TURN_TOKEN|>"
+    raw = f"<|START_RESPONSE|>Four. {begin} Five.<|END_RESPONSE|>"
+    ids = made.tokenizer(raw, add_special_tokens=False)["input_ids"]
+    error = read_answer(raw, "", ids, made.answer_form).error
+    assert error is not None and begin in error
+    written = [i for i in ids if i != made.control_tokens[begin]]
+    assert read_answer(raw, "", written, made.answer_form).error is None
+
+
+def test_record_is_cut_behind_the_header_and_before_the_stop_text() -> None:
+    made = named("vicuna")
+    written = made.encoder.encode_whole(" Why four? ASSISTANT: Because it is.")
+    sampling = Sampling(0, 1, 0, 0, 64, made.stop_token_ids, None, made.stop_texts, " ")
+    request = Request("k", "d", "i", 0, Prompt("", (1,)), sampling)
+    record = to_record(request, Completion(tuple(written), "length"), made)
+    assert (record["text"], record["finish_reason"]) == ("Why four?", "stop")
+    assert made.decode(record["token_ids"]).endswith("ASSISTANT:")
+
+
+def test_mistral_v3_s_own_vocabulary_has_no_token_for_a_lone_space() -> None:
+    """It is out of mistral-common (Apache-2.0)."""
+    data = pytest.importorskip("mistral_common", reason="comes with vLLM")
+    extractor = pytest.importorskip("transformers.tokenization_utils_sentencepiece")
+    path = Path(data.__file__).parent / "data" / "mistral_instruct_tokenizer_240323.model.v3"
+    vocab, _, merges = extractor.SentencePieceExtractor(str(path)).extract()
+    tokenizer = LlamaTokenizer(vocab=vocab, merges=merges, legacy=True)
+    tokenizer.add_special_tokens({"extra_special_tokens": ["[INST]", "[/INST]"]})
+    tokenizer.chat_template = (
+        "<s>{% for m in messages %}{{ '[INST] ' + m.content + '[/INST]' if m.role == 'user' else "
+        "' ' + m.content + '</s>' }}{% endfor %}"
+    )
+    made = Template(tokenizer, date(2026, 4, 2))
+    names = tokenizer.convert_ids_to_tokens(list(made.probe_prompt(QUESTION, ANSWER).token_ids))
+    assert names[-2:] == ["</s>", "[INST]"]
+    assert made.left_to_the_model == " "
+    assert set(tokenizer.convert_ids_to_tokens(list(made.stop_token_ids))) >= {"</s>", "[/INST]"}
 
 
 def test_there_are_at_least_sixty_formats_from_named_sources() -> None:

@@ -8,10 +8,16 @@ import pytest
 from tests.support.chat_formats import Format, all_formats
 from tests.support.snakemake_runs import ROOT
 from userturn.datasets.messages import Message
-from userturn.prompts.chat_template import RolePlayTemplate, Template, conversation
+from userturn.prompts.chat_template import (
+    Prompt,
+    RolePlayTemplate,
+    Template,
+    TemplateError,
+    check_context_length,
+    conversation,
+)
 from userturn.prompts.load_template import load_template
 from userturn.prompts.template_checks import PLAYED_AS, prove
-from userturn.prompts.tokenize import TemplateError
 
 QUESTION: Message = {"role": "user", "content": "Two and two?"}
 SYSTEM: Message = {"role": "system", "content": "Be brief."}
@@ -109,3 +115,15 @@ def test_studys_description_keeps_a_played_turns_ends(template: Template) -> Non
     own = played(template, "swapped")
     record = {"end_of_answer_token_ids": [7], "end_of_answer_texts": [], "header": "role play"}
     assert replace(own, record=record).stop_token_ids == (7,)
+
+
+PROMPT = Prompt("five tokens", (1, 2, 3, 4, 5))
+
+
+def test_prompt_that_just_fits_is_taken() -> None:
+    check_context_length(PROMPT, max_tokens=3, max_model_len=8)
+
+
+def test_prompt_that_is_a_token_too_long_is_refused() -> None:
+    with pytest.raises(TemplateError, match="need 9 tokens, max_model_len is 8"):
+        check_context_length(PROMPT, max_tokens=4, max_model_len=8)

@@ -1,5 +1,7 @@
 """The probe prompt of each model family, from the templates and tokenizers that packages ship."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -8,8 +10,9 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from tests.support import family_templates as families
+from tests.support.chat_formats import all_formats
 from userturn.prompts.chat_template import Template, TemplateError
-from userturn.prompts.template_checks import prove
+from userturn.prompts.template_checks import Other, prove, prove_format
 
 TODAY = date(2026, 4, 2)
 ITEM = [{"role": "user", "content": "What is two and two?"}]
@@ -24,7 +27,6 @@ class Family(NamedTuple):
     tokenizer: Any
     probe: str
     generation: str
-    stops: set[str]
 
 
 def small(name: str, special: list[str], plain: list[str], **named: Any) -> Any:
@@ -54,7 +56,6 @@ def mistral() -> PreTrainedTokenizerFast:
 
 
 CHATML_STOPS = {"<|im_end|>", "<|im_start|>", "<|endoftext|>"}
-GLM_STOPS = {"<|endoftext|>", "<|user|>", "<|assistant|>", "<|system|>", "<|observation|>"}
 BEGIN, END, USER, ASSISTANT = families.DEEPSEEK
 # Written out by hand from the vendors' documentation of their formats.
 FAMILIES = {
@@ -64,28 +65,24 @@ FAMILIES = {
         "<|im_end|>\n<|im_start|>user\nWhat is two and two?<|im_end|>\n"
         "<|im_start|>assistant\nTwo and two make four.<|im_end|>\n<|im_start|>user\n",
         "<|im_end|>\n<|im_start|>assistant\n",
-        CHATML_STOPS,
     ),
     "qwen3": Family(
         small("qwen3", families.QWEN, families.QWEN_PLAIN, eos_token="<|im_end|>"),
         "<|im_start|>user\nWhat is two and two?<|im_end|>\n"
         "<|im_start|>assistant\nTwo and two make four.<|im_end|>\n<|im_start|>user\n",
         "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-        CHATML_STOPS,
     ),
     "glm 4.5": Family(
         small("glm4moe", families.GLM, families.GLM_PLAIN, eos_token="<|endoftext|>"),
         "[gMASK]<sop><|user|>\nWhat is two and two?/nothink<|assistant|>\n<think></think>\n"
         "Two and two make four.<|user|>\n",
         "/nothink<|assistant|>\n<think></think>",
-        GLM_STOPS | {"/nothink"},
     ),
     "glm 4.7": Family(
         glm47,
         "[gMASK]<sop><|user|>What is two and two?<|assistant|></think>Two and two make four."
         "<|user|>",
         "<|assistant|></think>",
-        GLM_STOPS,
     ),
     "llama 3": Family(
         small(
@@ -99,20 +96,17 @@ FAMILIES = {
         "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nTwo and two make four."
         "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n",
         "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
-        {"<|end_of_text|>", "<|eot_id|>", "<|start_header_id|>"},
     ),
     "mistral": Family(
         mistral,
         "<s>[INST]What is two and two?[/INST]Two and two make four.</s>[INST]",
         "[/INST]",
-        {"</s>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]"},
     ),
     "gemma 3": Family(
         small("gemma3", families.GEMMA, [], bos_token="<bos>", eos_token="<eos>"),
         "<bos><start_of_turn>user\nWhat is two and two?<end_of_turn>\n<start_of_turn>model\n"
         "Two and two make four.<end_of_turn>\n<start_of_turn>user\n",
         "<end_of_turn>\n<start_of_turn>model\n",
-        {"<eos>", "<end_of_turn>", "<start_of_turn>"},
     ),
     "phi 3": Family(
         small(
@@ -126,13 +120,11 @@ FAMILIES = {
         "<|user|>\nWhat is two and two?<|end|>\n<|assistant|>\nTwo and two make four.<|end|>\n"
         "<|user|>\n",
         "<|end|>\n<|assistant|>\n",
-        {"<|endoftext|>", "</s>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"},
     ),
     "deepseek 3": Family(
         small("deepseekv3", families.DEEPSEEK, [], bos_token=BEGIN, eos_token=END),
         f"{BEGIN}{USER}What is two and two?{ASSISTANT}Two and two make four.{END}{USER}",
         f"{ASSISTANT}<think>\n",
-        {END, USER, ASSISTANT},
     ),
 }
 each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
@@ -164,18 +156,6 @@ def test_prompt_of_the_answer_ends_in_the_generation_prompt(family: Family) -> N
 
 
 @each_family
-def test_prompt_begins_what_the_model_reads_with_a_real_next_message(family: Family) -> None:
-    check_true_prefix(template(family.tokenizer()), ITEM)
-    check_true_prefix(template(family.tokenizer()), CHAT)
-
-
-@each_family
-def test_user_turn_stops_at_an_end_or_at_another_turn(family: Family) -> None:
-    made = template(family.tokenizer())
-    assert set(made.tokenizer.convert_ids_to_tokens(list(made.stop_token_ids))) == family.stops
-
-
-@each_family
 def test_quoted_special_tokens_close_no_turn(family: Family) -> None:
     made = template(family.tokenizer())
     quoting = f"{QUOTING} {''.join(made.control_tokens)}"
@@ -184,13 +164,6 @@ def test_quoted_special_tokens_close_no_turn(family: Family) -> None:
     hostile = made.probe_prompt([{"role": "user", "content": quoting}], answer).token_ids
     benign = made.probe_prompt(ITEM, ANSWER).token_ids
     assert [i for i in hostile if i in controls] == [i for i in benign if i in controls]
-
-
-@each_family
-def test_family_passes_every_proof(family: Family) -> None:
-    proofs = prove(template(family.tokenizer()))
-    assert "two different next user messages are rendered after history and header" in proofs
-    assert any(proof.startswith("special tokens that an item quotes stay text") for proof in proofs)
 
 
 @pytest.mark.parametrize("size", ["think", "nothink"])
@@ -331,3 +304,58 @@ def test_shipped_templates_give_a_true_prefix_or_are_refused() -> None:
         check_true_prefix(made, ITEM)
         outcomes[name] = "proven"
     assert sum(outcome == "proven" for outcome in outcomes.values()) > 40, outcomes
+
+
+FORMATS = {one.name: one for one in all_formats()}
+
+
+def with_options(template: Template, **options: object) -> Template:
+    return replace(template, options={**template.options, **options})
+
+
+def beside(template: Template, *levers: str) -> list[Other]:
+    return [Other("the default format", template, levers)]
+
+
+def test_format_that_changes_no_prompt_is_refused() -> None:
+    template = FORMATS["gemma 3"].made()
+    with pytest.raises(TemplateError, match="changes nothing: the probe prompt is the same"):
+        prove_format(replace(template, system=""), beside(template, "system"))
+
+
+def test_format_that_changes_the_prompts_says_what_it_leaves_out() -> None:
+    template = FORMATS["qwen 1.5"].made()
+    said = prove_format(replace(template, system=""), beside(template, "system"))
+    assert "each lever of the format changes the prompts" in said
+    assert "You are a helpful assistant" in said
+
+
+def test_a_lever_whose_text_another_lever_takes_away_is_refused() -> None:
+    """gpt-oss writes the effort into the system prompt that `system: none` leaves out."""
+    template = FORMATS["gpt-oss"].made()
+    without = replace(template, system="")
+    both = with_options(without, reasoning_effort="low")
+    others = [*beside(template, "system", "reasoning_effort")]
+    prove_format(with_options(template, reasoning_effort="low"), others[:0])
+    with pytest.raises(TemplateError, match="`reasoning_effort` of this format changes nothing"):
+        prove_format(both, [*others, Other("the format without it", without, ["reasoning_effort"])])
+
+
+@pytest.mark.parametrize("levers", [["reasoning_effort"], ["reasoning_effort", "answer"]])
+def test_two_formats_that_are_one_are_refused(levers: Collection[str]) -> None:
+    template = replace(FORMATS["gpt-oss"].made(), system="")
+    low, high = (with_options(template, reasoning_effort=effort) for effort in ("low", "high"))
+    with pytest.raises(TemplateError, match="is the same in the format `high`"):
+        prove_format(low, [Other("the format `high`", high, levers)])
+
+
+def test_thinking_that_a_template_does_not_read_is_refused() -> None:
+    template = FORMATS["phi 4"].made()
+    with pytest.raises(TemplateError, match="`thinking` of this format changes nothing"):
+        prove_format(with_options(template, enable_thinking=True), beside(template, "thinking"))
+
+
+def test_system_prompt_with_a_control_token_is_refused() -> None:
+    template = FORMATS["qwen 1.5"].made()
+    with pytest.raises(TemplateError, match=r"<\|im_end\|>"):
+        prove_format(replace(template, system="Stop.<|im_end|>"), beside(template, "system"))

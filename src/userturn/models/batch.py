@@ -118,7 +118,6 @@ def _read(model: Any, cache: RowCache, group: Sequence[Writing]) -> None:
 
 
 def _step(model: Any, cache: RowCache, rows: Sequence[Writing]) -> None:
-    """Write the next token of every row."""
     last = torch.tensor([[row.token_ids[-1]] for row in rows], device=model.device)
     with torch.inference_mode():
         mask, positions = cache.step_inputs(model.device)

@@ -64,7 +64,6 @@ def write_next(rows: Sequence[Writing], logits: Any) -> None:
 
 
 def _chosen(rows: Sequence[Writing], logits: Any) -> list[int]:
-    """Return the next token of each row."""
     logits = logits.float()
     for number, row in enumerate(rows):
         if penalty := row.request.sampling.presence_penalty:

@@ -71,7 +71,6 @@ def converted_gguf(path: Path) -> Path:
 
 
 def _convert_gguf(path: Path, folder: Path) -> None:
-    """Write the model of a GGUF file as an ordinary fp32 model folder."""
     import torch
     from transformers import AutoTokenizer
 

@@ -105,7 +105,6 @@ class ServedModel:
         return self._dialect
 
     async def _look(self) -> ServerCheck:
-        """Ask the server a few questions of our own."""
         return await check_server(Inquiry(self.endpoint, self.template, self.account))
 
     async def _some(self, tasks: set[asyncio.Task[None]]) -> None:

@@ -112,7 +112,6 @@ def _bytes(file: Path, dtype: str | None, quantization: str | None) -> float:
 
 
 def _each(stored: str, dtype: str | None, quantization: str | None) -> float:
-    """Return the bytes of one number in memory."""
     if stored not in FLOATS:
         return OTHERS.get(stored, 1)
     if dtype is None:
@@ -206,7 +205,6 @@ def _placement(setup: Setup) -> Iterator[str]:
 
 
 def _division(setup: Setup) -> Iterator[str]:
-    """Yield the numbers that the GPUs of a layer do not divide."""
     model, n = setup.architecture, setup.parts
     counts = {"heads of attention": model.heads}
     counts |= {name: model.number(key) for key, name in HEADS.items()}
@@ -263,7 +261,6 @@ def _memory(setup: Setup) -> Iterator[str]:
 
 
 def _states(setup: Setup, free: float, card: str) -> Iterator[str]:
-    """Yield that a GPU has no room for the states of so many requests."""
     size = _bytes_of_states(setup)
     wanted = setup.options.get("max_num_seqs", SEQUENCES)
     if size and wanted > (most := int(free // size)):

@@ -204,7 +204,6 @@ def _length(setup: Setup) -> Iterator[str]:
 
 
 def _classes(setup: Setup) -> Iterator[str]:
-    """Yield that an engine has no code for a model's class."""
     model = setup.architecture
     name, family, code = model.name, model.family, model.whole.get("auto_map")
     if code and setup.trusts:

@@ -111,11 +111,13 @@ def answer_form(template: Renderer) -> AnswerForm:
     own = () if around is None else (around.pair(prompt),)
     openings = {begin for begin, _ in wrappers}
     cut = [] if own else [pair for pair in cut_out(template, prompt) if pair[1] not in openings]
+    added = template.tokenizer.added_tokens_decoder.values()
+    special = {token.content for token in added if token.special}
     return AnswerForm(
         wrappers,
         tuple(dict.fromkeys([*own, *known, *cut])),
         dict(template.control_tokens),
-        bool(_special(template, opening)),
+        not special.isdisjoint(template.encoder.find(opening)),
         bool(opening) and not before.startswith(prompt),
         _required(template, prompt, before, opening),
         around is not None and around.stays,
@@ -269,10 +271,3 @@ def _closing(template: Renderer, behind: str, has_opening: bool) -> str:
         return ""
     plain = behind.partition(controls[0])[0].strip()
     return plain or (controls[0] if has_opening else "")
-
-
-def _special(template: Renderer, text: str) -> list[str]:
-    """Return the special tokens in a text."""
-    added = template.tokenizer.added_tokens_decoder.values()
-    special = {token.content for token in added if token.special}
-    return [token for token in template.encoder.find(text) if token in special]

@@ -21,53 +21,6 @@ from userturn.prompts.examples import (
 from userturn.prompts.render import Renderer
 from userturn.prompts.tokenize import Encoder, TemplateError
 
-
-def is_true_prefix(
-    encoder: Encoder,
-    ids: Sequence[int],
-    literals: Sequence[str],
-    contents: Sequence[str],
-    messages: Sequence[str],
-) -> bool:
-    """Return whether `ids` is a prefix of the conversation's token ids with every next message."""
-    return all(
-        encoder.encode([*literals, ""], [*contents, message])[: len(ids)] == list(ids)
-        for message in messages
-    )
-
-
-def find_left_to_the_model(
-    encoder: Encoder,
-    literals: Sequence[str],
-    contents: Sequence[str],
-    behind: str,
-    messages: Sequence[str],
-) -> str:
-    """Return the shortest end of a header to leave out, so that its ids are a true prefix.
-
-    Without this end the prompt's token ids are a prefix of every real conversation's.
-
-    The last of the template's texts, the literals, ends in the chosen header; `behind` stands
-    between that and a real next message.
-
-    Raises:
-        TemplateError: no end of plain text makes it so.
-    """
-    *before, header = literals
-    whole = [*before, header + behind]
-    controls = encoder.find(header)
-    plain = header[header.rindex(controls[-1]) + len(controls[-1]) :] if controls else header[1:]
-    for n_left in range(len(plain) + 1):
-        shown = header[: len(header) - n_left]
-        ids = encoder.encode([*before, shown], contents)
-        if is_true_prefix(encoder, ids, whole, contents, messages):
-            return header[len(shown) :]
-    raise TemplateError(
-        f"no part of the user header {header!r} has tokens that begin those of every user message; "
-        "this tokenizer cannot be used, leave the model out"
-    )
-
-
 SHARED = "shared"
 
 
@@ -109,13 +62,29 @@ class HeaderRenderer(Renderer):
 
     @cached_property
     def user_header_text(self) -> str:
-        """The text that the model is shown between an answer and the user's turn."""
+        """The text that the model is shown between an answer and the user's turn.
+
+        It is as much of the chosen header as has token ids that begin those of every real
+        conversation.
+
+        Raises:
+            TemplateError: a header without any end of plain text has not.
+        """
         if self.record:
             return str(self.record["user_header"])
-        literals, contents = self._with_header(EXAMPLE)
-        behind, messages = self._behind_header, self._next_messages
-        left = find_left_to_the_model(self.encoder, literals, contents, behind, messages)
-        return literals[-1].removesuffix(left)
+        (*before, header), contents = self._with_header(EXAMPLE)
+        controls = self.encoder.find(header)
+        plain = (
+            header[header.rindex(controls[-1]) + len(controls[-1]) :] if controls else header[1:]
+        )
+        for n_left in range(len(plain) + 1):
+            shown = header[: len(header) - n_left]
+            if self._begins_each([*before, shown], header, contents, self._next_messages):
+                return shown
+        raise TemplateError(
+            f"no part of the user header {header!r} has tokens that begin those of every user "
+            "message; this tokenizer cannot be used, leave the model out"
+        )
 
     @cached_property
     def left_to_the_model(self) -> str:
@@ -215,13 +184,20 @@ class HeaderRenderer(Renderer):
         """Check the tokens of an item if no control token separates its answer and the header."""
         if self.encoder.find(shown[-1]) or not contents:
             return
-        ids = self.encoder.encode(shown, contents)
-        whole = [*shown[:-1], header + self._behind_header]
-        if not is_true_prefix(self.encoder, ids, whole, contents, self._next_messages[:1]):
+        if not self._begins_each(shown, header, contents, self._next_messages[:1]):
             raise TemplateError(
                 "the tokens of this item's prompt are not the beginning of a real conversation's; "
                 "leave that item out"
             )
+
+    def _begins_each(
+        self, shown: Sequence[str], header: str, contents: Sequence[str], messages: Sequence[str]
+    ) -> bool:
+        """Return whether a prompt's token ids begin those of the conversation with each message."""
+        ids = self.encoder.encode(shown, contents)
+        whole = [*shown[:-1], header + self._behind_header, ""]
+        longer = (self.encoder.encode(whole, [*contents, message]) for message in messages)
+        return all(one[: len(ids)] == ids for one in longer)
 
     @cached_property
     def _next_messages(self) -> list[str]:

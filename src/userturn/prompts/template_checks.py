@@ -41,7 +41,6 @@ def prove(template: Template) -> list[str]:
 
 
 def _of_raw_probes(template: Template) -> list[str]:
-    """Return the sentences on probes that end in the user header."""
     proofs = []
     if not template.header_is_by_hand:
         _check_beginning_stays(template)
@@ -50,7 +49,6 @@ def _of_raw_probes(template: Template) -> list[str]:
 
 
 def _prove_beginning(template: Template) -> str:
-    """Return the sentence on the token that begins a prompt."""
     bos = template.tokenizer.bos_token_id
     if template.answer_prompt(EXAMPLE[:1]).token_ids[:1] == (bos,):
         return "the prompt begins with one beginning-of-sequence token"
@@ -112,7 +110,6 @@ def prove_missing_answer(template: Template) -> str:
 
 
 def _prove_tokens(template: Template, answer: str) -> str:
-    """Return the sentence on messages that quote control tokens."""
     benign, quoting = EXAMPLE[0]["content"], " ".join(template.control_tokens)
     controls = set(template.control_tokens.values())
     try:
