@@ -65,12 +65,6 @@ def test_line_endings_and_byte_order_marks_change_nothing(
     assert read(write(tmp_path / "other", ROWS, ending, start), QUESTIONS) == plain
 
 
-def test_parquet_is_known_by_its_content_and_gives_the_same_items(tmp_path: Path) -> None:
-    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.jsonl")
-    plain = read(write(tmp_path / "plain", ROWS), QUESTIONS)
-    assert read(tmp_path / "rows.jsonl", QUESTIONS) == plain
-
-
 def test_nulls_that_parquet_fills_into_arguments_are_dropped_and_zeros_kept(tmp_path: Path) -> None:
     kwargs = [{"n": 0, "word": ""}, {"m": 2.0, "flag": False}]
     rows = [{"q": "a", "kwargs": kwargs}, {"q": "b", "kwargs": [{"m": 1.5}]}]
@@ -154,13 +148,6 @@ def test_a_bad_row_is_refused_by_its_line(tmp_path: Path, line: bytes, reason: s
     path.write_bytes(path.read_bytes() + b"\n" + line)
     with pytest.raises(UserError, match=f"rows.jsonl, line 5: .*{reason}"):
         read(path, QUESTIONS)
-
-
-def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
-    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows")
-    (tmp_path / "rows").write_bytes((tmp_path / "rows").read_bytes()[:-20])
-    with pytest.raises(UserError, match="after row 0: the Parquet file is damaged"):
-        read(tmp_path / "rows", QUESTIONS)
 
 
 def test_what_stands_in_a_bad_row_is_not_shown(tmp_path: Path) -> None:
@@ -292,12 +279,6 @@ def test_a_tree_gives_every_human_reply_to_an_assistant(tmp_path: Path) -> None:
     assert (item["item"], item["reference_user_turn"]) == ("id-Why?", "Why?")
     assert item["messages"] == [{"role": "user", "content": "Is it fair?"}]
     assert item["reference_context"][1:] == [{"role": "assistant", "content": "Yes."}]
-
-
-def test_a_gzipped_file_gives_the_same_items(tmp_path: Path) -> None:
-    plain = write(tmp_path / "plain", ROWS)
-    (tmp_path / "packed").write_bytes(gzip.compress(plain.read_bytes()))
-    assert read(tmp_path / "packed", QUESTIONS) == read(plain, QUESTIONS)
 
 
 def test_twenty_thousand_rows_fit_into_little_memory(tmp_path: Path) -> None:

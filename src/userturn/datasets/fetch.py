@@ -140,7 +140,17 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tupl
     """
     what = f"the hub's dataset {settings['hub']}"
     try:
-        rows = _opened(settings)
+        from datasets import load_dataset
+
+        split, files = settings.get("split", "train"), settings.get("files")
+        rows: Any = load_dataset(
+            settings["hub"],
+            settings.get("config"),
+            revision=settings["revision"],
+            data_files=None if files is None else {split: files},
+            split=split,
+            streaming=True,
+        )
         if rows.column_names:
             rows = rows.select_columns(_wanted(rows.column_names, named, what))
         for number, row in enumerate(rows, start=1):
@@ -151,20 +161,6 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tupl
         if is_full_disk(error) or isinstance(error, MemoryError):
             raise
         raise UserError(f"{what} at {settings['revision']} {_said(error)}") from error
-
-
-def _opened(settings: Mapping[str, Any]) -> Any:
-    from datasets import load_dataset
-
-    split, files = settings.get("split", "train"), settings.get("files")
-    return load_dataset(
-        settings["hub"],
-        settings.get("config"),
-        revision=settings["revision"],
-        data_files=None if files is None else {split: files},
-        split=split,
-        streaming=True,
-    )
 
 
 def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:

@@ -36,33 +36,34 @@ STATE_KINDS = {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "hybr
 STATES = ("mamba_d_", "mamba_num", "ssm_state", "linear_conv", "linear_attn", "conv_L", "lru_width")
 
 
-@dataclass(frozen=True)
 class Architecture:
-    """An architecture, as its config.json describes it.
+    """An architecture, as its config.json describes it; what that does not say is 0 or empty."""
 
-    Attributes:
-        whole: the object of config.json.
-        text: the part of it that describes the language model, with defaults.
-    """
-
-    whole: Mapping[str, Any]
-    text: Mapping[str, Any]
+    def __init__(self, whole: Mapping[str, Any], text: Mapping[str, Any]) -> None:
+        """Take the object of config.json, and its part on the language model, with defaults."""
+        self.whole, self.text = whole, text
+        named, kinds = whole.get("architectures"), text.get("layer_types")
+        kinds = kinds or text.get("layers_block_type") or []
+        self.name = str(named[0]) if isinstance(named, list) and named else ""  # of its class
+        self.family = str(whole.get("model_type", ""))  # such as llama
+        self.heads = self.number("num_attention_heads", "n_head", "n_heads")
+        self.groups = self.number(*GROUPS) or self.heads  # heads with keys and values
+        self.head_size = self.number("head_dim") or self.number("hidden_size") // max(1, self.heads)
+        self.layers = self.number("num_hidden_layers", "n_layer", "n_layers")
+        self.kinds = [str(kind) for kind in kinds] if isinstance(kinds, list) else []  # of layers
+        self.experts = self.number(*EXPERTS)  # of a layer
+        inner = self.number("moe_intermediate_size", "intermediate_size")
+        self.width_of_experts = inner if self.experts else 0
+        parts = (whole, whole.get("text_config") or {})
+        found = [p.get("quantization_config") or p.get("compression_config") for p in parts]
+        self.quantization = next((one for one in found if isinstance(one, Mapping)), {})
+        method = str(self.quantization.get("quant_method", "")).lower()
+        self.quant_method = method.replace("compressed_tensors", "compressed-tensors")  # as vLLM's
 
     def number(self, *names: str) -> int:
         """Return the first number that the text part has under one of some names, else 0."""
         found = (self.text.get(name) for name in names)
         return next((value for value in found if type(value) is int), 0)
-
-    @property
-    def name(self) -> str:
-        """The class of the model, such as LlamaForCausalLM."""
-        named = self.whole.get("architectures")
-        return str(named[0]) if isinstance(named, list) and named else ""
-
-    @property
-    def family(self) -> str:
-        """The family of the model, such as llama."""
-        return str(self.whole.get("model_type", ""))
 
     @property
     def longest(self) -> int | None:
@@ -77,31 +78,6 @@ class Architecture:
         return int(min(found) * factor)
 
     @property
-    def heads(self) -> int:
-        """The number of heads of attention; 0 if it has none."""
-        return self.number("num_attention_heads", "n_head", "n_heads")
-
-    @property
-    def groups(self) -> int:
-        """The number of heads with keys and values."""
-        return self.number(*GROUPS) or self.heads
-
-    @property
-    def head_size(self) -> int:
-        """The width of a head of attention."""
-        return self.number("head_dim") or self.number("hidden_size") // max(1, self.heads)
-
-    @property
-    def experts(self) -> int:
-        """The number of experts of a layer; 0 for a dense model."""
-        return self.number(*EXPERTS)
-
-    @property
-    def layers(self) -> int:
-        """The number of layers."""
-        return self.number("num_hidden_layers", "n_layer", "n_layers")
-
-    @property
     def widths(self) -> dict[str, int]:
         """The inner widths of its feed-forward layers, which GPUs share, by their key."""
         names = ["shared_expert_intermediate_size"]
@@ -112,37 +88,11 @@ class Architecture:
         return {name: n for name in [own, *names] if name and (n := self.number(name))}
 
     @property
-    def width_of_experts(self) -> int:
-        """The inner width of an expert; 0 for a dense model."""
-        return self.number("moe_intermediate_size", "intermediate_size") if self.experts else 0
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kind of each layer; empty if its config has no list of them."""
-        said = self.text.get("layer_types") or self.text.get("layers_block_type") or []
-        return [str(kind) for kind in said] if isinstance(said, list) else []
-
-    @property
     def states(self) -> str:
         """A kind of its layers that keeps a state instead of tokens, or the key that says so."""
         if self.kinds:
             return next((kind for kind in self.kinds if kind in STATE_KINDS), "")
         return next((key for key in sorted(self.text) if key.startswith(STATES)), "")
-
-    @cached_property
-    def quantization(self) -> Mapping[str, Any]:
-        """How its weights were quantised; empty if they were not."""
-        for part in (self.whole, self.whole.get("text_config") or {}):
-            found = part.get("quantization_config") or part.get("compression_config")
-            if isinstance(found, Mapping):
-                return found
-        return {}
-
-    @property
-    def quant_method(self) -> str:
-        """The name of the quantisation, as vLLM spells it; empty for none."""
-        named = str(self.quantization.get("quant_method", "")).lower()
-        return named.replace("compressed_tensors", "compressed-tensors")
 
 
 def _adds_factor(rope: Any) -> bool:

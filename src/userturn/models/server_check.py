@@ -86,8 +86,8 @@ WAYS = (
     Dialect(True, True, True, ids_by="logprobs"),
     Dialect(True, False, True),
     Dialect(False, False, True),
+    Dialect(False, False, False),
 )
-PLAIN = Dialect(False, False, False)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Inquiry:
             UserError: it reads none of our prompts as our tokens.
         """
         why = []
-        for way in (*WAYS, PLAIN):
+        for way in WAYS:
             try:
                 for prompt in proof_prompts(self.template):
                     await self.written(prompt, way, max_tokens=1)

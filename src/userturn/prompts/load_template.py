@@ -146,7 +146,11 @@ def load_template(
             "chat_template.jinja, or `chat_template` in the model's entry: a file with one, such "
             "as data/templates/transcript.jinja for a base model"
         )
-    template = _kind(entry)(
+    make: Callable[..., Template] = Template
+    if plays_the_user(entry):
+        told = given_text(instruction_file(entry)).strip()
+        make = partial(RolePlayTemplate, instruction=told, roles=roles_of(entry))
+    template = make(
         tokenizer,
         date.fromisoformat(today),
         options_of(entry),
@@ -160,14 +164,6 @@ def load_template(
     if entry.get("header") == "bare" and not plays_the_user(entry):
         template = with_bare_header(template)
     return replace(template, record=record)
-
-
-def _kind(entry: ModelEntry) -> Callable[..., Template]:
-    """Return what makes the template of an entry: of raw probes, or of role-play."""
-    if not plays_the_user(entry):
-        return Template
-    told = given_text(instruction_file(entry)).strip()
-    return partial(RolePlayTemplate, instruction=told, roles=roles_of(entry))
 
 
 def options_of(entry: ModelEntry) -> dict[str, Any]:
