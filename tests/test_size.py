@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_986, 32_438),
-    "tests": (53_076, 30_189),
+    "src": (59_682, 32_335),
+    "tests": (52_785, 30_031),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
