@@ -13,6 +13,10 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
+NOTES = Path("logs", "not_retried")
+ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
+NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"
+
 
 class UserError(Exception):
     """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""
@@ -45,9 +49,6 @@ def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
         raise ConfigError(f"{where}: '{name}' is {kind}{near_miss(name, known)}")
 
 
-NOTES = Path("logs", "not_retried")
-
-
 def _note(log: str | Path) -> Path:
     return (NOTES / Path(log).relative_to("logs")).with_suffix(".txt")
 
@@ -72,9 +73,6 @@ def noted_error(log: str | Path) -> str | None:
 def forget_errors() -> None:
     """Forget all notes: a new run tries every job."""
     shutil.rmtree(NOTES, ignore_errors=True)
-
-
-ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
 
 
 def cache_folder() -> Path:
@@ -126,9 +124,6 @@ def full_folders(
     }
     full = [f"'{folder}' ({how})" for folder, how in candidates.items() if _is_full(folder, enough)]
     return ", ".join(full) or None
-
-
-NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"
 
 
 def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:

@@ -20,6 +20,13 @@ from userturn.errors import UserError
 
 END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+_most_overdue: ContextVar[float] = ContextVar("most_overdue", default=float("inf"))
+TO_ADDRESS = ("socket.connect", "socket.sendto", "socket.sendmsg")  # their second argument
+BY_NAME = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+_guards: list[object] = []  # those that are up
+_is_installed: list[bool] = []
 
 
 @dataclass
@@ -53,11 +60,6 @@ def end_with_parent() -> None:
     """Have SIGTERM sent to this process when its parent ends in any way; on Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)
-
-
-Argument = TypeVar("Argument")
-Result = TypeVar("Result")
-_most_overdue: ContextVar[float] = ContextVar("most_overdue", default=float("inf"))
 
 
 @contextmanager
@@ -107,13 +109,6 @@ def map_bounded(
         if results.count(None) >= _most_overdue.get():
             raise TimeoutError(f"{results.count(None)} took more than {seconds:g} s each")
     return results
-
-
-TO_ADDRESS = ("socket.connect", "socket.sendto", "socket.sendmsg")  # their second argument
-BY_NAME = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
-
-_guards: list[object] = []  # those that are up
-_is_installed: list[bool] = []
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:

@@ -3,12 +3,6 @@
 import re
 from typing import Any
 
-
-def number_of(n: int, noun: str) -> str:
-    """Return a number with its noun: "1 model", "1,200 models"."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 # Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
 # and letters and marks that have no shape. U+FE0F stays: emoji are written with it.
 _JOINERS = "\u200c\u200d"  # between the parts of emoji and of letters of some scripts
@@ -19,11 +13,23 @@ _OTHER_UNSEEN = (
 )
 UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
 """A character that shows nothing or turns the direction of the text around."""
-
 UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
 """The same without the joiners, where emoji are to stay whole."""
-
 _SHOWN = re.compile(UNSEEN_BUT_JOINERS)
+KINDS = {
+    "NoneType": "nothing",
+    "str": "a text",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "list": "a list",
+    "dict": "keys with values",
+}
+
+
+def number_of(n: int, noun: str) -> str:
+    """Return a number with its noun: "1 model", "1,200 models"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def show_codes(text: str) -> str:
@@ -37,17 +43,6 @@ def show_unseen(text: str) -> str:
     So no text of a dataset, model or file name moves the cursor or changes colours.
     """
     return _SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-KINDS = {
-    "NoneType": "nothing",
-    "str": "a text",
-    "bool": "true or false",
-    "int": "a number",
-    "float": "a number",
-    "list": "a list",
-    "dict": "keys with values",
-}
 
 
 def kind_of(value: Any) -> str:

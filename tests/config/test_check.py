@@ -162,7 +162,7 @@ def test_schema_closes_every_object() -> None:
     schema = {"properties": {"study": config_schema(), "recipe": recipe_schema()}}
 
     def open_objects(part: Any, where: str) -> list[str]:
-        if not isinstance(part, dict):
+        if not isinstance(part, dict) or where.endswith(".if"):  # a condition closes nothing
             return []
         is_object = "properties" in part and part.get("additionalProperties") is not False
         inside = [w for key, value in part.items() for w in open_objects(value, f"{where}.{key}")]

@@ -9,6 +9,9 @@ from userturn.config.dataset_keys import DatasetEntry
 from userturn.errors import ConfigError
 
 Config = Mapping[str, Any]
+EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
+STATE, SPLITS = "state.json", "dataset_dict.json"  # what `save_to_disk` writes beside Arrow files
+Files = Mapping[str | None, Path]  # by the language of each, None for a single file
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:
@@ -62,11 +65,6 @@ def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
 def prepared_datasets(config: Config) -> dict[str, DatasetEntry]:
     """Return all datasets of a run: of the grid, of the controls, of the likelihood."""
     return selected(config, "datasets") | human_datasets(config) | likelihood_datasets(config)
-
-
-EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
-STATE, SPLITS = "state.json", "dataset_dict.json"  # what `save_to_disk` writes beside Arrow files
-Files = Mapping[str | None, Path]  # by the language of each, None for a single file
 
 
 def is_streamed(entry: Mapping[str, Any]) -> bool:

@@ -18,6 +18,9 @@ from userturn.errors import ConfigError
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
 IN_BILLIONS = {"b": 1.0, "m": 0.001}
+Pair = tuple[str, str]  # a post-trained model and one of its bases
+Trainings = Mapping[Pair, Sequence[Pair]]
+"""By the first training of a recipe and the base that it is compared with, each training's own."""
 
 
 class FamilyMember(NamedTuple):
@@ -77,11 +80,6 @@ def baselines(
             if before in models:
                 found.append((name, before))
     return found
-
-
-Pair = tuple[str, str]  # a post-trained model and one of its bases
-Trainings = Mapping[Pair, Sequence[Pair]]
-"""By the first training of a recipe and the base that it is compared with, each training's own."""
 
 
 def numbered(name: str, number: int) -> str:

@@ -25,6 +25,28 @@ NO_SYSTEM = "none"  # instead of a file: no system prompt
 TEMPLATES_OWN = "template"  # instead of a file: the system prompt that the chat template writes
 HEADERS = ("user_header", "header")  # keys of an entry that cut the template's own header short
 Entry = TypeVar("Entry")
+CHAT = "chat"
+STAND_IN = "./data/chat_api"  # tokenizer and template of messages
+LONGEST_CHAT = 10_000_000  # bytes of a prompt and its reply: the server says what is too long
+# What an entry says of prompts or tokens that the server alone writes.
+OF_THE_SERVER = (
+    "revision",
+    "user_header",
+    "header",
+    "stop",
+    "merge_system_message",
+    "trust_remote_code",
+    "chat_template",
+    "enable_thinking",
+    "template_options",
+    "max_model_len",
+)
+RAW, ROLE_PLAY = "raw", "role_play"
+SWAPPED, QUOTED = "swapped", "quoted"
+INSTRUCTION = "data/role_play_prompt.txt"
+PLAYED = "role play"  # in a description, instead of how much of the user header is shown
+OF_ROLE_PLAY = ("roles", "instruction")  # keys that say how the user is played
+OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an answer
 
 
 def in_format(model: str, name: str) -> str:
@@ -161,24 +183,6 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
         )
 
 
-CHAT = "chat"
-STAND_IN = "./data/chat_api"  # tokenizer and template of messages
-LONGEST_CHAT = 10_000_000  # bytes of a prompt and its reply: the server says what is too long
-# What an entry says of prompts or tokens that the server alone writes.
-OF_THE_SERVER = (
-    "revision",
-    "user_header",
-    "header",
-    "stop",
-    "merge_system_message",
-    "trust_remote_code",
-    "chat_template",
-    "enable_thinking",
-    "template_options",
-    "max_model_len",
-)
-
-
 def is_chat(entry: Mapping[str, Any]) -> bool:
     """Tell whether a model is asked by a chat API."""
     return entry.get("api") == CHAT
@@ -211,14 +215,6 @@ def check_chat_probe(where: str, entry: Mapping[str, Any]) -> None:
             f"header to write under, so such a model can only play the user: set {ROLE_PLAY}, or "
             "leave the model out"
         )
-
-
-RAW, ROLE_PLAY = "raw", "role_play"
-SWAPPED, QUOTED = "swapped", "quoted"
-INSTRUCTION = "data/role_play_prompt.txt"
-PLAYED = "role play"  # in a description, instead of how much of the user header is shown
-OF_ROLE_PLAY = ("roles", "instruction")  # keys that say how the user is played
-OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an answer
 
 
 def plays_the_user(entry: Mapping[str, Any]) -> bool:

@@ -21,6 +21,22 @@ from userturn.wording import kind_of
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
 TEMPLATE = "__use_yte__"  # the key that makes Snakemake take a file for a template
 MOST_VALUES = 1_000_000  # of one file, its anchors written out; Snakemake copies them all
+LIBRARY = Path(__file__).resolve().parents[1]
+PACKED = LIBRARY / "installed"  # where setup.py puts the workflow of a wheel
+INSTALLATION = PACKED if PACKED.is_dir() else LIBRARY.parents[1]
+CONFIG = "config.yaml"
+REGISTRATION = "preregistration.json"  # beside config.yaml
+CATALOGUE = "data/catalogue.yaml"
+IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
+RUBRIC, RUBRIC_1 = "data/rubric_2.yaml", "data/rubric.yaml"  # that people read, too
+RUBRICS = (RUBRIC, RUBRIC_1)
+FORMER = {  # by a text of rubric 2, that of rubric 1
+    RUBRIC: RUBRIC_1,
+    "data/judge_prompt_2.txt": "data/judge_prompt.txt",
+    "data/scored_prompt_2.txt": "data/scored_prompt.txt",
+}
+SINCE_RUBRIC_2 = ("arguable", "edited", "injected")  # keys of judges, and of controls
+DETECTOR_KEY, FORMER_DETECTOR = "language_detector", "langdetect"
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -168,15 +184,6 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-LIBRARY = Path(__file__).resolve().parents[1]
-PACKED = LIBRARY / "installed"  # where setup.py puts the workflow of a wheel
-INSTALLATION = PACKED if PACKED.is_dir() else LIBRARY.parents[1]
-CONFIG = "config.yaml"
-REGISTRATION = "preregistration.json"  # beside config.yaml
-CATALOGUE = "data/catalogue.yaml"
-IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
-
-
 def installed(name: str) -> Path:
     """Return a file or folder of the workflow's installation.
 
@@ -227,16 +234,6 @@ def add_catalogue(config: Mapping[str, Any]) -> None:
                 own[name] = entry | mine
 
 
-RUBRIC, RUBRIC_1 = "data/rubric_2.yaml", "data/rubric.yaml"  # that people read, too
-RUBRICS = (RUBRIC, RUBRIC_1)
-FORMER = {  # by a text of rubric 2, that of rubric 1
-    RUBRIC: RUBRIC_1,
-    "data/judge_prompt_2.txt": "data/judge_prompt.txt",
-    "data/scored_prompt_2.txt": "data/scored_prompt.txt",
-}
-SINCE_RUBRIC_2 = ("arguable", "edited", "injected")  # keys of judges, and of controls
-
-
 def has_rubric_1(results: Path) -> bool:
     """Return whether a study was begun with rubric 1, as its record says.
 
@@ -265,9 +262,6 @@ def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) 
             for key in SINCE_RUBRIC_2:
                 entry.pop(key, None)
             entry |= {k: FORMER[v] for k, v in entry.items() if isinstance(v, str) and v in FORMER}
-
-
-DETECTOR_KEY, FORMER_DETECTOR = "language_detector", "langdetect"
 
 
 def detector_of(config: Mapping[str, Any]) -> str:

@@ -31,6 +31,12 @@ FORMER = {
     "559d706873784a1b": "fc4a348e9ecc17bc",  # sft-collab
     "45c35cbc9f37c5f8": "00b0c48365f8268a",  # sft-collab-both
 }
+Entries = Mapping[str, ModelEntry]
+Recipes = Mapping[str, Recipe]
+# These keys say where a model runs and what it is asked; they do not affect what is learnt.
+NOT_LEARNT = frozenset(("engine", "max_model_len"))
+# Says how results are to be read; files count by their contents.
+DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 
 def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
@@ -131,10 +137,6 @@ def check_trained(config: Config) -> None:
             check_recipe(entry["recipe"], config)
 
 
-Entries = Mapping[str, ModelEntry]
-Recipes = Mapping[str, Recipe]
-
-
 def recipes_of(entries: Entries, recipes: Recipes, model: str) -> Iterator[Recipe]:
     """Yield the recipes that made a model: its own, and those of its bases."""
     while "recipe" in entries[model]:
@@ -160,12 +162,6 @@ def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
         or recipe.get("grpo", {}).get("turn") == "user"
         for recipe in recipes_of(entries, recipes, model)
     )
-
-
-# These keys say where a model runs and what it is asked; they do not affect what is learnt.
-NOT_LEARNT = frozenset(("engine", "max_model_len"))
-# Says how results are to be read; files count by their contents.
-DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 
 def data_identity(recipe: Recipe) -> list[dict[str, Any]]:

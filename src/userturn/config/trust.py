@@ -15,6 +15,11 @@ from userturn.config.load import CONFIG, load_study
 from userturn.errors import UserError
 
 RESULTS = "results"
+Rename = Callable[[str, str], str]  # key of the configuration and path there: the path to use
+SECTIONS = ("models", "formats", "datasets", "judges", "perturbations")  # named definitions
+SINGLE = ("model_defaults", "judge_defaults", "embedder")  # entries without a name
+FILES = ("chat_template", "instruction", "rubric", "prompt", "texts")  # keys whose value is a file
+NOWHERE = "./outside/of/the/study"  # where no file is
 
 
 def is_of_this_folder(results: Path) -> bool:
@@ -70,13 +75,6 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
             f"the model runs its own code; if you trust '{entry['source']}', put '{model}' with "
             f"that source and `trust_remote_code: true` into {CONFIG} where you run this"
         )
-
-
-Rename = Callable[[str, str], str]  # key of the configuration and path there: the path to use
-SECTIONS = ("models", "formats", "datasets", "judges", "perturbations")  # named definitions
-SINGLE = ("model_defaults", "judge_defaults", "embedder")  # entries without a name
-FILES = ("chat_template", "instruction", "rubric", "prompt", "texts")  # keys whose value is a file
-NOWHERE = "./outside/of/the/study"  # where no file is
 
 
 def _files(config: Config) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@ LIMITS = {
     "minLength": "a text of at least {} character",
     "uniqueItems": "each value once",
 }
+PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def schema_sentence(error: Any) -> str:
@@ -82,9 +83,6 @@ def _form(schema: Mapping[str, Any]) -> str:
     if schema.get("enum") == [False]:
         return "off (without quotes)"
     return " or ".join(map(str, schema["enum"])) if "enum" in schema else _types(schema["type"])
-
-
-PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def plain_number(value: Any, kind: str) -> int | float | None:

@@ -27,6 +27,17 @@ IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbat
 # A figure has rows of every cell: 5,940 with the shipped grid, where Altair stops at 5,000.
 alt.data_transformers.enable("default", max_rows=None)
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
+ALL_DATASETS = "all datasets"
+NOTHING = "no turn was scored"
+SPACED = 26  # pixels between panels whose first and last labels would touch
+SHIFT = 0.06  # of a turn or depth, between marks beside each other
+MARGIN = 0.06  # of temperature, before the first and after the last mark
+SMALL = 3  # with more models than this, panels are small
+PANEL, OF_MODEL = 160, 12  # pixels of a panel, and at least of a model in it
+ACROSS, LEAST = 660, 84  # pixels of panels beside each other, and at least of one
+BY_DATASET = alt.Column("dataset:N", title=None)
+LEVEL: dict[str, Any] = {"labelAngle": 0, "labelAlign": "left", "labelBaseline": "middle"}
+INTERVAL = ("estimate", "lower", "upper")
 
 
 @alt.theme.register("userturn", enable=True)
@@ -122,18 +133,6 @@ def save(
                 temporary.write_text(svg_of(spec), "utf-8")
             else:
                 temporary.write_bytes(png_of(spec, PIXELS))
-
-
-ALL_DATASETS = "all datasets"
-NOTHING = "no turn was scored"
-SPACED = 26  # pixels between panels whose first and last labels would touch
-SHIFT = 0.06  # of a turn or depth, between marks beside each other
-MARGIN = 0.06  # of temperature, before the first and after the last mark
-SMALL = 3  # with more models than this, panels are small
-PANEL, OF_MODEL = 160, 12  # pixels of a panel, and at least of a model in it
-ACROSS, LEAST = 660, 84  # pixels of panels beside each other, and at least of one
-BY_DATASET = alt.Column("dataset:N", title=None)
-LEVEL: dict[str, Any] = {"labelAngle": 0, "labelAlign": "left", "labelBaseline": "middle"}
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
@@ -252,9 +251,6 @@ def over_counts(table: pl.DataFrame, name: str) -> alt.X:
     numbers = table[name].unique().sort().to_list()
     x = alt.X("place:Q", title=name).axis(values=numbers, format="d", grid=False)
     return x.scale(domain=[min(numbers) - 0.3, max(numbers) + 0.5], nice=False)
-
-
-INTERVAL = ("estimate", "lower", "upper")
 
 
 def in_percent(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:

@@ -24,6 +24,23 @@ PLAN_SLICE = 500  # rows in memory at once of a plan, whose prompts are long
 PART = 5_000  # rows that are judged together and written as one row group
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
+ITEM_KEYS = ["dataset", "item"]
+ANSWER_KEYS = ["model", *ITEM_KEYS]
+CELL_KEYS = ["model", "dataset", "temperature", "perturbation"]
+TURN_KEYS = [*CELL_KEYS, "item", "sample"]
+STRATUM_KEYS = [*CELL_KEYS, "stratum"]
+JUDGED_CELL_KEYS = [*CELL_KEYS, "judge"]
+JUDGED_ITEM_KEYS = [*JUDGED_CELL_KEYS, "item"]
+# Their types, for the beginning of schemas.
+CELL_COLUMNS = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+}
+TURN_COLUMNS = CELL_COLUMNS | {"item": pl.String, "sample": pl.Int64}
+JUDGED_CELL_COLUMNS = CELL_COLUMNS | {"judge": pl.String}
+FORMULA = re.compile(r"'*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
 
 
 def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
@@ -79,28 +96,6 @@ def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
     """Return the columns of a schema from several tables; an empty table if there are none."""
     tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
-
-
-ITEM_KEYS = ["dataset", "item"]
-ANSWER_KEYS = ["model", *ITEM_KEYS]
-CELL_KEYS = ["model", "dataset", "temperature", "perturbation"]
-TURN_KEYS = [*CELL_KEYS, "item", "sample"]
-STRATUM_KEYS = [*CELL_KEYS, "stratum"]
-JUDGED_CELL_KEYS = [*CELL_KEYS, "judge"]
-JUDGED_ITEM_KEYS = [*JUDGED_CELL_KEYS, "item"]
-
-# Their types, for the beginning of schemas.
-CELL_COLUMNS = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-}
-TURN_COLUMNS = CELL_COLUMNS | {"item": pl.String, "sample": pl.Int64}
-JUDGED_CELL_COLUMNS = CELL_COLUMNS | {"judge": pl.String}
-
-
-FORMULA = re.compile(r"'*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
 
 
 def as_cell(text: str) -> str:
