@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_682, 32_335),
+    "src": (59_636, 32_335),
     "tests": (52_785, 30_031),
     "scripts": (21, 16),
     "rules": (251, 0),
