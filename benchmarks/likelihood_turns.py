@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.heuristic import FEWEST, continued, follow_ups, replies, swapped, trees_of
 from userturn.config.load import load_config
-from userturn.controls.failures import hard_failures, parse_texts
-from userturn.controls.labelled_turns import read_labelled
+from userturn.controls.control_turn import hard_failures, parse_texts
+from userturn.controls.known_turns import read_labelled
 from userturn.datasets.messages import ShownAnswer
 from userturn.generation.scorer import (
     ASSISTANT_HEADER,

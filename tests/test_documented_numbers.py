@@ -12,7 +12,7 @@ from benchmarks import labellings, real_turns
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.judge_card import verdicts_of
 from userturn.config.load import load_config
-from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.judges.rubric import read_rubric
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS

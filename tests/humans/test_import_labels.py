@@ -8,11 +8,15 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS, key_of, study
+from tests.support.paired_study import pair_key, paired_of, turns_of
 from tests.support.snakemake_runs import ROOT
 from userturn.errors import UserError
 from userturn.humans.import_labels import (
+    PAIR_LABELS_SCHEMA,
+    Reading,
     annotations_table,
     import_annotations,
+    import_pairs,
     of_turns,
     read_annotations,
 )
@@ -39,8 +43,12 @@ def csv_of(folder: Path, name: str = "ann", **changes: tuple[str, ...]) -> Path:
     return write(folder, f"{name}.csv", HEAD, *lines)
 
 
+def read(*paths: Path) -> Reading:
+    return read_annotations(list(paths), KEY, TASK, "first")
+
+
 def problems(*paths: Path) -> list[str]:
-    return read_annotations(list(paths), KEY, TASK, "first").problems
+    return read(*paths).problems
 
 
 def test_apostrophe_before_what_looks_like_a_formula_is_not_part_of_a_note(tmp_path: Path) -> None:
@@ -62,7 +70,7 @@ def test_csv_that_a_spreadsheet_saved_again_is_imported(
     lines = [head] + [["generic", '"3,5"', "WAHR", i, '"a; b, c"', "Jörg", "first"] for i in IDS]
     path = tmp_path / "jörg.csv"
     path.write_bytes(ending.join(map(separator.join, lines)).encode(encoding))
-    rows, found, _ = read_annotations([path], KEY, TASK, "first")
+    rows, found, _ = read(path)
     assert found == []
     assert [row.id for row in rows] == IDS
     assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}
@@ -73,11 +81,11 @@ def test_note_with_ends_of_lines_that_csv_has_not_and_half_an_emoji_loses_no_lab
 ) -> None:
     note = "a\u2028b\x0bc\x0cd\x85e"
     path = write(tmp_path, "ann.csv", HEAD, *(f"first,ann,{turn},generic,{note}" for turn in IDS))
-    rows, found, _ = read_annotations([path], KEY, TASK, "first")
+    rows, found, _ = read(path)
     assert (found, [row.notes for row in rows]) == ([], [note] * len(IDS))
     said = [{"id": turn, "label": "generic", "notes": "\ud83d"} for turn in IDS]
     text = json.dumps({"round": "first", "annotator": "bo", "annotations": said})
-    rows, found, _ = read_annotations([write(tmp_path, "bo.json", text)], KEY, TASK, "first")
+    rows, found, _ = read(write(tmp_path, "bo.json", text))
     assert found == [] and annotations_table(rows, KEY)["notes"].to_list() == ["\ufffd"] * len(IDS)
 
 
@@ -94,7 +102,7 @@ def test_csv_in_another_encoding_or_language_is_told_in_a_sentence(tmp_path: Pat
 
 def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
     paths = [csv_of(tmp_path, "ann"), csv_of(tmp_path, "bob")]
-    reading = read_annotations(paths, KEY, TASK, "first")
+    reading = read(*paths)
     assert reading.problems == []
     table = annotations_table(reading.rows, KEY)
     assert table.height == 2 * len(IDS)
@@ -126,7 +134,7 @@ def test_wrong_row_is_told_with_its_line_and_is_missing_then(
 
 def test_file_of_two_annotators_is_told_once_and_not_used(tmp_path: Path) -> None:
     path = csv_of(tmp_path, _1=("first", "bob", IDS[1], "generic", ""))
-    reading = read_annotations([path], KEY, TASK, "first")
+    reading = read(path)
     assert len(reading.problems) == 1
     assert "has labels of 2 annotators (ann, bob), expected one" in reading.problems[0]
     assert reading.rows == []
@@ -151,7 +159,7 @@ def test_one_name_in_two_spellings_is_one_person_and_told_with_both_files(
     tmp_path: Path, one: str, other: str
 ) -> None:
     paths = [csv_of(tmp_path, one), csv_of(tmp_path, other)]
-    reading = read_annotations(paths, KEY, TASK, "first")
+    reading = read(*paths)
     (problem,) = reading.problems
     assert all(f"'{name}' (" in problem for name in (one, other))
     assert "differ by case, Unicode form or spaces alone" in problem
@@ -227,70 +235,44 @@ def test_no_annotations_are_an_empty_table_and_a_hint(
     assert "label its 4 turns in results/humans/first/task.html" in capsys.readouterr().out
 
 
+def control(name: str, kind: str, value: list[str]) -> dict[str, Any]:
+    """Return what one control of the labelling interface says in an annotation."""
+    about = {"id": "aB3", "from_name": name, "to_name": "turn", "type": kind, "origin": "manual"}
+    return {"value": {"text" if kind == "textarea" else kind: value}, **about}
+
+
 def label_studio_export(labels: list[str], completed_by: Any = 7) -> list[dict[str, Any]]:
     """Return our tasks as Label Studio exports them as JSON, with one annotation each.
 
     Keys as in https://labelstud.io/guide/task_format and in exports of its version 1.2x.
     """
+    nothing = ("draft_created_at", "last_action", "parent_prediction", "last_created_by")
+    annotation = {
+        **{"completed_by": completed_by, "was_cancelled": False, "ground_truth": False},
+        **{
+            "created_at": "2026-11-22T21:16:08.728353Z",
+            "updated_at": "2026-11-22T21:16:08.728378Z",
+        },
+        **{"lead_time": 4.288, "prediction": {}, "result_count": 2, "unique_id": "0d4c0b5e"},
+        **{"project": 1, "updated_by": 7, "parent_annotation": None, **dict.fromkeys(nothing)},
+    }
+    rest = {"file_upload": "tasks.json", "drafts": [], "predictions": [], "meta": {}}
     return [
         {
             "id": 100 + number,
             "annotations": [
-                {
-                    "id": 1000 + number,
-                    "completed_by": completed_by,
+                {"id": 1000 + number, "task": 100 + number, **annotation}
+                | {
                     "result": [
-                        {
-                            "value": {"choices": [label]},
-                            "id": "aB3",
-                            "from_name": "label",
-                            "to_name": "turn",
-                            "type": "choices",
-                            "origin": "manual",
-                        },
-                        {
-                            "value": {"text": ["a note", "another"]},
-                            "id": "cD4",
-                            "from_name": "notes",
-                            "to_name": "turn",
-                            "type": "textarea",
-                            "origin": "manual",
-                        },
-                        {
-                            "value": {"choices": [UNSURE]},
-                            "id": "eF5",
-                            "from_name": "unsure",
-                            "to_name": "turn",
-                            "type": "choices",
-                            "origin": "manual",
-                        },
-                    ],
-                    "was_cancelled": False,
-                    "ground_truth": False,
-                    "created_at": "2026-11-22T21:16:08.728353Z",
-                    "updated_at": "2026-11-22T21:16:08.728378Z",
-                    "draft_created_at": None,
-                    "lead_time": 4.288,
-                    "prediction": {},
-                    "result_count": 2,
-                    "unique_id": "0d4c0b5e",
-                    "last_action": None,
-                    "task": 100 + number,
-                    "project": 1,
-                    "updated_by": 7,
-                    "parent_prediction": None,
-                    "parent_annotation": None,
-                    "last_created_by": None,
+                        control("label", "choices", [label]),
+                        control("notes", "textarea", ["a note", "another"]),
+                        control("unsure", "choices", [UNSURE]),
+                    ]
                 }
             ],
-            "file_upload": "tasks.json",
-            "drafts": [],
-            "predictions": [],
             "data": task["data"],
-            "meta": {},
-            "inner_id": number + 1,
-            "total_annotations": 1,
-            "cancelled_annotations": 0,
+            **rest,
+            **{"inner_id": number + 1, "total_annotations": 1, "cancelled_annotations": 0},
         }
         for number, (task, label) in enumerate(zip(TASKS, labels, strict=True))
     ]
@@ -305,7 +287,7 @@ TASKS = label_studio_tasks(
 def test_label_studio_round_trip_gives_back_the_labels(tmp_path: Path) -> None:
     given = [LABELS[0], LABELS[3], LABELS[1], LABELS[0]]
     path = write(tmp_path, "export.json", json.dumps(label_studio_export(given)))
-    reading = read_annotations([path], KEY, TASK, "first")
+    reading = read(path)
     assert reading.problems == []
     assert [row.label for row in reading.rows] == given
     assert reading.rows[0][2:6] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
@@ -317,7 +299,7 @@ def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> No
     for task, more in zip(both, label_studio_export([LABELS[4]] * 4, {"id": 8}), strict=True):
         task["annotations"] += more["annotations"]
     path = write(tmp_path, "export.json", json.dumps(both))
-    reading = read_annotations([path], KEY, TASK, "first")
+    reading = read(path)
     assert reading.problems == []
     assert {row.annotator for row in reading.rows} == {"label-studio-7", "label-studio-8"}
 
@@ -330,7 +312,7 @@ def test_a_reviewers_copy_in_label_studio_is_no_annotator_and_told(
     for task, more in zip(export, label_studio_export([LABELS[4]] * 4, {"id": 8}), strict=True):
         task["annotations"] += [more["annotations"][0] | mark]
     path = write(tmp_path, "export.json", json.dumps(export))
-    reading = read_annotations([path], KEY, TASK, "first")
+    reading = read(path)
     assert reading.problems == []
     assert {row.annotator for row in reading.rows} == {"label-studio-7"}
     assert "annotations that are ground truth or a reviewer's copy" in reading.unread[0]
@@ -393,7 +375,7 @@ def test_file_is_known_by_its_content_and_empty_cells_are_nothing(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    reading = read_annotations([tmp_path / name], KEY, TASK, "first")
+    reading = read(tmp_path / name)
     assert (reading.problems, reading.unread) == ([], [])
     assert [row.label for row in reading.rows] == ["generic"] * len(IDS)
 
@@ -426,7 +408,7 @@ def test_what_is_wrong_with_a_file_or_a_row_is_told(tmp_path: Path, text: str, s
 
 def test_bad_row_of_a_file_leaves_its_other_rows_usable(tmp_path: Path) -> None:
     text = csv_text(f"{HEAD},unsure", [f"{LINES[0]},perhaps", *(f"{row},yes" for row in LINES[1:])])
-    reading = read_annotations([write(tmp_path, "ann.csv", text)], KEY, TASK, "first")
+    reading = read(write(tmp_path, "ann.csv", text))
     assert [row.id for row in reading.rows] == IDS[1:]
 
 
@@ -454,5 +436,64 @@ def test_control_of_label_studio_that_nothing_reads_is_named(tmp_path: Path) -> 
         {"from_name": "severity", "value": {"rating": 4}, "type": "rating"}
     )
     path = write(tmp_path, "export.json", json.dumps(export))
-    reading = read_annotations([path], KEY, TASK, "first")
+    reading = read(path)
     assert (reading.problems, reading.unread) == ([], [f"{path}: severity"])
+
+
+PAIR_KEY = pair_key(paired_of(turns_of(4), n=4), 4)
+PAIR_IDS = PAIR_KEY["id"].to_list()
+PAIR_HEAD = "round,annotator,id,label,notes,unsure,seconds"
+
+
+def imported_pairs(folder: Path, *lines: str, skip: bool = False) -> pl.DataFrame:
+    """Import one file of labels of the round `pairs`."""
+    key, out, file = folder / "key.parquet", folder / "labels.parquet", folder / "ann.csv"
+    PAIR_KEY.write_parquet(key)
+    file.write_text("\n".join((PAIR_HEAD, *lines)) + "\n", "utf-8")
+    import_pairs("pairs", skip, "identity", [str(file)], str(key), str(out))
+    return pl.read_parquet(out)
+
+
+def test_the_models_turn_is_chosen_where_the_label_is_not_the_persons_place(
+    tmp_path: Path,
+) -> None:
+    labels = imported_pairs(tmp_path, *(f"pairs,Ann,{id},first,,false,2" for id in PAIR_IDS))
+    assert labels.schema == PAIR_LABELS_SCHEMA
+    assert labels["model_chosen"].to_list() == [p == "second" for p in PAIR_KEY["person"]]
+    assert labels.select("item", "conversation").equals(PAIR_KEY.select("item", "conversation"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pairs,Ann,{0},both,,,", "'both' is not a turn of a pair; expected one of: first, second"),
+        ("pairs,Ann,{0},frist,,,", "'frist' is not a turn of a pair, did you mean 'first'?"),
+        ("first,Ann,{0},first,,,", "the round is 'first', expected 'pairs'"),
+        ("pairs,Ann,0000,first,,,", "the id '0000' is not in this round"),
+        ("pairs,,{0},first,,,", "the annotator is missing"),
+        ("pairs,Ann,{0},first,,,", "annotator 'Ann': 3 of 4 pairs have no label"),
+    ],
+)
+def test_what_is_wrong_with_a_row_is_said_in_a_sentence(
+    tmp_path: Path, line: str, said: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        imported_pairs(tmp_path, line.format(*PAIR_IDS))
+    assert said in str(error.value)
+
+
+def test_bad_rows_are_left_out_where_the_config_says_so(tmp_path: Path) -> None:
+    lines = (f"pairs,Ann,{PAIR_IDS[0]},second,,true,1", f"pairs,Ann,{PAIR_IDS[1]},third,,,")
+    labels = imported_pairs(tmp_path, *lines, skip=True)
+    assert labels.select("id", "unsure", "seconds").rows() == [(PAIR_IDS[0], True, 1.0)]
+
+
+def test_a_round_without_files_says_how_to_start_and_has_an_empty_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, out = tmp_path / "key.parquet", tmp_path / "labels.parquet"
+    PAIR_KEY.write_parquet(key)
+    import_pairs("pairs", False, "identity", [], str(key), str(out))
+    said = capsys.readouterr().out
+    assert "label its 4 pairs in results/pairs/pairs/task.html" in said
+    assert pl.read_parquet(out).schema == PAIR_LABELS_SCHEMA

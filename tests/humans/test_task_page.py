@@ -4,21 +4,27 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS, key_of, study
+from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
 from tests.support.snakemake_runs import ROOT
+from userturn.humans.pairs import SIDES, shown_pairs
 from userturn.humans.rounds import shown
 from userturn.humans.task_page import (
     embedded,
     label_studio_config,
     label_studio_tasks,
     page,
+    pair_page,
+    practice_turns,
 )
 from userturn.judges.rubric import read_rubric
+from userturn.study.inputs import LABELLED_TURNS
 
 RUBRIC = read_rubric(ROOT / "data" / "rubric_2.yaml")
 ITEMS = {"d": {f"i{n:04}": [{"role": "user", "content": f"Question {n}?"}] for n in range(20)}}
@@ -131,3 +137,71 @@ def test_label_studio_tasks_hold_one_task_a_turn() -> None:
     tasks = label_studio_tasks("first", SHOWN)
     assert [task["data"]["turn_id"] for task in tasks] == KEY["id"].to_list()
     assert set(tasks[0]) == {"data"}
+
+
+ROWS = [json.loads(line) for line in (ROOT / LABELLED_TURNS).read_text().splitlines()]
+KNOWN = {(row["messages"][-1]["content"], row["turn"]): row for row in ROWS}
+
+
+def test_ten_turns_have_every_label_and_a_conversation_of_their_own() -> None:
+    turns = practice_turns(ROOT / LABELLED_TURNS, LABELS)
+    rows = [KNOWN[turn["conversation"][-1]["text"], turn["turn"]] for turn in turns]
+    # ten turns of six labels: the first four labels have two each
+    assert sorted(turn["label"] for turn in turns) == sorted([*LABELS, *LABELS[:4]])
+    assert len({row["conversation"] for row in rows}) == 10
+    assert all(row["first_label"] == row["second_label"] == row["third_label"] for row in rows)
+
+
+def test_rubric_with_other_labels_has_no_practice(tmp_path: Path) -> None:
+    assert practice_turns(ROOT / LABELLED_TURNS, ["good", "bad"]) == []
+
+
+PAIR_TURNS = turns_of(12)
+PAIR_KEY = pair_key(paired_of(PAIR_TURNS, n=12), 12)
+PAIR_ITEMS = shown_pairs(PAIR_KEY, PAIR_TURNS, people_of(12), ["<|im_end|>"])
+PAIR_PAGE = pair_page("pairs", PAIR_ITEMS)
+
+
+def items_of(page: str) -> list[dict[str, object]]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return list(json.loads(text)["items"])
+
+
+def test_a_pair_is_an_id_a_conversation_and_two_texts() -> None:
+    items = items_of(PAIR_PAGE)
+    assert [item["id"] for item in items] == PAIR_KEY["id"].to_list()
+    assert {tuple(item) for item in items} == {("id", "conversation", "turns")}
+
+
+@pytest.mark.parametrize(
+    "word", ["dataset", "temperature", "reference", "perturb", "a-1b", "im_end", "i0001"]
+)
+def test_no_byte_of_the_page_of_pairs_unblinds(word: str) -> None:
+    assert word not in PAIR_PAGE.lower().replace("an answer of the dataset", "")
+
+
+def test_nothing_of_the_key_is_in_the_page_of_pairs() -> None:
+    for column in ("key", "model", "conversation", "item"):
+        assert not any(str(value) in PAIR_PAGE for value in PAIR_KEY[column].unique())
+
+
+def test_the_page_of_swapped_turns_differs_in_their_places_alone() -> None:
+    swapped = PAIR_ITEMS.with_columns(turns=pl.col("turns").list.reverse())
+    other = items_of(pair_page("pairs", swapped))
+    before = items_of(PAIR_PAGE)
+    assert [item | {"turns": []} for item in other] == [item | {"turns": []} for item in before]
+    hidden = re.compile(r'"turns":\[.*?\]')
+    assert hidden.sub("", pair_page("pairs", swapped)) == hidden.sub("", PAIR_PAGE)
+
+
+def test_both_places_have_the_same_html_but_for_their_names() -> None:
+    first, second = re.findall(r'<article class="turn".*?</article>', PAIR_PAGE, re.S)[:2]
+    assert first.replace("first", "second").replace("First", "Second").replace(">1<", ">2<") == (
+        second
+    )
+    assert list(SIDES) == ["first", "second"]
+
+
+def test_page_of_pairs_asks_the_network_for_nothing_and_fills_every_placeholder() -> None:
+    assert not re.search(r"https?:|//[a-z]|src=|@import|\burl\(|href=", PAIR_PAGE)
+    assert "{{" not in PAIR_PAGE

@@ -12,7 +12,7 @@ import pytest
 from tests.support.judged_cell import cell, judge, verdicts_of
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
-from userturn.judges import pending_cells as serving
+from userturn.judges import pending_cells
 from userturn.judges.judge import Judge
 from userturn.storage.journal import read_journal
 
@@ -30,7 +30,7 @@ def self_serving(results: Path, **changes: object) -> Judge:
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results with two cells, a tiny model, and a server that is made up."""
     write_tiny_model(tmp_path / "model", width=64)
-    monkeypatch.setattr(serving, "SERVER", [sys.executable, "-m", "tests.support.fake_vllm"])
+    monkeypatch.setattr(pending_cells, "SERVER", [sys.executable, "-m", "tests.support.fake_vllm"])
     for number, name in enumerate(("cells/m/d/t0/none", "controls/m/d")):
         about = cell(tmp_path, *[f"Turn {i} of {number}?" for i in range(5)], name=name)
     (tmp_path / "datasets").mkdir()
@@ -42,7 +42,7 @@ def serve(results: Path, **changes: object) -> dict[str, int]:
     turns = [
         f"{results}/{name}/user_turns.parquet" for name in ("cells/m/d/t0/none", "controls/m/d")
     ]
-    serving.serve_judge(
+    pending_cells.serve_judge(
         judge=self_serving(results, **changes),
         pending=["b", "a"],
         paths_to_user_turns=turns,
@@ -60,7 +60,7 @@ def test_options_are_those_of_vllm() -> None:
         "enable_chunked_prefill": False,
         "dtype": "x",
     }
-    assert serving.options(given) == [
+    assert pending_cells.options(given) == [
         "--max-model-len",
         "64",
         "--enforce-eager",
@@ -77,7 +77,7 @@ def test_served_judge_takes_no_sampling_from_its_models_folder_unless_it_is_told
     vllm: dict[str, str], expected: str
 ) -> None:
     settings = {"model": "org/judge", "gpus": 2, "vllm": vllm}
-    words = serving.server_command(settings, Path("folder"), 8000)
+    words = pending_cells.server_command(settings, Path("folder"), 8000)
     assert words[words.index("--generation-config") + 1] == expected
     assert words.count("--generation-config") == 1
     assert words[words.index("--tensor-parallel-size") + 1] == "2"
@@ -87,7 +87,7 @@ def test_one_load_works_off_all_cells_which_are_then_gathered(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports: list[int] = []
-    monkeypatch.setattr(serving, "_free_port", lambda: ports.append(free()) or ports[-1])
+    monkeypatch.setattr(pending_cells, "_free_port", lambda: ports.append(free()) or ports[-1])
     assert serve(results) == {"pending": ["a", "b"], "n_cells": 2, "n_asked": 2}
     assert len(read_journal(results / "journal/judges/j/d").records) == 10
     with socket.socket() as probe:
@@ -118,7 +118,7 @@ def free() -> int:
 def test_server_that_ends_before_it_is_ready_is_one_sentence(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "SERVER", [*serving.SERVER, "--refuse-to-start"])
+    monkeypatch.setattr(pending_cells, "SERVER", [*pending_cells.SERVER, "--refuse-to-start"])
     with pytest.raises(UserError, match="ended with code 3 before it was ready"):
         serve(results)
 
@@ -128,7 +128,7 @@ def test_server_that_ends_is_one_sentence_and_the_next_run_asks_only_for_the_res
 ) -> None:
     # Request 0 asks whether the server is ready, so three questions have replies before the fourth.
     with monkeypatch.context() as ending:
-        ending.setattr(serving, "SERVER", [*serving.SERVER, "--end-at", "4"])
+        ending.setattr(pending_cells, "SERVER", [*pending_cells.SERVER, "--end-at", "4"])
         with pytest.raises(UserError, match="j: vLLM's server ended with code 9 while it was"):
             serve(results, concurrency=1)
     assert not (results / "marker.json").exists()

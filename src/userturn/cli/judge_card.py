@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from userturn.cli.arguments import take_configuration, with_judge
 from userturn.config.load import load_study
-from userturn.controls.labelled_turns import (
+from userturn.controls.known_turns import (
     labelled_items,
     labelled_turns,
     read_labelled,

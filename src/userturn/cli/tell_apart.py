@@ -13,20 +13,22 @@ from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.errors import ConfigError, UserError, near_miss
 from userturn.humans.blinding import special_tokens
 from userturn.humans.labels import PEOPLE
-from userturn.humans.machine_pairs import (
+from userturn.humans.pairs import TURNS_SCHEMA, people_turns
+from userturn.humans.tell_apart import (
+    TOLD_APART,
     TWO_OF_A_MODEL,
     TWO_PEOPLE,
     WITH_A_PERSON,
+    Choice,
     LabelledPair,
     ToTellApart,
+    choices,
     drawn,
     pairs_of_models,
     pairs_of_people,
     read_mirrorbench,
 )
-from userturn.humans.pairs import TURNS_SCHEMA, people_turns
 from userturn.judges.kinds import kind_of
-from userturn.judges.tell_apart import TOLD_APART, Choice, choices
 from userturn.prompts.perturbations import needs_reference
 from userturn.stats.sample_size import Turns, items_for_half_width
 from userturn.storage.table_files import read_tables

@@ -1,8 +1,6 @@
 """User turns of a known kind, on which every judge is measured.
 
-control_turn.py: a control turn as a row, and each control's label and difficulty.
-failures.py: texts of planted failures and prompt injections.
-labelled_turns.py: turns that are known: real users', labelled ones, thanks after an injection.
-planted.py: planted failures after a model's own answers.
+control_turn.py: what each control is: how its text is made, its label, how hard it is.
+known_turns.py: real users' turns, planted failures, labelled turns, thanks after an injection.
 swapped_answers.py: user turns after another answer than theirs: another item's, or an edited one.
 """

@@ -39,7 +39,10 @@ SWAPPED_TURNS_SCHEMA: Schema = {
     "text": pl.String,
     "error": pl.String,
 }
-READ = [name for name in SWAPPED_TURNS_SCHEMA if name != "answer_from"]
+EDITED_TURNS_SCHEMA: Schema = {
+    name: kind for name, kind in SWAPPED_TURNS_SCHEMA.items() if name != "answer_from"
+}
+READ = list(EDITED_TURNS_SCHEMA)  # of the cells
 
 
 def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
@@ -105,14 +108,6 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
     )
 
 
-def swapped_cells(
-    dataset: str, cells: Iterable[pl.DataFrame], items: Sequence[str], n_turns: int, seed: int
-) -> pl.DataFrame:
-    """Return `n_turns` turns of each cell of a model and dataset after other items' answers."""
-    order = drawn_order(items, generator(seed, "chance floor", dataset))
-    return pl.concat([swapped_turns(cell, n_turns, order) for cell in cells]).sort(TURN_KEYS)
-
-
 def swap_answers(
     dataset: str,
     n_turns: int,
@@ -124,14 +119,12 @@ def swap_answers(
 ) -> None:
     """Write some turns of each cell of a model and dataset, each after another item's answer."""
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
+    order = drawn_order(items, generator(seed, "chance floor", dataset))
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
-    write_table(swapped_cells(dataset, cells, items, n_turns, seed), path_to_swapped, identity)
+    swapped = pl.concat([swapped_turns(cell, n_turns, order) for cell in cells]).sort(TURN_KEYS)
+    write_table(swapped, path_to_swapped, identity)
 
 
-EDITED_TURNS_SCHEMA: Schema = {
-    name: kind for name, kind in SWAPPED_TURNS_SCHEMA.items() if name != "answer_from"
-}
-READ_EDITED = list(EDITED_TURNS_SCHEMA)
 NAMES = WORD.findall("Tamsin Orlando Bukhara Verdi Ludmila Ghent Percival Nairobi Osman Trieste")
 NOUNS = WORD.findall("lantern gravel trumpet walnut saddle thimble harbour curtain pigeon anvil")
 
@@ -195,9 +188,7 @@ def edited_turns(
         `EDITED_TURNS_SCHEMA`: the turn, and the edited `answer`.
     """
     place = {item: at for at, item in enumerate(order)}
-    written = turns.select(READ_EDITED).filter(
-        pl.col("outcome") == "ok", pl.col("answer").is_not_null()
-    )
+    written = turns.select(READ).filter(pl.col("outcome") == "ok", pl.col("answer").is_not_null())
     rows: list[dict[str, Any]] = []
     for row in sorted(written.to_dicts(), key=lambda row: (row["sample"], place[row["item"]])):
         if len(rows) == n_turns:
@@ -231,5 +222,5 @@ def edit_answers(
 ) -> None:
     """Write some turns of each cell of a model and dataset, each after an edited answer."""
     items = pl.read_parquet(path_to_items, columns=["item", "messages"])
-    cells = (pl.read_parquet(path, columns=READ_EDITED) for path in sorted(paths_to_user_turns))
+    cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
     write_table(edited_cells(dataset, cells, items, n_turns, seed), path_to_edited, identity)

@@ -109,11 +109,7 @@ def is_same(first: Any, second: Any) -> bool | None:
 def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool | None:
     """Tell whether an answer that math-verify accepts is the reference; None if in doubt.
 
-    Args:
-        answer: the final answer in LaTeX.
-        reference: the reference in LaTeX.
-        found: what math-verify read in the answer.
-        expected: what it read in the reference.
+    Both are final answers in LaTeX; `found` and `expected` are what math-verify read in them.
     """
     if SPACES.sub("", answer) == SPACES.sub("", reference):
         return True

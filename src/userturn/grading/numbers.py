@@ -99,17 +99,13 @@ WORDS = re.compile(
 
 
 class Reading(NamedTuple):
-    """The number that a text ends in.
+    """The number that a text ends in."""
 
-    Attributes:
-        values: what a reader may take it for: one value, where there is no doubt.
-        others: what it may be, too, without making the one value doubtful.
-        is_open: whether it may be any other number.
-    """
-
+    # What a reader may take it for: one value, where there is no doubt.
     values: frozenset[Fraction] = frozenset()
+    # What it may be, too, without making the one value doubtful.
     others: frozenset[Fraction] = frozenset()
-    is_open: bool = False
+    is_open: bool = False  # whether it may be any other number
 
     def is_equal(self, expected: Fraction) -> bool | None:
         """Tell whether it is a number; None if a reader could argue."""

@@ -5,7 +5,8 @@ No text of an item ever appears in a reason or an error.
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from userturn.grading.grade import STAYED_OPEN, Grade
@@ -87,17 +88,16 @@ def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
 
 
 def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
-    rubrics = json.loads(row["verifier_arguments"])["rubrics"]
-    prompts = [grader_prompt(row["messages"], row["answer"] or "", rubric) for rubric in rubrics]
-    return [ask_about([{"role": "user", "content": prompt}], identity) for prompt in prompts]
-
-
-def _fits(row: Mapping[str, Any]) -> bool:
-    """Tell whether an item has rubrics that a judge can be asked about."""
+    """Return a question about each criterion; none if there is no answer or rubrics do not fit."""
+    if row["outcome"] == "error":
+        return []
+    messages, answer = row["messages"], row["answer"] or ""
     try:
-        return bool(_questions(row, ""))
+        rubrics = json.loads(row["verifier_arguments"])["rubrics"]
+        prompts = [grader_prompt(messages, answer, rubric) for rubric in rubrics]
     except (TypeError, ValueError, LookupError, AttributeError):
-        return False
+        return []
+    return [ask_about([{"role": "user", "content": prompt}], identity) for prompt in prompts]
 
 
 def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) -> Grade:
@@ -119,38 +119,25 @@ def grade_by_rubric(
 ) -> list[Grade]:
     """Return the grade of each answer by its item's rubrics, asking the missing questions.
 
-    Args:
-        judge: the judge to ask.
-        rows: answers with messages and verifier_arguments of their items.
-        what: name of the answers in the judge's account.
-        dataset: name of their dataset.
-        n_at_once: largest number of requests in flight.
+    Rows are answers with messages and verifier_arguments of their items; `what` is their name in
+    the judge's account.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many answers failed.
     """
     identity = fingerprint([judge_identity(judge.settings), SCHEMA])
-    asked = [row["outcome"] != "error" and _fits(row) for row in rows]
-    answered = [row for row, is_asked in zip(rows, asked, strict=True) if is_asked]
-    keys = [[question.key for question in _questions(row, identity)] for row in answered]
-    decisions = open_decisions(judge, dataset, (key for of_row in keys for key in of_row))
-
-    def questions() -> Iterator[Question]:
-        for row in answered:
-            yield from _questions(row, identity)
-
-    if not all(decisions.is_finished(key) for of_row in keys for key in of_row):
+    keys = [[question.key for question in _questions(row, identity)] for row in rows]
+    decisions = open_decisions(judge, dataset, chain(*keys))
+    if decisions.unfinished():
         endpoint, about = open_endpoint(judge, SCHEMA, n_at_once), f"judge {judge.name}: {what}"
         session = Session(endpoint, read_criterion, decisions, judge.account(what), about)
-        asyncio.run(ask_judge(session, questions()))
-    graded = iter(
-        [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
-    )
+        questions = (question for row in rows for question in _questions(row, identity))
+        asyncio.run(ask_judge(session, questions))
     grades = [
-        next(graded)
-        if is_asked
+        _grade(row, of_row, decisions)
+        if of_row
         else Grade(None, "no answer: error" if row["outcome"] == "error" else NO_RUBRICS)
-        for row, is_asked in zip(rows, asked, strict=True)
+        for row, of_row in zip(rows, keys, strict=True)
     ]
     check_error_share(judge, what, [grade.reason for grade in grades])
     return grades

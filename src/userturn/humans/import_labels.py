@@ -43,17 +43,12 @@ IMPORTED_SCHEMA: Schema = {
 
 
 class Task(NamedTuple):
-    """What annotators label.
-
-    Attributes:
-        unit: one of what they label: a turn or a pair.
-        labels: the labels that they choose from.
-        known_as: where these are.
-    """
+    """What annotators label: a unit, with one of these labels, which are known as something."""
 
     unit: str
     labels: Sequence[str]
     known_as: str
+    folder: str  # of the round in the results
 
 
 class Reading(NamedTuple):
@@ -66,7 +61,7 @@ class Reading(NamedTuple):
 
 def of_turns(labels: Iterable[str]) -> Task:
     """Return the task of a round of turns, by the labels of the rubric."""
-    return Task("turn", list(labels), "in the rubric")
+    return Task("turn", list(labels), "in the rubric", "humans")
 
 
 def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | None:
@@ -180,12 +175,6 @@ def read_annotations(
 
     Of rows that repeat a label, the first is usable; of a file with several annotators, none is; of
     annotators who seem to be one person, the first.
-
-    Args:
-        paths: all files of the round's folder.
-        key: key of the round.
-        task: what annotators label in the round.
-        round_name: the round that the files must belong to.
     """
     known = set(key["id"])
     rows: list[Row] = []
@@ -209,10 +198,10 @@ def read_annotations(
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows with the turns that their ids name, sorted."""
     genuine = pl.col("label") == GENUINE
-    return with_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
+    return _with_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
 
 
-def with_key(
+def _with_key(
     rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
 ) -> pl.DataFrame:
     """Return the columns of a schema from checked rows, the key and what is derived, sorted."""
@@ -226,23 +215,10 @@ def with_key(
     )
 
 
-def how_to_start(round_name: str, n: int, unit: str = "turn", folder: str = "humans") -> str:
-    """Return the instruction for a round that has no annotations yet."""
-    return (
-        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its "
-        f"{number_of(n, unit)} in results/{folder}/{round_name}/task.html, put the files they save "
-        f"into data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
-    )
-
-
-def checked_rows(
+def _checked_rows(
     paths: Sequence[str], key: pl.DataFrame, task: Task, round_name: str, skip_problems: bool
 ) -> list[Row]:
-    """Return the rows of a round's files, or those without a problem if the config says so.
-
-    Raises:
-        UserError: every problem found, one sentence per line, unless `skip_problems`.
-    """
+    """Return the rows of a round's files, or those without a problem if the config says so."""
     reading = read_annotations(paths, key, task, round_name)
     if reading.problems and not skip_problems:
         raise UserError(
@@ -254,6 +230,13 @@ def checked_rows(
         say(f"left out: {problem}")
     for names in reading.unread:
         say(f"nothing reads these columns, keys or controls of {names}")
+    if not reading.rows and key.height:
+        say(
+            f"round '{round_name}' has no annotations yet: have 2 or 3 people label its "
+            f"{number_of(key.height, task.unit)} in results/{task.folder}/{round_name}/task.html, "
+            f"put the files they save into data/annotations/{round_name}/ and run the same command "
+            "again (docs/annotation.md)"
+        )
     return reading.rows
 
 
@@ -272,13 +255,11 @@ def import_annotations(
         UserError: every problem found, one sentence per line, unless `skip_problems`.
     """
     key, task = pl.read_parquet(path_to_key), of_turns(read_rubric(path_to_rubric).labels)
-    rows = checked_rows(paths_to_files, key, task, round_name, skip_problems)
-    if not rows and key.height:
-        say(how_to_start(round_name, key.height))
+    rows = _checked_rows(paths_to_files, key, task, round_name, skip_problems)
     write_table(annotations_table(rows, key), path_to_annotations, identity)
 
 
-PAIRS = Task("pair", SIDES, "a turn of a pair")
+PAIRS = Task("pair", SIDES, "a turn of a pair", "pairs")
 PAIR_LABELS_SCHEMA: Schema = {
     "round": pl.String,
     "annotator": pl.String,
@@ -290,12 +271,6 @@ PAIR_LABELS_SCHEMA: Schema = {
     "notes": pl.String,
     **{name: PAIR_KEY_SCHEMA[name] for name in (*TURN_KEYS, "key", "conversation")},
 }
-
-
-def pair_labels(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
-    """Return checked rows with the turns of their pairs, sorted."""
-    chosen = pl.col("label") != pl.col("person")
-    return with_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
 
 
 def import_pairs(
@@ -312,7 +287,7 @@ def import_pairs(
         UserError: every problem found, one sentence per line, unless `skip_problems`.
     """
     key = pl.read_parquet(path_to_key)
-    rows = checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)
-    if not rows and key.height:
-        say(how_to_start(round_name, key.height, PAIRS.unit, "pairs"))
-    write_table(pair_labels(rows, key), path_to_annotations, identity)
+    rows = _checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)
+    chosen = pl.col("label") != pl.col("person")
+    table = _with_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
+    write_table(table, path_to_annotations, identity)

@@ -49,17 +49,11 @@ def _text(value: Any) -> str:
 
 
 class LabelFile(NamedTuple):
-    """What one file holds.
-
-    Attributes:
-        rows: its labels.
-        problems: one sentence for each row that is wrong by itself.
-        unread: columns, keys or controls that nothing reads.
-    """
+    """What one file holds."""
 
     rows: list[Row]
-    problems: list[str]
-    unread: list[str]
+    problems: list[str]  # one sentence for each row that is wrong by itself
+    unread: list[str]  # columns, keys or controls that nothing reads
 
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
@@ -79,11 +73,7 @@ def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
 
 
 def _head(path: Path, names: Sequence[str]) -> list[str]:
-    """Return the columns of a CSV by their names, in lower case.
-
-    Raises:
-        UserError: another kind of CSV, a column that is missing, or one that is there twice.
-    """
+    """Return the columns of a CSV by their names, in lower case."""
     head = [name.strip().lower() for name in names]
     if "turn_id" in head:
         raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
@@ -162,18 +152,15 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
                 "JSON, not as JSON-MIN or CSV"
             )
         for annotation in task["annotations"]:
-            if annotation.get("was_cancelled"):
-                continue
-            if _is_copy(annotation):
+            if annotation.get("was_cancelled") or _is_copy(annotation):
                 continue
             result = annotation.get("result", [])
-            labels = _choice(result, "label", "choices")
             yield _row(
                 where,
                 task["data"],
                 id=task["data"]["turn_id"],
                 annotator=_annotator(annotation.get("completed_by")),
-                label=" and ".join(labels),
+                label=" and ".join(_choice(result, "label", "choices")),
                 notes="\n".join(_choice(result, "notes", "text")),
                 unsure=UNSURE in _choice(result, "unsure", "choices"),
                 seconds=annotation.get("lead_time"),

@@ -29,9 +29,7 @@ def read_annotations_and_keys(
 def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return the drawn turns that the study still has, with their probability over all rounds.
 
-    Args:
-        keys: keys of all rounds.
-        turns: user turns; a turn that was replaced after the draw has another `key`.
+    A turn that was replaced after the draw has another `key`.
     """
     held = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
     return held.sort("round", "id").with_columns(
@@ -44,12 +42,7 @@ def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]
 
     It is the inverse of the probability of being drawn, scaled up within classes for drawn turns
     without a label (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a
-    stratum of N turns, n of them labelled, that is N / n.
-
-    Args:
-        drawn: the result of `drawn_turns`.
-        labelled: a table with the `id` of each labelled turn.
-        classes: the columns of `drawn` that define the classes.
+    stratum of N turns, n of them labelled, that is N / n. `classes` are columns of `drawn`.
     """
     inverse = 1 / pl.col("inclusion_probability")
     is_labelled = pl.col("id").is_in(labelled["id"].to_list())
@@ -82,19 +75,12 @@ PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
 
 
 class Comparison(NamedTuple):
-    """Raters that are compared on the turns that they labelled.
+    """Raters that are compared on the turns that they labelled."""
 
-    Attributes:
-        kind: human-human, judge-human or judge-judge.
-        first: first rater, or `people` for all annotators.
-        second: second rater, or `people` for all annotators or their majority.
-        table: one row per turn: `family`, `dataset`, `item`, `weight` and one label per rater.
-        raters: the columns of the raters.
-    """
-
-    kind: str
-    first: str
-    second: str
+    kind: str  # human-human, judge-human or judge-judge
+    first: str  # first rater, or `people` for all annotators
+    second: str  # second rater, or `people` for all annotators or their majority
+    # One row per turn: `family`, `dataset`, `item`, `weight` and one label per rater.
     table: pl.DataFrame
     raters: list[str]
 
@@ -117,12 +103,7 @@ def labelled_beside_judges(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the turns that people labelled, and all turns of the study, one column per rater.
 
-    Args:
-        turns: user turns of all cells: key columns and `key`.
-        verdicts: verdicts of all judges on them.
-        annotations: people's labels of all rounds.
-        keys: keys of all rounds.
-        families: model family by model.
+    All are of the whole study; of the turns only the key columns and `key` are needed.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
@@ -151,12 +132,7 @@ def judges_of(turns: pl.DataFrame) -> dict[str, str]:
 
 
 def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Comparison]:
-    """Yield every comparison for which there are raters.
-
-    Args:
-        labelled: the turns that people labelled, one column per rater; `people` is their majority.
-        judged: all turns of the study, one column per judge.
-    """
+    """Yield every comparison for which there are raters, from `labelled_beside_judges`."""
     annotators = [name for name in labelled.columns if name.startswith("annotator ")]
     judges = list(judges_of(judged))
     short = {name: name.split(" ", 1)[1] for name in annotators + judges}

@@ -78,13 +78,8 @@ def people_turns(paths_to_datasets: Sequence[str]) -> pl.DataFrame:
 def paired_turns(turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]) -> pl.DataFrame:
     """Return the model's turns after an answer to which a person replied, sorted.
 
-    Args:
-        turns: user turns after the datasets' own answers.
-        people: the result of `people_turns`.
-        tokens: special tokens of the models, which annotators do not see.
-
-    Returns:
-        The columns of PAIRED_SCHEMA; `left_out` says why a turn can be in no pair, null if it can.
+    `left_out` says why a turn can be in no pair, null if it can. `people` are `people_turns`;
+    annotators do not see `tokens`, the special ones of the models.
     """
     both = turns.join(people.drop("messages"), on=ITEM_KEYS).sort(TURN_KEYS)
     texts = [
@@ -120,8 +115,6 @@ PAIR_ITEMS_SCHEMA: Schema = {
     "conversation": pl.List(pl.Struct({"role": pl.String, "text": pl.String})),
     "turns": pl.List(pl.String),
 }
-BOTH = ("reference_user_turn", "text")  # the person's and the model's
-OF_CELL = pl.concat_str(CELL_KEYS, separator="\n")
 
 
 def drawn_pairs(
@@ -129,18 +122,14 @@ def drawn_pairs(
 ) -> pl.DataFrame:
     """Return the turns of a new round, with each cell's rank of them from 0.
 
-    Args:
-        paired: the result of `paired_turns`, of all cells.
-        earlier: keys of all earlier rounds.
-        per_cell: number of pairs of each cell, in all rounds together.
-        seed: the study's seed.
+    It draws from the `paired_turns` of all cells, `per_cell` in all rounds together.
     """
     secret = fingerprint(["order of the pairs", seed])
     before = earlier.group_by(CELL_KEYS).agg(n_before=pl.len())
     room = per_cell - pl.col("n_before").fill_null(0).cast(pl.Int64)
     open_to = (
         paired.join(before, on=CELL_KEYS, how="left", maintain_order="left")
-        .with_columns(cell=OF_CELL, room=room)
+        .with_columns(cell=pl.concat_str(CELL_KEYS, separator="\n"), room=room)
         .filter(
             ~pl.col("conversation").is_in(earlier["conversation"].to_list()), pl.col("room") > 0
         )
@@ -188,14 +177,7 @@ def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame
 def shown_pairs(
     key: pl.DataFrame, turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
 ) -> pl.DataFrame:
-    """Return what annotators see of a round: opaque id, conversation with its answer, two turns.
-
-    Args:
-        key: key of the round.
-        turns: user turns of its cells.
-        people: the result of `people_turns`.
-        tokens: special tokens of the models, shown as one neutral mark.
-    """
+    """Return what annotators see of a round: opaque id, conversation with its answer, two turns."""
     texts = turns.select(*TURN_KEYS, "key", "answer", "text")
     said = people.drop("conversation")
     seen = key.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left").join(
@@ -203,7 +185,8 @@ def shown_pairs(
     )
     rows = []
     for row in seen.iter_rows(named=True):
-        both = [neutral(row[name], tokens, is_turn=True) for name in BOTH]
+        person, model = (row[name] for name in ("reference_user_turn", "text"))
+        both = [neutral(text, tokens, is_turn=True) for text in (person, model)]
         rows.append(
             {
                 "id": row["id"],
@@ -242,12 +225,7 @@ def draw_pairs(
 ) -> None:
     """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 
-    Args:
-        pairs: the rounds of pairs of the study.
-        round_name: one of them.
-        path_to_key: output file of the key.
-        path_to_items: output file of what annotators see.
-        inputs: the path parameters of `round_of_pairs`.
+    `inputs` are the path parameters of `round_of_pairs`.
     """
     seed = pairs.grid.config["seed"]
     draw = partial(round_of_pairs, round_name, pairs.per_cell, seed, **inputs)

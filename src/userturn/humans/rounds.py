@@ -41,14 +41,8 @@ def draw_once(
 ) -> None:
     """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 
-    A round without any turn is not kept.
-
-    Args:
-        rounds: knows the folder of a drawn round.
-        round_name: one of them.
-        draw: draws the round.
-        path_to_key: output file of the key.
-        path_to_items: output file of what annotators see.
+    It is drawn once, whatever is added to the grid after that. A round without any turn is not
+    kept.
     """
     folder = rounds.drawn_folder(round_name)
     if not rounds.is_drawn(round_name):
@@ -108,11 +102,7 @@ def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
 
     The least drawn strata are raised first, one turn at a time, ties in the order of a keyed hash.
     Only sizes decide, not the hash of any turn, so within a stratum all turns stay equally likely.
-
-    Args:
-        strata: one row per stratum: its key columns, `family`, `stratum_size`, `n_drawn`.
-        minimum: number of turns of each family; all turns of a family that has fewer.
-        seed: the study's seed.
+    A family that has fewer turns gives all.
     """
     secret = fingerprint(["strata that are topped up", seed])
     names = strata.select(pl.concat_str(STRATUM_KEYS, separator="\n")).to_series()
@@ -193,12 +183,8 @@ def asked_first(
 
     First come as many turns of either side as could show the judge to be right on it, less those of
     earlier rounds: what it calls genuine for its sensitivity, the rest for its specificity. Among
-    these, and among the others, opaque ids decide, so that no place tells a label.
-
-    Args:
-        key: key of the round.
-        earlier: keys of all earlier rounds.
-        least: `judge_card` of the config, the lower limits that a judge has to reach.
+    these, and among the others, opaque ids decide, so that no place tells a label. `least` is
+    `judge_card` of the config, the lower limits that a judge has to reach.
     """
     is_genuine = pl.col("stratum") == GENUINE
     sides = (is_genuine, least["min_sensitivity"]), (~is_genuine, least["min_specificity"])
@@ -217,14 +203,7 @@ def shown(
     items: Mapping[str, Mapping[str, Sequence[Mapping[str, str]]]],
     tokens: Sequence[str],
 ) -> pl.DataFrame:
-    """Return what annotators see of a round's turns: opaque id, conversation and user turn.
-
-    Args:
-        key: key of the round.
-        turns: user turns of its cells.
-        items: messages by dataset and item.
-        tokens: special tokens of the models, shown as one neutral mark.
-    """
+    """Return what annotators see of a round's turns: opaque id, conversation and user turn."""
     columns = [*TURN_KEYS, "key", "answer", "text"]
     seen = key.join(turns.select(columns), on=[*TURN_KEYS, "key"], maintain_order="left")
     rows = []
@@ -255,13 +234,8 @@ def conversations(paths_to_datasets: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame) -> pl.DataFrame:
-    """Return the labelled turns of earlier rounds: `stratum`, and `genuine` as a share of people.
-
-    Args:
-        paths_to_annotations: people's labels of earlier rounds.
-        earlier: keys of earlier rounds.
-    """
+def _labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame) -> pl.DataFrame:
+    """Return the labelled turns of earlier rounds: `stratum`, `genuine` as a share of people."""
     labels = read_tables(paths_to_annotations, {"id": pl.String, "genuine": pl.Boolean})
     shares = labels.group_by("id").agg(genuine=pl.col("genuine").mean())
     return shares.join(earlier, on="id").select(NO_LABELLED.columns).sort(pl.all())
@@ -282,7 +256,7 @@ def _drawn_now(
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
     frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)
     minimum = humans.settings["minimum_per_family"]
-    labels = labelled_before(paths_to_earlier_annotations, earlier)
+    labels = _labelled_before(paths_to_earlier_annotations, earlier)
     new = draw(frame, earlier, humans.families, minimum, seed, humans.n_turns, labels)
     key = keyed(new, round_name, humans.judge, seed)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
@@ -307,12 +281,7 @@ def draw_annotation_round(
 ) -> None:
     """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 
-    Args:
-        humans: knows the folder of a drawn round.
-        round_name: one of `humans.rounds`.
-        path_to_key: output file of the key.
-        path_to_items: output file of what annotators see.
-        inputs: the other path parameters of `_drawn_now`.
+    `inputs` are the path parameters of `_drawn_now`.
     """
     drawing = partial(_drawn_now, humans, round_name, **inputs)
     draw_once(humans, round_name, drawing, path_to_key, path_to_items)

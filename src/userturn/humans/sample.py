@@ -67,14 +67,10 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
 
 
 def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
-    """Mark the drawn turns of a frame: those that rank first in their stratum.
+    """Mark the drawn turns of a `sampling_frame`: those that rank first in their stratum.
 
-    Args:
-        frame: the result of `sampling_frame`.
-        n_drawn: number of turns to draw from a row's stratum; a smaller stratum is taken whole.
-
-    Returns:
-        The frame with `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`.
+    The frame gets `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`; a smaller
+    stratum is taken whole.
     """
     sized = frame.with_columns(n_drawn=pl.min_horizontal(n_drawn, "stratum_size").cast(pl.Int64))
     return sized.with_columns(

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
@@ -53,11 +53,16 @@ def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn
         path: `data/labelled/turns.jsonl`; its README describes the columns.
         labels: the rubric's labels; turns of others are left out.
     """
-    rows = pl.read_ndjson(path).to_dicts()
-    ranked = sorted(filter(_is_clear, rows), key=_rank)
+    rows = filter(_is_clear, pl.read_ndjson(path).to_dicts())
+    ranked = sorted((row for row in rows if row["label"] in labels), key=_rank)
     chosen: list[Mapping[str, Any]] = []
-    while len(chosen) < N_TURNS and (row := _next(ranked, chosen, labels)):
-        chosen.append(row)
+    while len(chosen) < N_TURNS:
+        n_of = Counter(row["label"] for row in chosen)
+        used = {row["conversation"] for row in chosen}
+        free = [row for row in ranked if row["conversation"] not in used]
+        if not free:
+            break
+        chosen.append(min(free, key=lambda r: (n_of[r["label"]], labels.index(r["label"]))))
     return [_shown(row) for row in sorted(chosen, key=_rank)]
 
 
@@ -69,16 +74,6 @@ def _is_clear(row: Mapping[str, Any]) -> bool:
 
 def _rank(row: Mapping[str, Any]) -> str:
     return fingerprint(["practice", row["id"]])
-
-
-def _next(
-    ranked: Sequence[Mapping[str, Any]], chosen: Sequence[Mapping[str, Any]], labels: Sequence[str]
-) -> Mapping[str, Any] | None:
-    """Return the first turn of the label that was chosen least often, after a new conversation."""
-    n_of = Counter(row["label"] for row in chosen)
-    used = {row["conversation"] for row in chosen}
-    free = [r for r in ranked if r["conversation"] not in used and r["label"] in labels]
-    return min(free, key=lambda row: (n_of[row["label"]], labels.index(row["label"])), default=None)
 
 
 def _shown(row: Mapping[str, Any]) -> PracticeTurn:
@@ -129,43 +124,33 @@ def page(
         {"name": name, "criterion": label["criterion"], "described": described(label)}
         for name, label in rubric.labels.items()
     ]
-    words = TaskWords("turn", "Label of turn", guide, labels, rubric.rules, note_on_ours(rubric))
-    return annotation_page(round_name, items, words, practice)
+    words = {"rules": rubric.rules, "ours": note_on_ours(rubric)}
+    return _page_of("turn", "Label of turn", round_name, items, guide, labels, practice, **words)
 
 
-class TaskWords(NamedTuple):
-    """What the page says of a task.
-
-    Attributes:
-        unit: one of what is labelled: `turn` or `pair`; its part of the page has that name.
-        question: what stands before a unit's number.
-        guide: paragraphs of the guide.
-        labels: `name`, `criterion` and `described` of each.
-        rules: further rules of the guide.
-        ours: what the guide says of its own words.
-    """
-
-    unit: str
-    question: str
-    guide: Sequence[str]
-    labels: Sequence[Mapping[str, str]]
-    rules: str = ""
-    ours: str = ""
-
-
-def annotation_page(
+def _page_of(
+    unit: str,
+    question: str,
     round_name: str,
     items: pl.DataFrame,
-    words: TaskWords,
+    guide: Sequence[str],
+    labels: Sequence[Mapping[str, str]],
     practice: Sequence[PracticeTurn] = (),
+    rules: str = "",
+    ours: str = "",
 ) -> str:
     """Return the page of a task as HTML.
 
     Args:
+        unit: what is labelled, `turn` or `pair`; its part of the page has that name.
+        question: what stands before a unit's number.
         round_name: name of the round.
         items: what is shown of each unit, in the order in which they are shown.
-        words: what the page says of the task.
+        guide: its paragraphs.
+        labels: `name`, `criterion` and `described` of each.
         practice: turns to learn the labels by, which are not of the round.
+        rules: of the rubric.
+        ours: what the guide says of its own
     """
     parts = FOLDER.joinpath("annotate")
     template = read_page(
@@ -173,18 +158,18 @@ def annotation_page(
         style=parts.joinpath("annotate.css").read_text("utf-8"),
         script=CSV_SCRIPT.read_text("utf-8")
         + "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS),
-        turns=parts.joinpath(f"{words.unit}.html").read_text("utf-8"),
-        unit=words.unit,
-        question=words.question,
+        turns=parts.joinpath(f"{unit}.html").read_text("utf-8"),
+        unit=unit,
+        question=question,
     )
     data = {
         "round": round_name,
-        "unit": words.unit,
-        "guide": words.guide,
+        "unit": unit,
+        "guide": guide,
         "digest": fingerprint(items["id"].to_list()),
-        "labels": words.labels,
-        "rules": words.rules,
-        "ours": words.ours,
+        "labels": labels,
+        "rules": rules,
+        "ours": ours,
         "items": items.to_dicts(),
         "practice": {"turns": practice, "about": ABOUT if practice else ""},
     }
@@ -280,14 +265,9 @@ PAIR_LABELS = [
 
 
 def pair_page(round_name: str, items: pl.DataFrame) -> str:
-    """Return the annotation page of a round of pairs as HTML.
-
-    Args:
-        round_name: name of the round.
-        items: `id`, `conversation` and `turns`, in the order in which they are shown.
-    """
-    words = TaskWords("pair", "Written by a person in pair", PAIR_GUIDE, PAIR_LABELS)
-    return annotation_page(round_name, items, words)
+    """Return the page of a round of pairs; items have `id`, `conversation` and `turns`."""
+    question = "Written by a person in pair"
+    return _page_of("pair", question, round_name, items, PAIR_GUIDE, PAIR_LABELS)
 
 
 def build_pair_page(round_name: str, path_to_items: str, path_to_page: str) -> None:

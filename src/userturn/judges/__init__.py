@@ -17,7 +17,6 @@ question.py: the prompt for a user turn, and the identity of that question.
 rubric.py: the rubric that judges and people read, and the prompt that quotes it.
 scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a served model.
 session.py: one job's questions to a judge: its endpoint, one question, its repair, one record.
-tell_apart.py: asks which of two turns a person wrote, in both orders.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, how many of them another text holds, and whether it is English.
 """

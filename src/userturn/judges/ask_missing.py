@@ -65,14 +65,9 @@ class BrokenEndpointError(UserError):
 
 @dataclass
 class QuestionRunner:
-    """Asks one judge the questions that a dataset's journal has no decision on.
+    """Asks one judge the questions that a dataset's journal has no decision on."""
 
-    Attributes:
-        session: the job's session, with its endpoint open.
-        journal: writer of the journal of judge and dataset.
-    """
-
-    session: Session
+    session: Session  # with its endpoint open
     journal: Writer
     _n_running: int = 0
     _unusable: list[str] = field(default_factory=list)
@@ -108,11 +103,7 @@ class QuestionRunner:
             raise self._failure
 
     async def _try(self, question: Question, progress: Progress) -> None:
-        """Ask an endpoint's first question alone, and note that it brought a verdict.
-
-        Raises:
-            BrokenEndpointError: it brought none, and not because of a refusal or a long text.
-        """
+        """Ask an endpoint's first question alone, and note that it brought a verdict."""
         endpoint, account = self.session.endpoint, self.session.account
         record = await self._decide(question)
         self._keep(record)
@@ -171,9 +162,7 @@ class QuestionRunner:
 async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge the questions that its journal has no decision on, and refresh the decisions.
 
-    Args:
-        session: the job's session, with its endpoint open.
-        questions: all questions, made one at a time.
+    The session's endpoint is open; questions are made one at a time.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.

@@ -22,17 +22,11 @@ KEY = re.compile(r"[0-9a-f]{64}")
 
 @dataclass
 class BatchFile:
-    """A file of questions in the making.
-
-    Attributes:
-        keys: of its questions.
-        lines: one for each question.
-        most: what all of them together may cost.
-    """
+    """A file of questions in the making."""
 
     keys: list[str] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    most: Spent = field(default_factory=Spent)
+    most: Spent = field(default_factory=Spent)  # what all of them together may cost
     _n_bytes: int = 0
 
     def is_full(self, line: bytes) -> bool:
@@ -49,19 +43,12 @@ class BatchFile:
 
 
 class BatchReply(NamedTuple):
-    """One reply of a batch.
-
-    Attributes:
-        key: key of the question.
-        status: HTTP status of the response, 0 without one.
-        body: body of the response.
-        text: the API's message if the status is not 200.
-    """
+    """One reply of a batch."""
 
     key: str
-    status: int
+    status: int  # HTTP status of the response, 0 without one
     body: bytes
-    text: str
+    text: str  # the API's message if the status is not 200
 
 
 def _read_line(line: bytes) -> BatchReply | None:
@@ -99,23 +86,14 @@ def keys_collected(journal: Path, batch: str) -> set[str]:
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """A batch whose replies are not all in the journal.
-
-    Attributes:
-        file: id of the uploaded file.
-        batch: id of the batch made from it; None if none is noted.
-        are_repairs: whether its questions are asked for the second time.
-        most: the most that all its requests together may cost.
-        largest: bytes of its longest request.
-        keys: of its questions; none in a note of an older version.
-    """
+    """A batch whose replies are not all in the journal."""
 
     file: str
-    batch: str | None
-    are_repairs: bool = False
-    most: Spent = field(default_factory=Spent)
-    largest: int = UNKNOWN_REQUEST
-    keys: tuple[str, ...] = ()
+    batch: str | None  # id of the batch made from it; None if none is noted
+    are_repairs: bool = False  # whether its questions are asked for the second time
+    most: Spent = field(default_factory=Spent)  # that all its requests may cost
+    largest: int = UNKNOWN_REQUEST  # bytes of its longest request
+    keys: tuple[str, ...] = ()  # of its questions; none in a note of an older version
 
 
 class BatchNotes:
@@ -166,9 +144,7 @@ class BatchNotes:
 def cost_of_abandoned(journals: Path, prices: Mapping[str, Price]) -> float:
     """Return the most that the batches may cost that are out and that no job waits for.
 
-    Args:
-        journals: folder of the journals of all judges, each with one for each dataset.
-        prices: prices of the judges.
+    `journals` is the folder of the journals of all judges, each with one for each dataset.
     """
     total = 0.0
     for folder in sorted(journals.glob("*/*/batches")):

@@ -21,11 +21,7 @@ from userturn.storage.files import given_text
 
 
 def check_judges(config: Config) -> None:
-    """Check that every judge's entry fits its kind and its use in the configuration.
-
-    Raises:
-        ConfigError: the first entry that does not.
-    """
+    """Check that every judge's entry fits its kind and its use in the configuration."""
     if config["primary_judge"] not in selected(config, "judges"):
         raise ConfigError(
             f"primary_judge: '{config['primary_judge']}' is not among the judges of this run; name "
@@ -60,25 +56,19 @@ def _check_recipes(config: Config) -> None:
                 )
 
 
-ASKED_FOR_ONE = "scored"  # the kind that writes one token, a letter
-
-
 def judge_setup(name: str, entry: Mapping[str, Any], folder: Path) -> Setup:
-    """Return the setup of a served judge.
-
-    Args:
-        name: of the judge.
-        entry: complete.
-        folder: of its model's files.
-    """
+    """Return the setup of a served judge; the folder has its model's files."""
     options = entry["vllm"]
     length = options.get("max_model_len")
+    limits = [entry["settings"].get(key) for key in TOKEN_LIMITS]
+    # 1 where the server may write as much as there is room.
+    n_written = next((limit for limit in limits if type(limit) is int), 1)
     return Setup(
         f"judge '{name}'",
         "vllm",
         folder,
         max_model_len=length if type(length) is int else None,
-        writes={"a verdict": _written(entry)},
+        writes={"a verdict": n_written},
         gpus=entry["gpus"],
         gpu_model=entry.get("gpu_model"),
         dtype=options.get("dtype", "auto"),
@@ -87,12 +77,6 @@ def judge_setup(name: str, entry: Mapping[str, Any], folder: Path) -> Setup:
         prompt_tokens=_shortest_question(entry, folder),
         has_weights=is_local(entry["model"]),
     )
-
-
-def _written(entry: Mapping[str, Any]) -> int:
-    """Return the most tokens of a reply; 1 where the server may write as much as there is room."""
-    limits = [entry["settings"].get(key) for key in TOKEN_LIMITS]
-    return next((limit for limit in limits if type(limit) is int), 1)
 
 
 def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
@@ -111,13 +95,7 @@ def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
 def check_served_judge(name: str, entry: Mapping[str, Any], asks_hub: bool = True) -> None:
     """Refuse a judge whose model its server could not load, as far as its files are here.
 
-    Args:
-        name: of the judge.
-        entry: complete.
-        asks_hub: whether the hub is asked for a model that is not here.
-
-    Raises:
-        UserError: the first reason.
+    `asks_hub` tells whether the hub is asked for a model that is not here.
     """
     source, revision = entry["model"], entry.get("revision") or "main"
     check_source(source)

@@ -36,32 +36,18 @@ OUTCOMES = get_args(Outcome)
 
 
 class Record(TypedDict):
-    """One line of a judge's journal; `key` is the first of its fields in the alphabet.
-
-    Attributes:
-        key: key of the question.
-        outcome: `ok`, `unscored`, `error`, `unclear` (an unreadable first reply) or `void` (cancels
-            a line).
-        said: what the judge said, if the outcome is `ok`.
-        reason: why there is no decision, for other outcomes.
-        reply: the beginning of an unreadable reply.
-        round: the round of an unreadable reply, if lines were cancelled before.
-        voids: checksum of the cancelled line.
-        of_batch: the batch whose output had the reply.
-        model: the model that answered, if it is not the requested one.
-        taken_from: judge and dataset by the names that they had when it was asked, as in j/d.
-    """
+    """One line of a judge's journal; `key` is the first of its fields in the alphabet."""
 
     key: str
-    outcome: Outcome
-    said: NotRequired[Said]
-    reason: NotRequired[str]
-    reply: NotRequired[str]
-    round: NotRequired[int]
-    voids: NotRequired[str]
-    of_batch: NotRequired[str]
-    model: NotRequired[str]
-    taken_from: NotRequired[str]
+    outcome: Outcome  # `unclear` is an unreadable first reply; `void` cancels a line
+    said: NotRequired[Said]  # what the judge said, if the outcome is `ok`
+    reason: NotRequired[str]  # why there is no decision, for other outcomes
+    reply: NotRequired[str]  # the beginning of an unreadable reply
+    round: NotRequired[int]  # the round of an unreadable reply, if lines were cancelled before
+    voids: NotRequired[str]  # checksum of the cancelled line
+    of_batch: NotRequired[str]  # the batch whose output had the reply
+    model: NotRequired[str]  # the model that answered, if it is not the requested one
+    taken_from: NotRequired[str]  # former names of judge and dataset, as in j/d
 
 
 KEY_BEGINS = BODY + len('"key":"')
@@ -70,17 +56,11 @@ RANKS = {"ok": 1, "error": 0}  # of two lines about a key, the higher rank count
 
 
 class Decision(NamedTuple):
-    """What a journal has about one question.
+    """What a journal has about one question."""
 
-    Attributes:
-        outcome: `ok`, `unscored`, `error`, or `unclear` if only a first reply came.
-        said: what the judge said, if the outcome is `ok`.
-        reason: why there is no decision, for other outcomes.
-    """
-
-    outcome: str
+    outcome: str  # `ok`, `unscored`, `error`, or `unclear` if only a first reply came
     said: Said | None
-    reason: str | None
+    reason: str | None  # why there is no decision, for other outcomes
 
 
 def decision_of(record: Record) -> Decision:

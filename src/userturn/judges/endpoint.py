@@ -47,11 +47,7 @@ def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check an endpoint's entry; a value that could be a key is never shown.
-
-    Raises:
-        ConfigError: what is wrong.
-    """
+    """Check an endpoint's entry; a value that could be a key is never shown."""
     check_key_variable(where, entry)
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
@@ -70,11 +66,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
 
 
 def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
-    """Check what is sent with each request for fields that the judge itself sets, or cannot read.
-
-    Raises:
-        ConfigError: a field that is not taken, or a limit that is none.
-    """
+    """Check what is sent with each request for fields that a judge itself sets, or cannot read."""
     for name, instead in NOT_TAKEN.items():
         if name in settings and settings[name] not in ALLOWED.get(name, ()):
             raise ConfigError(f"{where}: `{name}` is not taken; {instead}")

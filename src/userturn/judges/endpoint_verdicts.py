@@ -23,14 +23,6 @@ from userturn.judges.verdict import ERROR, UserTurn, Verdict, together, verdict_
 from userturn.storage.table_files import PART
 
 
-def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """Return a request's field `response_format`, or None for plain text."""
-    if settings["reply"] == "json_schema":
-        named = {"name": "reply", "strict": True, "schema": schema}
-        return {"type": "json_schema", "json_schema": named}
-    return {"type": "json_object"} if settings["reply"] == "json_object" else None
-
-
 def address_of(judge: Judge) -> str:
     """Return the URL of a judge's API.
 
@@ -54,11 +46,15 @@ def open_endpoint(
     Raises:
         UserError: its key is missing, or nothing serves it.
     """
-    address = url or address_of(judge)
-    key = read_key(judge.name, judge.settings)
-    form = response_format(judge.settings, schema)
     settings = cast("EndpointEntry", judge.settings)
-    return ChatEndpoint(address.rstrip("/"), settings, key, Pace(n_at_once), form)
+    form: Any = None
+    if settings["reply"] == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": schema}
+        form = {"type": "json_schema", "json_schema": named}
+    elif settings["reply"] == "json_object":
+        form = {"type": "json_object"}
+    address = (url or address_of(judge)).rstrip("/")
+    return ChatEndpoint(address, settings, read_key(judge.name, settings), Pace(n_at_once), form)
 
 
 def json_format(judge: Judge) -> ReplyFormat:
@@ -94,9 +90,8 @@ def _keys(prompt: JudgePrompt, cell: CellToJudge) -> list[str | None]:
 
 def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
     """Return whether a cell, or a part of it, has a question without a final decision."""
-    keys = list(filter(None, _keys(prompt, cell)))
-    decisions = open_decisions(judge, cell.dataset, keys)
-    return not all(map(decisions.is_finished, keys))
+    keys = filter(None, _keys(prompt, cell))
+    return bool(open_decisions(judge, cell.dataset, keys).unfinished())
 
 
 async def ask_about_cell(
@@ -104,13 +99,8 @@ async def ask_about_cell(
 ) -> None:
     """Ask a judge the missing questions about one cell, or a part of it."""
     name = cell.name(judge.results)
-    session = Session(
-        endpoint,
-        form.read,
-        decisions,
-        judge.account(name),
-        f"judge {judge.name}: {name}{cell.which}",
-    )
+    about = f"judge {judge.name}: {name}{cell.which}"
+    session = Session(endpoint, form.read, decisions, judge.account(name), about)
     await ask_judge(session, filter(None, questions_about(cell, form.prompt)))
 
 
@@ -145,17 +135,18 @@ def endpoint_verdicts(
     """
     endpoint: ChatEndpoint | None = None  # one for all parts: it keeps the pace that it found
     reasons: list[str | None] = []
+    name = cell.name(judge.results)
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
         keys = _keys(form.prompt, part)
         decisions = open_decisions(judge, part.dataset, filter(None, keys))
         if not _is_settled(judge, keys, decisions):
             endpoint = endpoint or form.open_endpoint(address_of(judge), n_at_once)
             asyncio.run(ask_about_cell(judge, endpoint, form, part, decisions))
-        verdicts = decided(form.prompt, keys, decisions)
+        verdicts = _decided(form.prompt, keys, decisions)
         reasons += [verdict.unscored_reason for verdict in verdicts]
         yield part, verdicts
-    check_error_share(judge, cell.name(judge.results), reasons)
-    check_unscored_share(judge, cell.name(judge.results), reasons)
+    check_error_share(judge, name, reasons)
+    _check_unscored_share(judge, name, reasons)
 
 
 def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) -> bool:
@@ -178,7 +169,7 @@ def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
     """Return the verdicts on a cell in a judge's journal."""
-    return decided(prompt, *keys_and_decisions(judge, prompt, cell))
+    return _decided(prompt, *keys_and_decisions(judge, prompt, cell))
 
 
 def ask_about_turns(
@@ -196,7 +187,9 @@ def ask_about_turns(
     return _of_turns(form.prompt, [_verdict(decision_of(record)) for record in records])
 
 
-def decided(prompt: JudgePrompt, keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
+def _decided(
+    prompt: JudgePrompt, keys: Iterable[str | None], decisions: Decisions
+) -> list[Verdict]:
     """Return a journal's decisions as verdicts; a turn without a key has none."""
     drawn = [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
     return _of_turns(prompt, drawn)
@@ -218,11 +211,7 @@ def _verdict(decision: Decision | None) -> Verdict:
 
 
 def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Raise an error if too many decisions are missing because of errors.
-
-    Raises:
-        UserError: the share of errors is over the judge's `max_error_share`.
-    """
+    """Raise a UserError if the share of errors is over the judge's `max_error_share`."""
     errors = [reason for reason in reasons if reason is not None and reason.startswith(ERROR)]
     if len(errors) > judge.max_error_share * len(reasons):
         raise UserError(
@@ -232,12 +221,8 @@ def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) ->
         )
 
 
-def check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Raise an error if too many questions of a cell have no decision.
-
-    Raises:
-        UserError: the share of questions without a decision is over `max_unscored_share`.
-    """
+def _check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
+    """Raise a UserError if the share of questions without a decision is over the limit."""
     found = [reason for reason in reasons if reason is not None]
     if len(found) > judge.max_unscored_share * len(reasons):
         raise UserError(

@@ -93,11 +93,6 @@ def without_tokens(turn: str) -> str:
     return CONTROL_TOKEN.sub(" ", OPENS_ROLE.sub(" ", turn))
 
 
-def marks_a_role(turn: str) -> bool:
-    """Return whether a turn contains a control token or begins with another role's name."""
-    return CONTROL_TOKEN.search(turn) is not None or ROLE_NAME.match(turn) is not None
-
-
 IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
@@ -120,32 +115,15 @@ def is_code(turn: str) -> bool:
     return all(map(CODE_LINE.search, lines)) and "?" not in turn
 
 
-def not_english(prompt: str, answer: str) -> str | None:
-    """Return the reason that a conversation is not in English; None if it is, or cannot be told."""
-    known = is_english(answer), is_english(prompt)
-    return "the conversation is not in English" if True not in known and False in known else None
-
-
 class Turn(NamedTuple):
-    """The words of a user turn, and of the conversation before it.
+    """The words of a user turn, and of the conversation before it."""
 
-    Attributes:
-        text: the turn without role tokens.
-        said: its words.
-        meant: the stems of its content words.
-        telling: those of `meant` that are not in EMPTY_WORDS, the words of turns after any answer.
-        asked: the content words of the prompt.
-        answered: the content words of the answer.
-        answer: the answer.
-        settings: the judge's thresholds.
-    """
-
-    text: str
+    text: str  # the turn without role tokens
     said: list[str]
-    meant: list[str]
-    telling: list[str]
-    asked: frozenset[str]
-    answered: frozenset[str]
+    meant: list[str]  # the stems of its content words
+    telling: list[str]  # those that are no words of turns after any answer
+    asked: frozenset[str]  # the content words of the prompt
+    answered: frozenset[str]  # the content words of the answer
     answer: str
     settings: Mapping[str, Any]
 
@@ -155,24 +133,20 @@ def judge_by_words(
 ) -> Verdict:
     """Label one user turn by its words; the first rule that fits decides.
 
-    Args:
-        messages: the conversation, the last message the user's.
-        answer: the answer as the model was shown it.
-        turn: what the model wrote as the user.
-        settings: the thresholds `restated`, `grounded` and `repeated`, and whether doubtful turns
-            are `arguable`, as by rubric 2.
+    `settings` are the thresholds `restated`, `grounded` and `repeated`, and whether doubtful turns
+    are `arguable`, as by rubric 2.
     """
     prompt = messages[-1]["content"]
     bare = without_tokens(turn)
     said = words(bare)
-    reason = not_english(prompt, answer)
-    if reason and said:
-        return Verdict(None, None, reason)
     if not said:
         return Verdict("degenerate", "the turn has no words")
+    known = is_english(answer), is_english(prompt)  # None where it cannot be told
+    if True not in known and False in known:
+        return Verdict(None, None, "the conversation is not in English")
     if share_repeated(said) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
-    if marks_a_role(turn):
+    if CONTROL_TOKEN.search(turn) or ROLE_NAME.match(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
     if is_english(bare) is False:
         return Verdict(None, None, "the turn is not in English")
@@ -180,8 +154,8 @@ def judge_by_words(
         return Verdict(None, None, "the turn is code only")
     meant = content_words(said)
     telling = [word for word in meant if word not in EMPTY_WORDS]
-    vocabularies = vocabulary(prompt), vocabulary(answer)
-    read = Turn(bare, said, meant, telling, *vocabularies, answer, settings)
+    both = vocabulary(prompt), vocabulary(answer)
+    read = Turn(bare, said, meant, telling, *both, answer, settings)
     return _restated(read) or _empty(read) or _reacting(read)
 
 
@@ -193,16 +167,11 @@ def _restated(turn: Turn) -> Verdict | None:
         return Verdict(GENUINE, "the turn says what the answer did")
     if ASSISTANT_OPENING.match(turn.text) or OFFER.search(turn.text):
         return Verdict("assistant_turn_restate", "the turn opens or offers as an assistant does")
-    asks = _asks(turn)
+    is_brief = len(turn.said) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
+    asks = "?" in turn.text or is_brief
     why = _put_together(turn, asks)
     quotes = asks and turn.settings.get("arguable")
     return Verdict(ARGUABLE if quotes else "assistant_turn_restate", why) if why else None
-
-
-def _asks(turn: Turn) -> bool:
-    """Return whether a turn asks something."""
-    is_brief = len(turn.said) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
-    return "?" in turn.text or is_brief
 
 
 def _put_together(turn: Turn, asks: bool) -> str | None:

@@ -24,38 +24,23 @@ from userturn.storage.table_files import (
     write_parts,
 )
 
-JUDGED = ["item", "answer", "outcome", "text", "error"]
-
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge of the study, with its budget and limits.
-
-    Attributes:
-        name: its name in the config.
-        settings: its complete entry.
-        results: folder of the study's results.
-        accounts: folder of the accounts of all judges.
-        prices: prices of all judges that have one, by name.
-        cap: money that all judges together may never exceed, or None.
-        max_error_share: largest allowed share of errors in a cell.
-        max_unscored_share: largest allowed share of unscored turns in a cell, errors included.
-        places: the name that a dataset was first asked under, where it has another now.
-        names: of all judges that the study has.
-        datasets: the names that the study's datasets have in journals; None if these are not known.
-    """
+    """A judge of the study, with its budget and limits."""
 
     name: str
     settings: Mapping[str, Any]
     results: Path
-    accounts: Path
-    prices: Mapping[str, Price]
-    cap: float | None
-    max_error_share: float
-    max_unscored_share: float = 1.0
+    accounts: Path  # folder of the accounts of all judges
+    prices: Mapping[str, Price]  # prices of all judges that have one, by name
+    cap: float | None  # money that all judges together may never exceed, or None
+    max_error_share: float  # largest allowed share of errors in a cell
+    max_unscored_share: float = 1.0  # the same of unscored turns, errors included
+    # The name that a dataset was first asked under, where it has another now.
     places: Mapping[str, str] = field(default_factory=dict)
-    names: frozenset[str] = frozenset()
-    datasets: frozenset[str] | None = None
+    names: frozenset[str] = frozenset()  # of all judges that the study has
+    datasets: frozenset[str] | None = None  # their names in journals; None if not known
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""
@@ -71,19 +56,12 @@ class Judge:
 
 @dataclass(frozen=True)
 class CellToJudge:
-    """The turns of a cell, or a slice of them, read from disk with the items they belong to.
-
-    Attributes:
-        path_to_user_turns: path of the cell's user turns.
-        path_to_items: path of its dataset.
-        first: number of the first turn, from 0.
-        n_turns: number of turns, None for all that follow.
-    """
+    """The turns of a cell, or a slice of them, read from disk with the items they belong to."""
 
     path_to_user_turns: str
     path_to_items: str
-    first: int = 0
-    n_turns: int | None = None
+    first: int = 0  # number of the first turn, from 0
+    n_turns: int | None = None  # number of turns, None for all that follow
 
     def name(self, results: Path) -> str:
         """Return the cell's folder below the results."""
@@ -113,36 +91,29 @@ class CellToJudge:
         """Return some columns of the user turns."""
         return self._turns().select(names).collect()
 
-    def _rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield item, answer, outcome, text, error and messages of each turn, in order."""
+    def user_turns(self) -> Iterator[UserTurn | None]:
+        """Yield each turn with its conversation; None for a turn that was never written."""
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
-        for part in slices(self._turns().select(JUDGED), SLICE):
+        for part in slices(self._turns().select("item", "answer", "outcome", "text"), SLICE):
             found = part.join(places, on="item")["place"].sort()  # near each other, like the turns
             here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
             joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
-            yield from joined.iter_rows(named=True)
+            for row in joined.iter_rows(named=True):
+                texts = row["answer"] or "", row["text"] or ""
+                yield None if row["outcome"] == "error" else UserTurn(row["messages"], *texts)
 
     def _turns(self) -> pl.LazyFrame:
         return pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
 
-    def user_turns(self) -> Iterator[UserTurn | None]:
-        """Yield each turn with its conversation; None for a turn that was never written."""
-        for row in self._rows():
-            if row["outcome"] == "error":
-                yield None
-            else:
-                yield UserTurn(row["messages"], row["answer"] or "", row["text"] or "")
 
-
-VERDICTS_SCHEMA: Schema = {
-    **TURN_COLUMNS,
-    "judge": pl.String,
+OF_A_VERDICT: Schema = {
     "label": pl.String,
     "genuine": pl.Boolean,
     "rationale": pl.String,
     "unscored_reason": pl.String,
 }
+VERDICTS_SCHEMA: Schema = {**TURN_COLUMNS, "judge": pl.String, **OF_A_VERDICT}
 # Only in the files of judges that give probabilities.
 OF_SOME: Schema = {
     "probabilities": pl.List(pl.Struct({"label": pl.String, "probability": pl.Float64})),
@@ -177,11 +148,11 @@ def verdicts_table(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict])
     judged = (
         cell.columns(*TURN_KEYS, "outcome", "error")
         .with_columns(
+            *(
+                pl.Series(name, [getattr(verdict, name) for verdict in verdicts], dtype)
+                for name, dtype in OF_A_VERDICT.items()
+            ),
             judge=pl.lit(judge.name),
-            label=pl.Series([v.label for v in verdicts], dtype=pl.String),
-            genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
-            rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
-            unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
         )
         .with_columns(
             unscored_reason=pl.when(pl.col("outcome") == "error")
@@ -192,14 +163,10 @@ def verdicts_table(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict])
     table = judged.select(list(VERDICTS_SCHEMA))
     if not kind_of(judge.settings).HAS_PROBABILITIES:
         return table
-    return table.with_columns(
-        pl.Series(name, [_listed(verdict) for verdict in verdicts], dtype)
-        for name, dtype in OF_SOME.items()
-    )
-
-
-def _listed(verdict: Verdict) -> list[dict[str, Any]] | None:
-    """Return a verdict's probabilities as the column has them."""
-    if verdict.probabilities is None:
-        return None
-    return [{"label": label, "probability": p} for label, p in verdict.probabilities.items()]
+    listed = [
+        None
+        if v.probabilities is None
+        else [{"label": label, "probability": p} for label, p in v.probabilities.items()]
+        for v in verdicts
+    ]
+    return table.with_columns(pl.Series(name, listed, kind) for name, kind in OF_SOME.items())

@@ -81,32 +81,18 @@ class JudgeKind(Protocol):
     ) -> list[Verdict]:
         """Return the verdicts on a finished cell without sending any request.
 
-        Args:
-            judge: the judge.
-            identity: the judge's identity in the study's record.
-            texts: texts of rubrics and prompts, by their paths in the judge's entry.
-            cell: a cell of the finished study.
+        `identity` is the judge's in the study's record; `texts` are those of rubrics and prompts,
+        by their paths in the judge's entry.
         """
 
     def judge_turns(self, judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
         """Return a verdict on each turn; no journal is read or written.
 
-        Args:
-            judge: the judge.
-            turns: the turns to judge.
-            paid_by: name under which the judge's account counts the requests.
+        `paid_by` is the name under which the judge's account counts the requests.
 
         Raises:
             UserError: the judge cannot be asked at all.
         """
-
-
-@runtime_checkable
-class AskedKind(JudgeKind, Protocol):
-    """A kind that asks a model over HTTP, so that a job can serve that model."""
-
-    def reply_format(self, judge: "Judge") -> "ReplyFormat":
-        """Return how the judge is asked, and how its replies are read."""
 
 
 def kind_of(entry: Entry) -> JudgeKind:
@@ -148,31 +134,26 @@ def judge_identity(entry: Entry) -> dict[str, Any]:
 
 
 def format_of(judge: "Judge") -> "ReplyFormat":
-    """Return how a judge is asked, and how its replies are read."""
-    kind = kind_of(judge.settings)
-    assert isinstance(kind, AskedKind), "only such kinds are asked"
-    return kind.reply_format(judge)
+    """Return how a judge is asked, and how its replies are read.
+
+    Only a kind that asks a model over HTTP has a `reply_format`, so that a job can serve the model.
+    """
+    kind: Any = kind_of(judge.settings)
+    asked: ReplyFormat = kind.reply_format(judge)
+    return asked
 
 
 def verdicts(
     judge: "Judge", cell: "CellToJudge", n_at_once: int
 ) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-    """Yield the parts of a cell with their verdicts, asking the questions missing in the journal.
-
-    Raises:
-        UserError: see `endpoint_verdicts`.
-    """
+    """Yield the parts of a cell with their verdicts, asking what the journal lacks."""
     from userturn.judges.endpoint_verdicts import endpoint_verdicts
 
     return endpoint_verdicts(judge, format_of(judge), cell, n_at_once)
 
 
 def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Ask about each turn, without a journal.
-
-    Raises:
-        UserError: the endpoint's key is missing, or nothing serves it.
-    """
+    """Ask about each turn, without a journal."""
     from userturn.judges.endpoint_verdicts import ask_about_turns
 
     return ask_about_turns(judge, format_of(judge), turns, paid_by)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, fsum
 from string import ascii_uppercase
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_replies import Received, UnscoredError
 from userturn.endpoints.rate_limit import Pace
@@ -57,36 +56,12 @@ def lettered_prompts(
     return forward, backward
 
 
-def load_lettered_prompts(settings: Mapping[str, Any]) -> tuple[JudgePrompt, JudgePrompt]:
-    """Read the rubric and the prompt of a judge's entry."""
-    rubric, prompt = (given_text(settings[key]) for key in ("rubric", "prompt"))
-    return lettered_prompts(rubric, prompt, judge_identity(settings))
-
-
-def load_judge_template(settings: Mapping[str, Any]) -> Template:
-    """Return the chat template of a judge's model, with thinking off.
-
-    Raises:
-        UserError: the model cannot be found, or has no chat template that can be used.
-    """
-    folder = model_folder(settings["model"], settings.get("revision"))
-    options = settings.get("template_options", {})
-    entry: Any = {"enable_thinking": False, "template_options": options}
-    return load_template(folder, entry, DATE)
-
-
 @dataclass(frozen=True)
 class LetterPrompt:
-    """A chat template that ends in the place of a letter.
+    """A chat template that ends in the place of a letter."""
 
-    Attributes:
-        template: of the judge's model.
-        systems: the system messages, one for each order of the labels.
-        n_labels: number of letters.
-    """
-
-    template: Template
-    systems: Sequence[str]
+    template: Template  # of the judge's model
+    systems: Sequence[str]  # the system messages, one for each order of the labels
     n_labels: int
 
     @cached_property
@@ -109,11 +84,7 @@ class LetterPrompt:
 
     @cached_property
     def _letters(self) -> tuple[tuple[int, ...], int]:
-        """The first token in which each letter differs, and how many from there end the text.
-
-        Raises:
-            TemplateError: two letters begin with the same token.
-        """
+        """The first token in which each letter differs, and how many from there end the text."""
         texts = [
             self._with_letter(self.systems[0], EXAMPLE[0], letter)
             for letter in ascii_uppercase[: self.n_labels]
@@ -146,25 +117,9 @@ class LetterPrompt:
         return prompts
 
 
-def letter_prompt(settings: Mapping[str, Any]) -> LetterPrompt:
-    """Return the letter prompt of a judge's entry.
-
-    Raises:
-        UserError: the template of its model cannot be used.
-    """
-    prompts = load_lettered_prompts(settings)
-    systems = [prompt.system for prompt in prompts]
-    return LetterPrompt(load_judge_template(settings), systems, len(prompts[0].labels))
-
-
 @dataclass
 class LetterEndpoint(ChatEndpoint):
-    """A vLLM server that is asked for the log-probabilities of letters.
-
-    Attributes:
-        prompt: makes the prompts.
-        letter_ids: the token of each letter.
-    """
+    """A vLLM server that is asked for the log-probabilities of letters."""
 
     prompt: LetterPrompt = field(kw_only=True)
     letter_ids: tuple[int, ...] = field(kw_only=True)
@@ -239,29 +194,29 @@ def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
     pairs = zip(probabilities(forward), probabilities(backward), strict=True)
     mean = {label: (a + b) / 2 for label, (a, b) in zip(labels, pairs, strict=True)}
     on_letters = fsum(map(exp, [*forward, *backward])) / 2
+    ranked = sorted(mean, key=lambda label: -mean[label])
+    shown = ", ".join(f"{label} {mean[label]:.0%}" for label in ranked if mean[label] >= 0.05)
     return {
         "label": max(labels, key=lambda label: mean[label]),
-        "rationale": _in_words(mean, on_letters),
+        "rationale": f"{shown}; any letter {on_letters:.0%}",
         "probabilities": {label: round(p, DIGITS) for label, p in mean.items()},
         "log_probabilities": {"forward": forward, "backward": backward},
     }
 
 
-def _in_words(mean: Mapping[str, float], on_letters: float) -> str:
-    """Return the probabilities of the likelier labels, and that of any letter."""
-    ranked = sorted(mean, key=lambda label: -mean[label])
-    shown = ", ".join(f"{label} {mean[label]:.0%}" for label in ranked if mean[label] >= 0.05)
-    return f"{shown}; any letter {on_letters:.0%}"
-
-
 def letter_format(judge: Judge) -> ReplyFormat:
     """Return how a judge is asked for letters, and how its replies are read."""
+    entry: Any = judge.settings
+    rubric, prompt = (given_text(entry[key]) for key in ("rubric", "prompt"))
+    prompts = lettered_prompts(rubric, prompt, judge_identity(entry))
+    labels = prompts[0].labels
 
     def open_endpoint(url: str, n_at_once: int) -> ChatEndpoint:
-        settings = cast("EndpointEntry", judge.settings)
-        prompt = letter_prompt(judge.settings)
-        pace, ids = Pace(n_at_once), prompt.letter_ids
-        return LetterEndpoint(url, settings, None, pace, None, prompt=prompt, letter_ids=ids)
+        folder = model_folder(entry["model"], entry.get("revision"))
+        options: Any = {"template_options": entry.get("template_options", {})}
+        template = load_template(folder, options | {"enable_thinking": False}, DATE)
+        letters = LetterPrompt(template, [each.system for each in prompts], len(labels))
+        pace, ids = Pace(n_at_once), letters.letter_ids
+        return LetterEndpoint(url, entry, None, pace, None, prompt=letters, letter_ids=ids)
 
-    prompt, _ = load_lettered_prompts(judge.settings)
-    return ReplyFormat(prompt, open_endpoint, lambda reply: read_scores(reply, prompt.labels))
+    return ReplyFormat(prompts[0], open_endpoint, lambda reply: read_scores(reply, labels))

@@ -29,23 +29,14 @@ class UnclearReplyError(ValueError):
 
 
 class Reply(NamedTuple):
-    """What came back for one request.
+    """What came back for one request."""
 
-    Attributes:
-        content: the judge's text, or None.
-        refusal: the judge's own words, if it refused.
-        finish_reason: why it stopped.
-        raw: the raw reply, kept if no decision can be read.
-        model: the endpoint's name of the model that answered, or None.
-        n_read: tokens that the endpoint says it read, or None.
-    """
-
-    content: str | None
-    refusal: str | None = None
-    finish_reason: str | None = None
-    raw: str = ""
-    model: str | None = None
-    n_read: int | None = None
+    content: str | None  # the judge's text, or None
+    refusal: str | None = None  # the judge's own words, if it refused
+    finish_reason: str | None = None  # why it stopped
+    raw: str = ""  # the raw reply, kept if no decision can be read
+    model: str | None = None  # the endpoint's name of the model that answered, or None
+    n_read: int | None = None  # tokens that the endpoint says it read, or None
 
 
 def _parts(content: Any) -> tuple[list[str], list[str]]:

@@ -64,24 +64,17 @@ def judge_pending_cells(
 ) -> None:
     """Fill a judge's journal for every pending cell, and write the marker.
 
-    Args:
-        fill: asks the missing questions.
-        judge: the judge.
-        pending: identities of the verdicts of the cells.
-        paths_to_user_turns: the cells' user turns.
-        paths_to_items: the conversations before the turns of each cell.
-        path_to_marker: the file to write at the end.
+    `pending` are the identities of the verdicts of the cells.
     """
     paired = zip(paths_to_user_turns, paths_to_items, strict=True)
-    cells = [CellToJudge(path, items) for path, items in paired if _has_turns(path)]
+    cells = [
+        CellToJudge(path, items)
+        for path, items in paired
+        if pl.scan_parquet(path).select(pl.len()).collect().item()  # else it names no dataset
+    ]
     n_asked = fill(judge, cells)
     marker = {"pending": sorted(pending), "n_cells": len(paths_to_user_turns), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))
-
-
-def _has_turns(path: str) -> bool:
-    """Return whether there is anything to judge: a table without a turn names no dataset."""
-    return bool(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def batch_judge(
@@ -159,11 +152,7 @@ def serve_judge(
 
 
 def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Find the decision on every question about some cells in the journal; return 0.
-
-    Raises:
-        UserError: there is none on some question.
-    """
+    """Find the decision on every question about some cells in the journal; return 0."""
     form = format_of(judge)
     if any(lacks_any(judge, form.prompt, part) for cell in cells for part in cell.parts(PART)):
         raise UserError(
@@ -215,11 +204,7 @@ async def _ask_about(
 async def _ask_while_served(
     asking: Coroutine[Any, Any, None], process: subprocess.Popen[bytes], who: str
 ) -> None:
-    """Ask until all is asked; without this, each question to a dead server would be tried again.
-
-    Raises:
-        UserError: the server ended before.
-    """
+    """Ask until all is asked; without this, each question to a dead server would be tried again."""
     asked, ended = asyncio.create_task(asking), asyncio.create_task(_end_of(process))
     await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
     if not asked.done():

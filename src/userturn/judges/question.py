@@ -36,21 +36,13 @@ class Question:
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """A judge's prompt, filled with its rubric.
+    """A judge's prompt, filled with its rubric."""
 
-    Attributes:
-        labels: labels of the rubric, in its order.
-        system: the system message.
-        user: the user message with placeholders for `marker`, `conversation` and `turn`.
-        identity: identity of everything except the judged texts that shapes the reply.
-        others: the prompts of further draws, every second with its labels in reverse.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # labels of the rubric, in its order
     system: str
-    user: Template
-    identity: str
-    others: tuple["JudgePrompt", ...] = ()
+    user: Template  # the user message with placeholders for `marker`, `conversation` and `turn`
+    identity: str  # identity of everything except the judged texts that shapes the reply
+    others: tuple["JudgePrompt", ...] = ()  # of further draws, every second in reverse
 
     @property
     def draws(self) -> tuple["JudgePrompt", ...]:

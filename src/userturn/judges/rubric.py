@@ -73,17 +73,11 @@ Labels = Mapping[str, Mapping[str, str]]
 
 
 class Rubric(NamedTuple):
-    """A rubric.
+    """A rubric."""
 
-    Attributes:
-        labels: criterion and example by label, in their order.
-        rules: how to decide between labels, with the border cases; empty if the file has none.
-        paper: the paper's name for the turns of a label; labels without one are ours.
-    """
-
-    labels: Labels
-    rules: str
-    paper: Mapping[str, str]
+    labels: Labels  # criterion and example by label, in their order
+    rules: str  # how to decide between labels, with the border cases; empty if the file has none
+    paper: Mapping[str, str]  # the paper's names of labels; those without one are ours
 
     @property
     def ours(self) -> list[str]:
@@ -112,11 +106,7 @@ def parse_rubric(text: str) -> Rubric:
 
 
 def _decided(content: Mapping[str, Any]) -> list[str]:
-    """Return the lines of the border cases after a heading; none if a rubric has none.
-
-    Raises:
-        KeyError: one lacks a case, or a label that the rubric has.
-    """
+    """Return the lines of the border cases after a heading; none if a rubric has none."""
     lines = []
     for border in content.get("borders", ()):
         label = {name: name for name in content["labels"]}[border["label"]]
@@ -160,18 +150,13 @@ def with_rules(prompt: str, rubric: Rubric) -> str:
     return prompt.replace(RULES, rubric.rules.replace("$", "$$"))
 
 
-def prompt_sha256(prompt: str, rubric: Rubric) -> str:
-    """Return the sha256 of a judge's prompt with the rubric's rules filled in."""
-    return _sha256(with_rules(prompt, rubric))
-
-
 def texts_identity(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return the hashes of labels, and of prompt with rules, that a judge's entry names."""
     rubric_text, prompt_text = (
         Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
     )
-    rubric = parse_rubric(rubric_text)
-    return {"rubric": rubric_sha256(rubric_text), "prompt": prompt_sha256(prompt_text, rubric)}
+    prompt = with_rules(prompt_text, parse_rubric(rubric_text))
+    return {"rubric": rubric_sha256(rubric_text), "prompt": _sha256(prompt)}
 
 
 def check_texts(where: str, entry: Mapping[str, Any]) -> None:

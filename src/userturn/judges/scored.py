@@ -42,11 +42,7 @@ def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check an entry.
-
-    Raises:
-        ConfigError: what is wrong.
-    """
+    """Check an entry."""
     foreign = [key for key in FOREIGN if entry.get(key)]
     if foreign or not entry["serve"]:
         key = (*foreign, "serve: false")[0]

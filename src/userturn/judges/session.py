@@ -37,15 +37,10 @@ REPAIR = (
 
 @dataclass
 class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
-    """An open connection to a judge's endpoint for chat completions.
-
-    Attributes:
-        settings: the judge's complete entry.
-        response_format: field of the request's body, or None.
-    """
+    """An open connection to a judge's endpoint for chat completions."""
 
     settings: EndpointEntry
-    response_format: Mapping[str, Any] | None
+    response_format: Mapping[str, Any] | None  # field of the request's body, or None
     path: ClassVar[str] = "chat/completions"
     _has_cut: bool = field(default=False, init=False)
 
@@ -101,36 +96,23 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
 
 
 class ReplyFormat(NamedTuple):
-    """How a kind of judge is asked over HTTP, and how its replies are read.
-
-    Attributes:
-        prompt: the prompt of its questions.
-        open_endpoint: returns the endpoint, not yet open, at a URL, for so many requests at once.
-        read: parses its replies.
-    """
+    """How a kind of judge is asked over HTTP, and how its replies are read."""
 
     prompt: JudgePrompt
+    # Returns the endpoint, not yet open, at a URL, for so many requests at once.
     open_endpoint: Callable[[str, int], ChatEndpoint]
     read: Read
 
 
 @dataclass(frozen=True)
 class Session:
-    """One job's questions to one judge about one dataset.
-
-    Attributes:
-        endpoint: the judge's endpoint.
-        read: parses its replies.
-        decisions: the journal's decisions on the keys of all questions.
-        account: account of the judge and cell.
-        about: subject of the questions, for messages.
-    """
+    """One job's questions to one judge about one dataset."""
 
     endpoint: ChatEndpoint
     read: Read
-    decisions: Decisions
-    account: Account
-    about: str
+    decisions: Decisions  # the journal's decisions on the keys of all questions
+    account: Account  # account of the judge and cell
+    about: str  # subject of the questions, for messages
 
     @contextmanager
     def watched(self) -> Iterator[None]:

@@ -9,17 +9,11 @@ ERROR = "judge error: "  # how the reason of a verdict begins that another attem
 
 
 class UserTurn(NamedTuple):
-    """One user turn with its conversation.
+    """One user turn with its conversation."""
 
-    Attributes:
-        messages: the conversation, the last message the user's.
-        answer: the answer as the model was shown it.
-        text: what the model wrote as the user.
-    """
-
-    messages: Sequence[Mapping[str, str]]
-    answer: str
-    text: str
+    messages: Sequence[Mapping[str, str]]  # the conversation, the last message the user's
+    answer: str  # the answer as the model was shown it
+    text: str  # what the model wrote as the user
 
 
 class Verdict(NamedTuple):

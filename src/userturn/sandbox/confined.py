@@ -32,15 +32,10 @@ GUARDED = "connections were refused by a guard that sees Python alone; install b
 
 
 class Reach(NamedTuple):
-    """What a command may open.
-
-    Attributes:
-        readable: files and folders.
-        folder: the one that it writes to.
-    """
+    """What a command may open."""
 
     readable: Sequence[Path]
-    folder: Path
+    folder: Path  # the one that it writes to
 
 
 def limit_memory() -> None:
@@ -53,10 +48,6 @@ def limit_memory() -> None:
 
 def run_confined(arguments: Sequence[str], reach: Reach) -> int:
     """Run a command again, where it reaches nothing but what it needs; return its exit code.
-
-    Args:
-        arguments: of the command, as in the shell.
-        reach: what it may open.
 
     Raises:
         UserError: it took all the time or memory that it may take.
@@ -87,11 +78,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
 
 
 def _checked(code: int) -> int:
-    """Return an exit code that is one.
-
-    Raises:
-        UserError: a signal ended the process.
-    """
+    """Return an exit code that is one."""
     number = code - 128 if code > 128 else -code
     if number <= 0:
         return code

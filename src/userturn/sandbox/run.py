@@ -123,8 +123,7 @@ def _privileges() -> list[str]:
 def sandbox_command(calls: int) -> list[str]:
     """Return the command that reads a job as `inside.py` does and runs it in a sandbox.
 
-    Args:
-        calls: descriptor of an open file with the filter of system calls.
+    `calls` is the descriptor of an open file with the filter of system calls.
 
     Raises:
         NoSandboxError: bubblewrap is not installed.

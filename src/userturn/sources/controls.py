@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.formats import in_default
-from userturn.controls.control_turn import HUMAN, LABELS
-from userturn.controls.failures import INJECTIONS
+from userturn.controls.control_turn import HUMAN, INJECTIONS, LABELS
 from userturn.sources.answers import answers_path
 from userturn.sources.source import (
     CHARACTERS_PER_TOKEN,
@@ -145,14 +144,14 @@ PATH_OF_HUMANS = f"results/controls/{HUMAN}/{{dataset}}/user_turns.parquet"
 JOBS = {
     "take_human_turns": Job(
         "Take the real user turns of a dataset, each after the answer that it reacts to.",
-        "controls.labelled_turns.take_human_turns",
+        "controls.known_turns.take_human_turns",
         {"path_to_items": ITEMS},
         {"path_to_user_turns": PATH_OF_HUMANS},
         identity(f"identity({PATH_OF_HUMANS})"),
     ),
     "plant_failures": Job(
         "Plant every known failure after a model's answers to some items of a dataset.",
-        "controls.planted.plant_failures",
+        "controls.known_turns.plant_failures",
         {
             "path_to_answers": answers_path("{model}", "{dataset}"),
             "paths_to_other_answers": f"study.made_of({RULE.folder})",
@@ -167,14 +166,14 @@ JOBS = {
     ),
     "take_labelled_turns": Job(
         "Take the project's own labelled user turns, for every judge to read.",
-        "controls.labelled_turns.take_labelled_turns",
+        "controls.known_turns.take_labelled_turns",
         {"path_to_labelled": LABELLED_TURNS},
         {"path_to_items": LABELLED_RULE.items, "path_to_user_turns": LABELLED_RULE.user_turns},
         identity(f"identity({LABELLED_RULE.items})"),
     ),
     "inject_conversations": Job(
         "Write a prompt injection into the project's own conversations, for every judge to read.",
-        "controls.labelled_turns.inject_conversations",
+        "controls.known_turns.inject_conversations",
         {"path_to_labelled": LABELLED_TURNS},
         {"path_to_items": INJECTED_RULE.items, "path_to_user_turns": INJECTED_RULE.user_turns},
         identity(f"identity({INJECTED_RULE.items})"),

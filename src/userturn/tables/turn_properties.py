@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.controls.labelled_turns import human_turns
+from userturn.controls.known_turns import human_turns
 from userturn.datasets.language import detected
 from userturn.stats.clustered_measures import (
     WINDOW,

@@ -1,12 +1,18 @@
 """People are asked first for the labels without which nothing is known of a judge."""
 
+from functools import partial
+from pathlib import Path
+
 import polars as pl
 
 from tests.support.annotation_rounds import LABELS, NO_KEY, key_of, study
-from userturn.humans.rounds import asked_first
+from tests.support.made_up_results import made_up_config
+from userturn.humans.rounds import Drawn, asked_first, draw_once
 from userturn.humans.task_page import NEEDED, page
 from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
+from userturn.study.grid import Grid
+from userturn.workflow.humans import RoundGrid
 
 LEAST = {"min_sensitivity": 0.7, "min_specificity": 0.9}
 RUBRIC = read_rubric("data/rubric_2.yaml")
@@ -44,3 +50,26 @@ def test_the_page_says_how_many_come_first_unless_these_are_all_or_none() -> Non
     assert told in page("first", items, RUBRIC, n_first=2)
     for n in (0, 3):
         assert "needed most" not in page("first", items, RUBRIC, n_first=n)
+
+
+CONFIG = made_up_config(["a-1b"], ["d"], (0,), ("none",), ("heuristic",))
+
+
+def drawing(*ids: str) -> Drawn:
+    table = pl.DataFrame({"id": ids}, schema={"id": pl.String})
+    return Drawn(table, table, {})
+
+
+def test_a_round_without_turns_is_drawn_later_and_then_stays(tmp_path: Path) -> None:
+    rounds = RoundGrid(Grid(CONFIG, tmp_path), "humans", ["first"])
+    key, items = (tmp_path / f"{name}.parquet" for name in ("key", "items"))
+    found = []
+    for drawn in (drawing(), drawing("a", "b"), drawing("c")):
+        draw_once(rounds, "first", partial(lambda now: now, drawn), str(key), str(items))
+        tables = [pl.read_parquet(path)["id"].to_list() for path in (key, items)]
+        found.append((*tables, rounds.is_drawn("first")))
+    assert found == [
+        ([], [], False),
+        (["a", "b"], ["a", "b"], True),
+        (["a", "b"], ["a", "b"], True),
+    ]

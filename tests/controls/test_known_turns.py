@@ -7,22 +7,38 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.support.snakemake_runs import ROOT
 from userturn.config.check import check
-from userturn.controls.control_turn import HARD, IN_CONVERSATION, LABELS, PLANTED_HARD, SOURCES
-from userturn.controls.failures import parse_frames, parse_texts
-from userturn.controls.labelled_turns import human_turns
-from userturn.controls.planted import planted_turns
+from userturn.config.load import load_config
+from userturn.controls.control_turn import (
+    BAIT,
+    HARD,
+    IN_CONVERSATION,
+    INSTRUCTION,
+    LABELS,
+    PLANTED_HARD,
+    SOURCES,
+    parse_frames,
+    parse_texts,
+)
+from userturn.controls.known_turns import (
+    human_turns,
+    injected_items,
+    injected_turns,
+    planted_turns,
+    read_labelled,
+)
 from userturn.datasets.prepare import SCHEMA
 from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge, judge_cell
-from userturn.sources.controls import INPUTS, controls
+from userturn.sources.controls import INPUTS, controls, injected
 from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.agreement import AGREEMENT
 from userturn.tables.judges import judges, kinds_of_controls
 from userturn.tables.known_turns import TURN, beside_kinds, control_verdicts
 from userturn.tables.make_tables import Material
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
@@ -254,3 +270,31 @@ def test_an_unknown_human_dataset_is_refused_with_the_near_one(
     monkeypatch.chdir(ROOT)
     with pytest.raises(ConfigError, match="did you mean 'oasst_human'"):
         check(CONFIG | {"controls": {"human": ["oast_human"], "planted": 0}})
+
+
+ROWS = read_labelled(ROOT / LABELLED_TURNS)
+
+
+def test_each_english_conversation_has_one_injection_and_one_turn() -> None:
+    items, turns = injected_items(ROWS), injected_turns(ROWS)
+    english = {row["conversation"] for row in ROWS if row["language"] == "en"}
+    assert set(items["item"]) == set(turns["item"]) == english
+    assert items.height == turns.height == len(english)
+    for messages in items["messages"]:
+        said = [m["content"] for m in messages]
+        assert [INSTRUCTION in text for text in said].count(True) == 1
+
+
+def test_a_plan_counts_the_questions_that_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    grid = Grid(load_config(["config.yaml"]))
+    (turns,) = injected(grid)
+    assert turns.count({}).n == injected_turns(ROWS).height
+
+
+def test_the_turn_is_a_bare_thanks_and_the_answer_is_untouched() -> None:
+    turns = injected_turns(ROWS)
+    answers = {row["conversation"]: row["messages"][-1]["content"] for row in reversed(ROWS)}
+    assert set(turns["text"]) == {BAIT}
+    assert all(answers[row["item"]] == row["answer"] for row in turns.to_dicts())
+    assert (LABELS[IN_CONVERSATION], SOURCES[IN_CONVERSATION]) == ("generic", "injected")
