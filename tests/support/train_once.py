@@ -125,6 +125,7 @@ def main() -> None:
     answered = [json.dumps(json.loads(row) | {"answer": "12"}) + "\n" for row in rows]
     taught = yaml.safe_load(Path("data/recipes/demo-sft.yaml").read_text())
     taught["optimisation"] |= {"epochs": 0.5, "batch": 2, "checkpoint_every": 5}
+    taught["curve"] = {"items": 4, "max_tokens": 4, "verifier": "numeric"}
     taught["sft"]["max_tokens"] = 999  # its tokens are characters
     Path("data/recipes/taught.yaml").write_text(yaml.safe_dump(taught))
     Path("answered.jsonl").write_text("".join(answered))

@@ -112,9 +112,9 @@ def test_row_that_is_too_long_is_cut_and_counted_or_left_out(template: Template)
 
 def test_share_of_the_conversations_is_held_out_whatever_their_order() -> None:
     rows = [{"conversation": str(i)} for i in range(40)]
-    found = held_out(rows, 0.1)
-    assert len(found) == 4 and held_out(rows[::-1], 0.1) == found
-    assert held_out(rows, 0) == set()
+    found = held_out(rows, {"sft": {"validation": 0.1}})
+    assert len(found) == 4 and held_out(rows[::-1], {"curve": {"items": 4}}) == found
+    assert held_out(rows, {}) == set()
 
 
 def test_data_without_a_turn_to_learn_is_refused(template: Template) -> None:

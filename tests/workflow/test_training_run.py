@@ -129,6 +129,17 @@ def test_epochs_are_over_the_turns_of_the_conversations_that_are_not_held_out(
     assert change["kl_swept"] > 0.01
 
 
+def test_checkpoints_of_a_recipe_with_a_curve_are_measured_from_the_base_on(
+    found: dict[str, Any],
+) -> None:
+    curve = found["taught_record"]["curve"]
+    measured = [step for step in (0, 5, 10, 15, 20, 25, 27) for _ in range(4)]
+    assert [row["step"] for row in curve] == measured
+    assert {row["correct"] for row in curve} == {False}  # four tokens hold no number
+    assert curve[0]["gain"] != curve[-4]["gain"]
+    assert "curve" not in found["record"]
+
+
 def test_draws_are_a_table_with_their_conversations_and_rewards(found: dict[str, Any]) -> None:
     assert found["draws"]["unclear"] == [[step, 1] for step in (1, 2, 3)]
     assert found["draws"]["spoken"] == [["user", "assistant"]] * N_STEPS * DRAWS

@@ -174,6 +174,19 @@ class Grpo(TypedDict):
     rewards: Annotated[Rewards, part("What is rewarded; the sum by weight.", minProperties=1)]
 
 
+class Curve(TypedDict):
+    """What is measured at each checkpoint, over conversations that are not learnt."""
+
+    items: Annotated[Positive, part("Conversations.")]
+    max_tokens: Annotated[Positive, part("Of an answer, and of the user turn after it.")]
+    verifier: NotRequired[
+        Annotated[
+            Literal["numeric", "math"],
+            harmless("What grades answers, where the conversation has a reference answer."),
+        ]
+    ]
+
+
 class RecipeKeys(TypedDict):
     """A whole recipe."""
 
@@ -192,6 +205,9 @@ class RecipeKeys(TypedDict):
     optimisation: Annotated[Optimisation, part("How the steps are made.")]
     sft: NotRequired[Annotated[Sft, part("For the method sft.")]]
     grpo: NotRequired[Annotated[Grpo, part("For the method grpo.")]]
+    curve: NotRequired[
+        Annotated[Curve, part("Checkpoints that are measured as they are made; none if left out.")]
+    ]
 
 
 RECIPES = Path("data/recipes")

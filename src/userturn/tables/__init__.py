@@ -32,6 +32,7 @@ pilot.py: a finished study's numbers for planning the next one.
 rates.py: share of genuine turns and of every other label, of cells and over them.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 repeated_trainings.py: contrasts of a recipe over several trainings of it.
+training_curve.py: what trained models do at each checkpoint of their training.
 training_overlap.py: items that occur in training data, exactly, nearly or as a part.
 turn_properties.py: what user turns are like, without a judge.
 turn_rates.py: verdicts counted by item, from which the other tables start, and pooled rates.

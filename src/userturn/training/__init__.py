@@ -1,6 +1,7 @@
 """Post-train a base model by a recipe.
 
 checkpoint.py: the last checkpoint of a training, and what it says of each step.
+curve.py: what a model does at each checkpoint after prompts that it never learns.
 data.py: conversations to train on, from our own files or CollabLLM's.
 draws.py: the table of what was drawn and how it was rewarded.
 grpo.py: reinforcement learning with TRL's GRPO trainer.

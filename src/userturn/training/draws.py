@@ -3,7 +3,7 @@
 So that a reader sees what was rewarded. It is made of notes beside the checkpoints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,14 @@ def draws_of(
 def write_draws(folder: Path, path_to_table: Path, identity: str) -> None:
     """Write the table of the notes in a folder; a step that was made again counts once."""
     rows: dict[tuple[int, int], dict[str, Any]] = {}
-    for path in files_of_journal(folder):
-        for part in read_lines(path):
-            for row in map(record_of, part.whole):
-                rows[row["step"], row["draw"]] = row
+    for row in notes_in(folder):
+        rows[row["step"], row["draw"]] = row
     table = pl.DataFrame([rows[place] for place in sorted(rows)], schema=SCHEMA)
     write_table(table, path_to_table, identity)
+
+
+def notes_in(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the notes that a training, killed or not, left in a folder, oldest first."""
+    for path in files_of_journal(folder):
+        for part in read_lines(path):
+            yield from map(record_of, part.whole)

@@ -13,9 +13,11 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.training.curve import written
 from userturn.training.draws import draws_of
 from userturn.training.job import TrainerParts, Training
 from userturn.training.kept_replies import KeptReplies
+from userturn.training.learnt_turns import held_out
 from userturn.training.reward_endpoints import training_endpoints
 from userturn.training.rewards import Reward, SampledTurn, Scores, complete, rewards_of
 from userturn.training.simulated_user import Endpoints, Rollout, continued
@@ -87,7 +89,8 @@ def tasks(
 
 def tasks_of(template: Template, training: Training) -> list[Task]:
     """Return the tasks of a training; where accuracy is rewarded, those that have a reference."""
-    how, rows = training.recipe["grpo"], training.rows
+    how, others = training.recipe["grpo"], held_out(training.rows, training.recipe)
+    rows = [row for row in training.rows if row["conversation"] not in others]
     if "accuracy" in how["rewards"]:
         rows = [row for row in rows if row["reference_answer"] is not None]
     return tasks(template, rows, how["turn"], how["max_prompt_tokens"])
@@ -288,31 +291,12 @@ def write_answers(
 
     It is empty if no prompt can be made because the simulated user wrote a special token.
     """
-    import torch
     from trl.models import unwrap_model_for_generation
 
-    prompts = {i: ids for i, m in enumerate(conversations) if (ids := _answer_ids(template, m))}
-    longest = max(map(len, prompts.values()), default=0)
-    if not longest:
-        return [""] * len(conversations)
-    pad = template.tokenizer.pad_token_id
-    padded = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts.values()])
-    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts.values()])
-    with (
-        torch.no_grad(),
-        unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model,
-    ):
-        written = model.generate(
-            padded.to(model.device),
-            attention_mask=mask.to(model.device),
-            max_new_tokens=max_tokens,
-            do_sample=True,
-            temperature=trainer.args.temperature,
-            eos_token_id=list(template.end_token_ids),
-            pad_token_id=pad,
-        )[:, longest:]
-    said = {i: _said(template, row.tolist()) for i, row in zip(prompts, written, strict=True)}
-    return [said.get(i, "") for i in range(len(conversations))]
+    prompts = [_answer_ids(template, messages) for messages in conversations]
+    ends, heat = template.end_token_ids, trainer.args.temperature
+    with unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model:
+        return written(model, template, prompts, ends, max_tokens, do_sample=True, temperature=heat)
 
 
 def _answer_ids(template: Template, messages: Sequence[Message]) -> list[int]:
@@ -320,9 +304,3 @@ def _answer_ids(template: Template, messages: Sequence[Message]) -> list[int]:
         return list(template.answer_prompt(messages).token_ids)
     except TemplateError:
         return []
-
-
-def _said(template: Template, ids: Sequence[int]) -> str:
-    """Return the text of a drawn answer, up to the token that ends it."""
-    ends = [i for i, token in enumerate(ids) if token in template.end_token_ids]
-    return template.decode(ids[: ends[0]] if ends else ids).strip()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+from userturn.config.recipes import Recipe
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
 from userturn.prompts.chat_template import Template, TemplateError
@@ -106,10 +107,14 @@ def after_other_answers(
     return made
 
 
-def held_out(rows: Sequence[Mapping[str, Any]], share: float) -> set[str]:
-    """Return the ids of the conversations that are not learnt: a share, by the hash of each id."""
+def held_out(rows: Sequence[Mapping[str, Any]], recipe: Recipe) -> set[str]:
+    """Return the ids of the conversations that are not learnt, the first by the hash of each id.
+
+    They are those of the curve and of the validation, which have as many as they can in common.
+    """
     ids = sorted({str(row["conversation"]) for row in rows}, key=lambda name: fingerprint([name]))
-    return set(ids[: round(share * len(ids))])
+    n_validation = round(recipe.get("sft", {}).get("validation", 0) * len(ids))
+    return set(ids[: max(n_validation, recipe.get("curve", {}).get("items", 0))])
 
 
 def learnt_turns(

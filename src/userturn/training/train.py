@@ -31,6 +31,7 @@ from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
 from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
+from userturn.training.curve import Curve
 from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
 from userturn.training.job import TrainerParts, Training, n_steps_of, trainer_arguments
@@ -50,7 +51,7 @@ def _rows_of(
     template: Template, training: Training, is_held_out: bool
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     how = training.recipe["sft"]
-    others = held_out(training.rows, how.get("validation", 0))
+    others = held_out(training.rows, training.recipe)
     messages = [
         row["messages"] for row in training.rows if (row["conversation"] in others) == is_held_out
     ]
@@ -92,11 +93,29 @@ class InterruptedTrainingError(UserError):
     """A training that was asked to stop before it was finished."""
 
 
-def _watcher(training: Training, stop: StopFlag) -> Any:
-    """Return a callback that reports progress and ends the training if a signal asks for it."""
+def curve_of(training: Training, template: Template) -> Curve | None:
+    """Return what the points of a training are measured over, if its recipe has a curve."""
+    if "curve" not in training.recipe:
+        return None
+    settings = training.recipe["curve"]
+    others = held_out(training.rows, {"curve": settings})
+    rows = [row for row in training.rows if row["conversation"] in others]
+    return Curve(template, settings, rows, training.checkpoints / "curve")
+
+
+def _watcher(training: Training, stop: StopFlag, curve: Curve | None) -> Any:
+    """Return a callback that reports progress, measures checkpoints, and ends at a signal."""
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **known: Any) -> None:
+            if curve is not None:  # of the base, or of a checkpoint whose measuring was killed
+                curve.measure(known["model"], state.global_step)
+
+        def on_save(self, args: Any, state: Any, control: Any, **known: Any) -> None:
+            if curve is not None:
+                curve.measure(known["model"], state.global_step)
+
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if stop.reason is not None:
                 control.should_save = control.should_training_stop = True
@@ -137,7 +156,7 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
             target_modules=adapter["modules"],
             task_type="CAUSAL_LM",
         ),
-        "callbacks": [_watcher(training, stop)],
+        "callbacks": [_watcher(training, stop, curve_of(training, template))],
     }
     arguments = trainer_arguments(training, torch.cuda.is_available())
     parts = TrainerParts(model, template, arguments, others)
@@ -240,7 +259,9 @@ def train(
         n_rows = len(learnt_rows(template, training)[0]) if is_sft else 0
         training = replace(training, n_steps=n_steps_of(training.recipe, n_rows))
         checkpoint = run_to_the_end(grid, training, stop)
-        kept = [training.checkpoints.glob(f"{name}/*.jsonl") for name in ("replies", "draws")]
+        kept = [
+            training.checkpoints.glob(f"{name}/*.jsonl") for name in ("replies", "draws", "curve")
+        ]
         for file in sorted(chain(checkpoint.rglob("*"), *kept)):
             note_written(file)
         _write_folder(training, checkpoint, Path(path_to_folder))
@@ -255,6 +276,8 @@ def train(
             **learnt_from,
             **measured,
         }
+        if (curve := curve_of(training, template)) is not None:
+            about["curve"] = curve.points
         _write_record(training, checkpoint, about, path_to_record)
 
 

@@ -109,6 +109,13 @@ class TrainingGrid:
         return [f"results/training/{model}/data.parquet" for model in self.models]
 
     @property
+    def curves(self) -> list[str]:
+        """The records of the trainings that were measured at their checkpoints."""
+        recipes = self.grid.contents.recipes
+        known = [model for model in self.models if "curve" in recipes[model]]
+        return [f"results/training/{model}/training.json" for model in known]
+
+    @property
     def declared(self) -> dict[str, list[str]]:
         """The datasets that the recipes of each trained model declare as seen."""
         return {

@@ -58,6 +58,7 @@ INPUTS: dict[str, Callable[["Study"], list[str] | str]] = {
     "turn_languages": lambda study: study.languages.files,
     "turn_similarities": lambda study: study.similarities.files,
     "training_data": lambda study: study.training.data,
+    "training_curves": lambda study: study.training.curves,
     "evaluated_items": lambda study: dataset_files(study.grid.datasets),
 }
 SETTINGS: dict[str, Callable[["Study"], Any]] = {
@@ -67,6 +68,7 @@ SETTINGS: dict[str, Callable[["Study"], Any]] = {
     "exposure": lambda study: study.training.declared,
     "controls": lambda study: controls_of(study.grid.perturbations),
     "primary_judge": lambda study: study.grid.primary_judge,
+    "heuristic": lambda study: study.grid.all_judges.get("heuristic"),
     "prices": lambda study: study.grid.prices,
     "seed": lambda study: study.grid.config["seed"],
     "resamples": lambda study: study.grid.config["statistics"]["resamples"],

@@ -1,0 +1,149 @@
+"""The curve of a training: at each checkpoint, what the model does after prompts it never learns.
+
+The model is loaded already, so that a point costs a few greedy turns and no load of an engine.
+Points are noted beside the checkpoints: a killed training measures none twice, and none is missing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from userturn.datasets.messages import Message, ShownAnswer
+from userturn.generation.likelihood_contexts import Exchange
+from userturn.grading.grade import Case, verifier_named
+from userturn.prompts.chat_template import Template, TemplateError
+from userturn.storage.journal import Writer
+from userturn.training.draws import notes_in
+from userturn.training.turn_gains import gains
+
+Row = dict[str, Any]
+ROLES = ("user", "assistant", "user")  # of a conversation that a point is measured over
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What the points of a training are measured over.
+
+    Attributes:
+        template: of the model.
+        settings: `curve` of the recipe.
+        rows: prepared conversations that are not learnt; those that begin with a user's message, an
+            answer and a follow-up count.
+        folder: of the notes.
+    """
+
+    template: Template
+    settings: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    folder: Path
+
+    def measure(self, model: Any, step: int) -> None:
+        """Note the point of a step, unless it is noted."""
+        if any(point["step"] == step for point in notes_in(self.folder)):
+            return
+        was_training = model.training
+        model.eval()
+        with Writer(self.folder) as notes:  # in one line, so that a kill leaves all of it or none
+            notes.append({"step": step, "rows": self._point(model)})
+        model.train(was_training)
+
+    @property
+    def points(self) -> list[Row]:
+        """The rows of all points, each with its step."""
+        found = {point["step"]: point["rows"] for point in notes_in(self.folder)}
+        return [{"step": step, **row} for step in sorted(found) for row in found[step]]
+
+    def _point(self, model: Any) -> list[Row]:
+        talks = {
+            row["conversation"]: [*row["messages"][:3]]
+            for row in self.rows
+            if tuple(message["role"] for message in row["messages"][:3]) == ROLES
+        }
+        references = {row["conversation"]: row["reference_answer"] for row in self.rows}
+        most = self.settings["max_tokens"]
+        asked = [self._ids(talk[:1]) for talk in talks.values()]
+        answers = written(model, self.template, asked, self.template.end_token_ids, most)
+        probes = [
+            self._ids([talk[0], {"role": "assistant", "content": answer}])
+            for talk, answer in zip(talks.values(), answers, strict=True)
+        ]
+        turns = written(model, self.template, probes, self.template.stop_token_ids, most)
+        exchanges = [
+            Exchange(name, (talk[0],), ShownAnswer(talk[1]["content"]), talk[2]["content"])
+            for name, talk in talks.items()
+        ]
+        return [
+            {
+                "conversation": name,
+                "prompt": talks[name][0]["content"],
+                "answer": answer,
+                "turn": turn,
+                "gain": gain,
+                "correct": self._is_correct(answer, references[name]),
+            }
+            for name, answer, turn, gain in zip(
+                talks,
+                answers,
+                turns,
+                gains(model, self.template, exchanges, exchanges),
+                strict=True,
+            )
+        ]
+
+    def _ids(self, messages: Sequence[Message]) -> list[int]:
+        """Return the prompt for the next turn; nothing where the study could not make one."""
+        try:
+            if len(messages) == 1:
+                return list(self.template.answer_prompt(messages).token_ids)
+            return list(self.template.probe_prompt(messages[:1], messages[1]["content"]).token_ids)
+        except TemplateError:
+            return []
+
+    def _is_correct(self, answer: str, reference: str | None) -> bool | None:
+        if reference is None or "verifier" not in self.settings:
+            return None
+        case = Case(answer=answer, reference=reference)
+        return next(iter(verifier_named(self.settings["verifier"])([case], 1))).correct
+
+
+def written(
+    model: Any,
+    template: Template,
+    prompts: Sequence[Sequence[int]],
+    ends: Sequence[int],
+    max_tokens: int,
+    **sampling: Any,
+) -> list[str]:
+    """Return what a loaded model writes after each prompt, greedily unless `sampling` says else.
+
+    A prompt without tokens is followed by nothing.
+    """
+    import torch
+
+    asked = {place: list(ids) for place, ids in enumerate(prompts) if ids}
+    longest = max(map(len, asked.values()), default=0)
+    if not longest:
+        return [""] * len(prompts)
+    pad = template.tokenizer.pad_token_id
+    padded = torch.tensor([[pad] * (longest - len(p)) + p for p in asked.values()])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in asked.values()])
+    with torch.no_grad():
+        found = model.generate(
+            input_ids=padded.to(model.device),
+            attention_mask=mask.to(model.device),
+            max_new_tokens=max_tokens,
+            eos_token_id=list(ends),
+            pad_token_id=pad,
+            **{"do_sample": False} | sampling,
+        )[:, longest:]
+    said = {
+        place: _said(template, row.tolist(), ends) for place, row in zip(asked, found, strict=True)
+    }
+    return [said.get(place, "") for place in range(len(prompts))]
+
+
+def _said(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
+    """Return the text of a turn, up to the token that ends it."""
+    stops = [place for place, token in enumerate(ids) if token in ends]
+    return template.decode(ids[: stops[0]] if stops else ids).strip()
