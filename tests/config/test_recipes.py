@@ -83,9 +83,9 @@ REWARD = "    followup: {weight: 1, judge: heuristic}"
             "loss_on: [assistant, user]",
             r"with `shuffled`, expected .user., since answers to",
         ),
-        ("demo-sft", "  epochs: 2  ", "  steps: 9\n  epochs: 2  ", "found epochs and steps, exp"),
-        ("demo-sft", "  epochs: 2  ", "", "found no length, expected `steps`"),
-        ("demo-rl", "  steps: 24", "  epochs: 24", "found epochs, expected `steps`"),
+        ("demo-sft", "  epochs: 1  ", "  steps: 9\n  epochs: 1  ", "found epochs and steps, exp"),
+        ("demo-sft", "  epochs: 1  ", "", "found no length, expected `steps`"),
+        ("demo-rl", "  steps: 12", "  epochs: 12", "found epochs, expected `steps`"),
     ],
 )
 def test_recipe_that_cannot_be_followed_is_refused_in_a_sentence(
@@ -171,13 +171,16 @@ def test_model_that_an_earlier_version_trained_stays_as_it_is(project: Path) -> 
     record.write_text(json.dumps({"version": 1, "training": before}))
     assert Grid(study).training_identity("x") == before
     assert Grid(study).contents.models["x"] == base | {"source": f"trained:{before}"}
-    former = load_recipe("demo-sft")
-    del former["optimisation"]["epochs"], former["sft"]["validation"]
-    former["optimisation"]["steps"] = 40  # as 4e01b3b shipped it
-    before = training_identity(former, of_base, {}, 1)
-    record.write_text(json.dumps({"version": 1, "training": before, "recipe": former}))
-    assert Grid(study).training_identity("x") == before
-    assert Grid(study).contents.recipes["x"] == former
+    for epochs in (2, None):  # as the version before shipped it, and as 4e01b3b did
+        former = load_recipe("demo-sft")
+        former["optimisation"]["epochs"], former["sft"]["max_tokens"] = epochs, 256
+        if epochs is None:
+            del former["optimisation"]["epochs"], former["sft"]["validation"]
+            former["optimisation"]["steps"] = 40
+        before = training_identity(former, of_base, {}, 1)
+        record.write_text(json.dumps({"version": 1, "training": before, "recipe": former}))
+        assert Grid(study).training_identity("x") == before
+        assert Grid(study).contents.recipes["x"] == former
     edited("demo-sft", "rank: 16", "rank: 17")  # another training, which this version makes
     assert Grid(study).training_identity("x") != before
 

@@ -22,14 +22,15 @@ from userturn.errors import ConfigError, check_known
 from userturn.storage.hashing import file_sha256, fingerprint
 
 ROUNDED_VERSION = 1  # merged adapters in the number type of their base
-# By the beginning of the fingerprint of a shipped recipe, that of what an earlier version shipped
-# under its name: a study that was trained by that keeps it.
+# By the beginning of the fingerprint of a shipped recipe, those of what earlier versions shipped
+# under its name: a study that was trained by one of these keeps it.
 FORMER = {
-    "ee0a42f23b8dbc3f": "a394012acd652004",  # demo-sft
-    "99493edcbfe709ce": "7c3d115c34b1b4c9",  # rl-collab
-    "a0c7ba7f1434994b": "cef6a965c610d2dd",  # rl-followup
-    "559d706873784a1b": "fc4a348e9ecc17bc",  # sft-collab
-    "45c35cbc9f37c5f8": "00b0c48365f8268a",  # sft-collab-both
+    "465d6011b51f86be": ("a394012acd652004", "ee0a42f23b8dbc3f"),  # demo-sft
+    "f20c31a36c50adda": ("ffd1ba7b0a29c31e",),  # demo-rl
+    "99493edcbfe709ce": ("7c3d115c34b1b4c9",),  # rl-collab
+    "a0c7ba7f1434994b": ("cef6a965c610d2dd",),  # rl-followup
+    "559d706873784a1b": ("fc4a348e9ecc17bc",),  # sft-collab
+    "45c35cbc9f37c5f8": ("00b0c48365f8268a",),  # sft-collab-both
 }
 Entries = Mapping[str, ModelEntry]
 Recipes = Mapping[str, Recipe]
@@ -41,8 +42,8 @@ DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
     """Return a recipe, or the recorded one if it is what an earlier version shipped as this one."""
-    former = FORMER.get(fingerprint(recipe)[:16])
-    return recorded if recorded and fingerprint(recorded)[:16] == former else recipe
+    former = FORMER.get(fingerprint(recipe)[:16], ())
+    return recorded if recorded and fingerprint(recorded)[:16] in former else recipe
 
 
 def trained_folder(results: str | Path, model: str) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from userturn.datasets.messages import Message, ShownAnswer
-from userturn.generation.likelihood_contexts import Exchange
+from userturn.generation.scorer import Exchange
 from userturn.grading.grade import Case, verifier_named
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.journal import Writer
 from userturn.training.draws import notes_in
 from userturn.training.turn_gains import gains
 
-Row = dict[str, Any]
+Rows = list[dict[str, Any]]
 ROLES = ("user", "assistant", "user")  # of a conversation that a point is measured over
 
 
@@ -49,12 +49,12 @@ class Curve:
         model.train(was_training)
 
     @property
-    def points(self) -> list[Row]:
+    def points(self) -> Rows:
         """The rows of all points, each with its step."""
         found = {point["step"]: point["rows"] for point in notes_in(self.folder)}
         return [{"step": step, **row} for step in sorted(found) for row in found[step]]
 
-    def _point(self, model: Any) -> list[Row]:
+    def _point(self, model: Any) -> Rows:
         talks = {
             row["conversation"]: [*row["messages"][:3]]
             for row in self.rows
