@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_048, 32_223),
-    "tests": (52_686, 29_943),
+    "src": (59_346, 32_358),
+    "tests": (52_779, 30_005),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
