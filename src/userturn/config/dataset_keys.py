@@ -89,8 +89,8 @@ class DatasetEntry(TypedDict, total=False):
     files: Annotated[
         str | list[Text],
         harmless(
-            "Files of the hub's dataset that make up the split, by name or pattern; those that "
-            "it names itself where left out.",
+            "Files of the hub's dataset that make up the split, by name or pattern; those that it "
+            "names itself where left out.",
             minLength=1,
             minItems=1,
         ),
@@ -98,8 +98,8 @@ class DatasetEntry(TypedDict, total=False):
     roles: Annotated[
         Mapping[str, Role] | list[Role],
         harmless(
-            "What the dataset calls user, assistant and system, such as {human: user}; or "
-            "whose turn each text of a list is, in turns, such as [user, assistant].",
+            "What the dataset calls user, assistant and system, such as {human: user}; or whose "
+            "turn each text of a list is, in turns, such as [user, assistant].",
             minItems=1,
         ),
     ]
@@ -113,8 +113,8 @@ class DatasetEntry(TypedDict, total=False):
     language: Annotated[
         str,
         harmless(
-            "Use only items whose user writes in this language; `all` tells languages apart, "
-            "and `limit` counts items of each.",
+            "Use only items whose user writes in this language; `all` tells languages apart, and "
+            "`limit` counts items of each.",
             pattern=f"^(all|{LANGUAGE})$",
             form="a code of two letters such as de, or all",
         ),
@@ -147,21 +147,17 @@ class DatasetEntry(TypedDict, total=False):
         ),
     ]
     judge: Annotated[str, harmless("The judge that the verifier rubric asks.")]
-    verifier: Required[
-        Annotated[
-            str,
-            program(
-                "What grades the answers: none, or the name of a file of grading/.",
-                enum=["none", *verifiers()],
-            ),
-        ]
+    verifier: Annotated[
+        Required[str],
+        program(
+            "What grades the answers: none, or the name of a file of grading/.",
+            enum=["none", *verifiers()],
+        ),
     ]
-    fields: Required[
-        Annotated[
-            Fields,
-            part(
-                "Columns of the file by what they mean; outer.inner is a nested column.",
-                oneOf=[{"required": [name]} for name in ("prompt", "messages", "tree")],
-            ),
-        ]
+    fields: Annotated[
+        Required[Fields],
+        part(
+            "Columns of the file by what they mean; outer.inner is a nested column.",
+            oneOf=[{"required": [name]} for name in ("prompt", "messages", "tree")],
+        ),
     ]

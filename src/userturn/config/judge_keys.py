@@ -65,23 +65,19 @@ class EndpointEntry(ResourceEntry, ServerEntry, total=False):
     Those keys that are always there, but for `kind` and `model`, are those that it gives.
     """
 
-    kind: Required[
-        Annotated[
-            Literal["heuristic", "endpoint", "scored"],
-            harmless("What answers: the module judges/<kind>.py."),
-        ]
+    kind: Annotated[
+        Required[Literal["heuristic", "endpoint", "scored"]],
+        harmless("What answers: the module judges/<kind>.py."),
     ]
     base_url: Annotated[str, address("Address of the API, up to /v1.")]
     revision: Revision
     key_variable: Annotated[str, key("NAME of the environment variable that holds the key.")]
-    settings: Required[
-        Annotated[Mapping[str, Any], harmless("Fields of every request of a judge.")]
+    settings: Annotated[
+        Required[Mapping[str, Any]], harmless("Fields of every request of a judge.")
     ]
-    reply: Required[
-        Annotated[
-            Literal["json_schema", "json_object", "text"],
-            harmless("Response format that the judge is asked for."),
-        ]
+    reply: Annotated[
+        Required[Literal["json_schema", "json_object", "text"]],
+        harmless("Response format that the judge is asked for."),
     ]
     rationale_characters: Annotated[Positive, part("maxLength of the rationale in the schema.")]
     draws: Annotated[
@@ -93,11 +89,11 @@ class EndpointEntry(ResourceEntry, ServerEntry, total=False):
         ),
     ]
     price: Annotated[Prices, part("Price of a million tokens.")]
-    rubric: Required[Annotated[str, path("File with the labels.")]]
-    prompt: Required[Annotated[str, path("File with the judge's prompt.")]]
-    batch: Required[Annotated[bool, harmless("Ask through the Batch API.")]]
-    serve: Required[Annotated[bool, program("Start a job that serves the model.")]]
-    vllm: Required[Annotated[ServerSettings, part("Settings of vLLM, which loads its model.")]]
+    rubric: Annotated[Required[str], path("File with the labels.")]
+    prompt: Annotated[Required[str], path("File with the judge's prompt.")]
+    batch: Annotated[Required[bool], harmless("Ask through the Batch API.")]
+    serve: Annotated[Required[bool], program("Start a job that serves the model.")]
+    vllm: Annotated[Required[ServerSettings], part("Settings of vLLM, which loads its model.")]
 
 
 class JudgeEntry(EndpointEntry, total=False):
@@ -121,9 +117,9 @@ class JudgeDefaults(TypedDict, total=False):
 class Controls(TypedDict, total=False):
     """User turns of a known kind."""
 
-    human: Required[Annotated[Names, part("Datasets whose real user turns are judged.")]]
-    planted: Required[
-        Annotated[Natural, part("Items of each model and dataset that get every planted failure.")]
+    human: Annotated[Required[Names], part("Datasets whose real user turns are judged.")]
+    planted: Annotated[
+        Required[Natural], part("Items of each model and dataset that get every planted failure.")
     ]
     labelled: Annotated[bool, harmless("Whether every judge reads the turns of data/labelled.")]
     injected: Annotated[bool, harmless("Whether judges read conversations with an injection.")]
@@ -142,6 +138,6 @@ class JudgeCard(TypedDict):
     min_specificity: Annotated[
         Share, part("Least lower limit of the share of other turns not called genuine.")
     ]
-    min_kappa: NotRequired[
-        Annotated[float, harmless("Of earlier versions; nothing depends on it.")]
+    min_kappa: Annotated[
+        NotRequired[float], harmless("Of earlier versions; nothing depends on it.")
     ]

@@ -85,23 +85,22 @@ class ModelEntry(ResourceEntry, total=False):
         Mapping[str, Any],
         part("What its training asks of a cluster, where that differs from its sweep."),
     ]
-    source: Required[
-        Annotated[
-            str, program("Hub id, folder, adapter folder, GGUF file or package:file.", minLength=1)
-        ]
+    source: Annotated[
+        Required[str],
+        program("Hub id, folder, adapter folder, GGUF file or package:file.", minLength=1),
     ]
     family: Annotated[Name, part("Models of one family are pooled.")]
     revision: Required[Revision]
     dtype: Required[Dtype]
     max_model_len: Required[MaxModelLen]
-    enable_thinking: Required[Annotated[bool, harmless("Passed to the chat template.")]]
+    enable_thinking: Annotated[Required[bool], harmless("Passed to the chat template.")]
     user_header: Annotated[Text, part("Text that ends the probe prompt.")]
     stop: Annotated[list[Text], harmless("Further tokens or texts that end the user turn.")]
     merge_system_message: Annotated[
         bool, harmless("Write a system message into the first user message.")
     ]
-    trust_remote_code: Required[
-        Annotated[bool, code("Run Python code from the model's repository.")]
+    trust_remote_code: Annotated[
+        Required[bool], code("Run Python code from the model's repository.")
     ]
     template_options: Annotated[
         Mapping[str, Any], harmless("Further keyword arguments of the chat template.")
@@ -128,8 +127,8 @@ class ModelEntry(ResourceEntry, total=False):
     api: Annotated[
         Literal["completions", "chat"],
         harmless(
-            "How that server is asked: by prompts to complete, or by messages to a chat API, "
-            "where the model can only play the user."
+            "How that server is asked: by prompts to complete, or by messages to a chat API, where "
+            "the model can only play the user."
         ),
     ]
     served_as: Annotated[Text, part("The model's name on that server; its source, where left out.")]
@@ -181,13 +180,11 @@ class UserTurn(TypedDict):
 class Answer(UserTurn):
     """How the model's own answer is sampled."""
 
-    samples: NotRequired[
-        Annotated[
-            Positive,
-            part(
-                "Answers of each item of a graded dataset, of which signals choose the best; 1, "
-                "where left out."
-            ),
-        ]
+    samples: Annotated[
+        NotRequired[Positive],
+        part(
+            "Answers of each item of a graded dataset, of which signals choose the best; 1, where "
+            "left out."
+        ),
     ]
     temperature: Temperature

@@ -21,9 +21,9 @@ class Conversations(TypedDict, total=False):
 
     hub: Annotated[Text, part("Dataset id on the hub; without it `file` is a local path.")]
     revision: Annotated[Text, part("Commit or branch; a branch is resolved to a commit once.")]
-    file: Required[Annotated[str, path("JSON lines or Parquet.")]]
-    format: Required[
-        Annotated[Literal["messages", "collabllm"], harmless("What its columns are called.")]
+    file: Annotated[Required[str], path("JSON lines or Parquet.")]
+    format: Annotated[
+        Required[Literal["messages", "collabllm"]], harmless("What its columns are called.")
     ]
     minimum_accuracy: Annotated[
         Share, part("Conversations whose own reward for accuracy is lower are left out.")
@@ -46,12 +46,10 @@ class Lora(TypedDict):
 class Optimisation(TypedDict):
     """How the steps are made."""
 
-    steps: NotRequired[Annotated[Positive, part("Updates of the weights.")]]
-    epochs: NotRequired[
-        Annotated[
-            float,
-            harmless("Passes over the turns, in place of `steps`; of sft.", exclusiveMinimum=0),
-        ]
+    steps: Annotated[NotRequired[Positive], part("Updates of the weights.")]
+    epochs: Annotated[
+        NotRequired[float],
+        harmless("Passes over the turns, in place of `steps`; of sft.", exclusiveMinimum=0),
     ]
     batch: Annotated[Positive, part("Rows that are on the device at once.")]
     accumulation: Annotated[Positive, part("Batches in one update.")]
@@ -61,8 +59,8 @@ class Optimisation(TypedDict):
         float, harmless("Share of the steps in which it rises.", minimum=0, exclusiveMaximum=1)
     ]
     checkpoint_every: Annotated[Positive, part("Steps between two checkpoints.")]
-    gradient_checkpointing: NotRequired[
-        Annotated[bool, harmless("Less memory, a third more time.")]
+    gradient_checkpointing: Annotated[
+        NotRequired[bool], harmless("Less memory, a third more time.")
     ]
     seed: Annotated[Natural, part("Of order, dropout and draws.")]
 
@@ -70,21 +68,19 @@ class Optimisation(TypedDict):
 class Sft(TypedDict, total=False):
     """Supervised fine-tuning."""
 
-    loss_on: Required[
-        Annotated[
-            list[Literal["assistant", "user"]],
-            harmless(
-                "Whose turns are learnt; of the user's, those after an answer.",
-                minItems=1,
-                uniqueItems=True,
-            ),
-        ]
+    loss_on: Annotated[
+        Required[list[Literal["assistant", "user"]]],
+        harmless(
+            "Whose turns are learnt; of the user's, those after an answer.",
+            minItems=1,
+            uniqueItems=True,
+        ),
     ]
     shuffled: Annotated[
         bool, harmless("User turns are learnt after the answer of another conversation: a control.")
     ]
-    max_tokens: Required[
-        Annotated[Positive, part("Of a turn with its prompt; what is longer is cut at its end.")]
+    max_tokens: Annotated[
+        Required[Positive], part("Of a turn with its prompt; what is longer is cut at its end.")
     ]
     validation: Annotated[
         Share, part("Of the conversations; these are not learnt, and their loss is recorded.")
@@ -168,8 +164,8 @@ class Grpo(TypedDict):
     clip: Annotated[
         float, harmless("Of the probability ratio on both sides.", exclusiveMinimum=0, maximum=1)
     ]
-    simulator: NotRequired[
-        Annotated[Simulator, part("Who plays the user in the turns after the drawn one.")]
+    simulator: Annotated[
+        NotRequired[Simulator], part("Who plays the user in the turns after the drawn one.")
     ]
     rewards: Annotated[Rewards, part("What is rewarded; the sum by weight.", minProperties=1)]
 
@@ -179,11 +175,9 @@ class Curve(TypedDict):
 
     items: Annotated[Positive, part("Conversations.")]
     max_tokens: Annotated[Positive, part("Of an answer, and of the user turn after it.")]
-    verifier: NotRequired[
-        Annotated[
-            Literal["numeric", "math"],
-            harmless("What grades answers, where the conversation has a reference answer."),
-        ]
+    verifier: Annotated[
+        NotRequired[Literal["numeric", "math"]],
+        harmless("What grades answers, where the conversation has a reference answer."),
     ]
 
 
@@ -197,16 +191,17 @@ class RecipeKeys(TypedDict):
     trained_on: Annotated[
         Names, part("Datasets of the config that it has seen; all others are held out.")
     ]
-    trains_on_the_metric: NotRequired[
-        Annotated[bool, harmless("A reward is the verdict that the study itself reports.")]
+    trains_on_the_metric: Annotated[
+        NotRequired[bool], harmless("A reward is the verdict that the study itself reports.")
     ]
     data: Annotated[list[Conversations], part("Files of conversations.", minItems=1)]
     lora: Annotated[Lora, part("The adapter, as peft has it.")]
     optimisation: Annotated[Optimisation, part("How the steps are made.")]
-    sft: NotRequired[Annotated[Sft, part("For the method sft.")]]
-    grpo: NotRequired[Annotated[Grpo, part("For the method grpo.")]]
-    curve: NotRequired[
-        Annotated[Curve, part("Checkpoints that are measured as they are made; none if left out.")]
+    sft: Annotated[NotRequired[Sft], part("For the method sft.")]
+    grpo: Annotated[NotRequired[Grpo], part("For the method grpo.")]
+    curve: Annotated[
+        NotRequired[Curve],
+        part("Checkpoints that are measured as they are made; none if left out."),
     ]
 
 

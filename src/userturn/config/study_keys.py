@@ -123,28 +123,22 @@ class Humans(_From):
             uniqueItems=True,
         ),
     ]
-    judge: NotRequired[Annotated[str, harmless("The judge whose labels make the strata.")]]
+    judge: Annotated[NotRequired[str], harmless("The judge whose labels make the strata.")]
     per_stratum: Annotated[Positive, part("Turns of each cell and label.")]
     genuine: Annotated[Positive, part("Turns of each cell that the judge calls genuine.")]
     minimum_per_family: Annotated[
         Natural, part("Turns of each model family in all rounds together.")
     ]
-    turns: NotRequired[
-        Annotated[
-            Positive,
-            part(
-                "Turns of all rounds together, shared out by Neyman's allocation; left out, the "
-                "other numbers decide."
-            ),
-        ]
+    turns: Annotated[
+        NotRequired[Positive],
+        part(
+            "Turns of all rounds together, shared out by Neyman's allocation; left out, the other "
+            "numbers decide."
+        ),
     ]
-    pairs: NotRequired[
-        Annotated[
-            PairRounds,
-            part(
-                "Rounds of pairs: which of two turns, a person's and a model's, did a person write?"
-            ),
-        ]
+    pairs: Annotated[
+        NotRequired[PairRounds],
+        part("Rounds of pairs: which of two turns, a person's and a model's, did a person write?"),
     ]
     include_private: Annotated[
         bool | list[Name],
@@ -176,20 +170,16 @@ class Likelihood(TypedDict):
     distractors: Annotated[
         Positive, part("Other answers and other conversations that each turn is scored after.")
     ]
-    endings: NotRequired[Annotated[bool, harmless("Whether the end of a turn is scored, too.")]]
+    endings: Annotated[NotRequired[bool], harmless("Whether the end of a turn is scored, too.")]
 
 
 class Embedder(TypedDict):
     """The model by which turns are compared with people's."""
 
     source: Annotated[str, program("Hub id or folder of an encoder.", minLength=1)]
-    revision: NotRequired[
-        Annotated[
-            str,
-            harmless(
-                "Its commit on the hub.", pattern="^[0-9a-f]{40}$", form="a commit of 40 digits"
-            ),
-        ]
+    revision: Annotated[
+        NotRequired[str],
+        harmless("Its commit on the hub.", pattern="^[0-9a-f]{40}$", form="a commit of 40 digits"),
     ]
 
 
@@ -204,70 +194,55 @@ class SelfPlay(TypedDict):
             minimum=2,
         ),
     ]
-    datasets: NotRequired[
-        Annotated[
-            SomeNames,
-            part("Datasets whose items begin the conversations; those of the run, where left out."),
-        ]
+    datasets: Annotated[
+        NotRequired[SomeNames],
+        part("Datasets whose items begin the conversations; those of the run, where left out."),
     ]
 
 
 class Study(TypedDict):
     """A whole configuration; `schema.py` adds the entries that have defaults, and the defaults."""
 
-    study: NotRequired[Annotated[AboutStudy, part("What the report says of the study at its top.")]]
-    run: NotRequired[Annotated[Run, part("The part of the grid that a run makes.")]]
+    study: Annotated[NotRequired[AboutStudy], part("What the report says of the study at its top.")]
+    run: Annotated[NotRequired[Run], part("The part of the grid that a run makes.")]
     models: Annotated[Mapping[Name, Any], part("Model entries by name.", minProperties=1)]
     model_defaults: Annotated[Mapping[str, Any], part("Defaults for model entries.")]
-    formats: NotRequired[
-        Annotated[
-            Mapping[Name, FormatEntry],
-            part(
-                "Ways of writing the same conversation for the same model, by name; `default` is "
-                "the model's entry as it is."
-            ),
-        ]
+    formats: Annotated[
+        NotRequired[Mapping[Name, FormatEntry]],
+        part(
+            "Ways of writing the same conversation for the same model, by name; `default` is the "
+            "model's entry as it is."
+        ),
     ]
     datasets: Annotated[Mapping[Name, DatasetEntry], part("Datasets by name.", minProperties=1)]
     controls: Annotated[Controls, part("User turns of a known kind that measure each judge.")]
     judge_card: Annotated[
         JudgeCard, part("What a judge must reach before its rates are shown as findings.")
     ]
-    likelihood: NotRequired[
-        Annotated[
-            Literal[False] | Likelihood,
-            part(
-                "How likely models find reference follow-ups and their own turns; `off` for "
-                "neither."
-            ),
-        ]
+    likelihood: Annotated[
+        NotRequired[Literal[False] | Likelihood],
+        part("How likely models find reference follow-ups and their own turns; `off` for neither."),
     ]
-    embedder: NotRequired[
-        Annotated[
-            Embedder,
-            part(
-                "An embedder that says how near turns are to what people said (docs/methods.md); "
-                "none, where left out."
-            ),
-        ]
+    embedder: Annotated[
+        NotRequired[Embedder],
+        part(
+            "An embedder that says how near turns are to what people said (docs/methods.md); none, "
+            "where left out."
+        ),
     ]
-    self_play: NotRequired[
-        Annotated[
-            Literal[False] | SelfPlay,
-            part(
-                "Whether the model also answers its own user turns, several turns long "
-                "(docs/methods.md); `off` for no."
-            ),
-        ]
+    self_play: Annotated[
+        NotRequired[Literal[False] | SelfPlay],
+        part(
+            "Whether the model also answers its own user turns, several turns long "
+            "(docs/methods.md); `off` for no."
+        ),
     ]
-    answers_from: NotRequired[
-        Annotated[
-            SomeNames,
-            part(
-                "Models of the run after whose answers every other model is probed, too; "
-                "`reference` for the dataset's own answers."
-            ),
-        ]
+    answers_from: Annotated[
+        NotRequired[SomeNames],
+        part(
+            "Models of the run after whose answers every other model is probed, too; `reference` "
+            "for the dataset's own answers."
+        ),
     ]
     temperatures: Annotated[
         list[Temperature], harmless("Temperatures of the user turn.", minItems=1, uniqueItems=True)
@@ -306,8 +281,8 @@ class Study(TypedDict):
         NotRequired[Literal["py3langid"]],
         harmless("What tells languages; left out, it is langdetect, as in earlier studies."),
     ]
-    predictions: NotRequired[
-        Annotated[Mapping[Name, Prediction], part("What the study predicts of itself, by name.")]
+    predictions: Annotated[
+        NotRequired[Mapping[Name, Prediction]], part("What the study predicts of itself, by name.")
     ]
     engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
     vllm: Annotated[EngineSettings, part("Settings of the vLLM engine, for every model.")]
