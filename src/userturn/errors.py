@@ -77,13 +77,12 @@ def forget_errors() -> None:
 
 def cache_folder() -> Path:
     """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
-    root = os.environ.get("USERTURN_CACHE")
-    return Path(root) if root else Path.home() / ".cache" / "userturn"
+    return _cache("USERTURN_CACHE", "userturn")
 
 
-def _hub_cache() -> Path:
-    root = os.environ.get("HF_HOME")
-    return Path(root) if root else Path.home() / ".cache" / "huggingface"
+def _cache(variable: str, name: str) -> Path:
+    root = os.environ.get(variable)
+    return Path(root) if root else Path.home() / ".cache" / name
 
 
 def is_full_disk(error: BaseException) -> bool:
@@ -119,7 +118,7 @@ def full_folders(
         results: "the study's own; link it to a larger disk",
         **dict.fromkeys(_disks_inside(results), "a disk of its own; put a larger one there"),
         cache_folder(): "USERTURN_CACHE moves it",
-        _hub_cache(): "HF_HOME moves it",
+        _cache("HF_HOME", "huggingface"): "HF_HOME moves it",
         Path(tempfile.gettempdir()): "TMPDIR moves it",
     }
     full = [f"'{folder}' ({how})" for folder, how in candidates.items() if _is_full(folder, enough)]
@@ -129,9 +128,7 @@ def full_folders(
 def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other.
 
-    Args:
-        error: what was raised.
-        named: files and folders that the user's command named; one may be on a full disk.
+    What the user's command named may be on a full disk.
     """
     if isinstance(error, UserError | NoRoomError):
         return str(error)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.storage.test_journal import write
 from userturn.storage import journal
-from userturn.storage.journal import Writer, read_journal
+from userturn.storage.journal import read_journal
 from userturn.storage.journal_table import OUTCOME_SCHEMA, finished_keys, read_outcomes
 
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -26,13 +27,6 @@ RECORD = st.fixed_dictionaries(
         "error": TEXT,
     }
 )
-
-
-def write(folder: Path, *records: dict[str, Any]) -> Path:
-    with Writer(folder) as writer:
-        for record in records:
-            writer.append(record)
-    return writer.path
 
 
 def record(key: str, outcome: str = "ok") -> dict[str, Any]:

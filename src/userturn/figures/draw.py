@@ -24,11 +24,7 @@ def draw_figures(
 ) -> None:
     """Draw every figure, from the verdicts of the primary judge; its Vega-Lite has all judges.
 
-    Args:
-        grid: the study's grid.
-        identity: identity of the figures.
-        inputs: by the table's name, its path.
-        outputs: by the figure's name, paths of Vega-Lite, SVG and PNG.
+    Inputs are paths by the table's name, outputs Vega-Lite, SVG and PNG by the figure's.
     """
     tables = {name: read_joined(paths[0]) for name, paths in inputs.items()}
     for name, paths in outputs.items():

@@ -115,13 +115,7 @@ def _parquet_metadata(path: str | Path) -> dict[str, str]:
 
 
 def copy_folder(folder: Path, to: Path, *left_out: str) -> None:
-    """Copy a folder with the times of its files; another that is there is added to.
-
-    Args:
-        folder: the folder.
-        to: the copy.
-        left_out: patterns of names that are not copied.
-    """
+    """Copy a folder with the times of its files, but for patterns of names; `to` may be there."""
     ignore = shutil.ignore_patterns(*left_out)
     shutil.copytree(folder, to, ignore=ignore, dirs_exist_ok=True)
     for path in (to, *to.rglob("*")):

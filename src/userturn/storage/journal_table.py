@@ -58,9 +58,9 @@ def read_outcomes(
 
     Args:
         journal: the journal.
-        keys: keys whose records are kept, None for all.
-        columns: columns of the schema, including `key` and `outcome`; None for all.
-        schema: schema of the records.
+        keys: those whose records are kept, None for all.
+        columns: of the schema, including `key` and `outcome`; None for all.
+        schema: of the records.
     """
     schema = {name: schema[name] for name in columns or schema}
     wanted = None if keys is None else keys.drop_nulls().sort()
@@ -101,15 +101,9 @@ def table_of(lines: Iterable[bytes], schema: Schema) -> pl.DataFrame:
 def read_asked(
     journal: Sequence[Path], keys: pl.Series, asks: pl.Series | None = None
 ) -> pl.DataFrame:
-    """Return what the lines of some keys or asks say of requests, notes included.
+    """Return what the lines of some keys or asks say of requests: a row a line (`ASKED_SCHEMA`).
 
-    Args:
-        journal: its folders.
-        keys: keys whose lines are wanted; notes of them are found by their asks.
-        asks: asks that are wanted.
-
-    Returns:
-        One row a line (`ASKED_SCHEMA`), without its text.
+    Notes of the keys are found by their asks.
     """
     wanted = pl.col("key").is_in(keys.implode())
     if asks is not None:
