@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_346, 32_358),
-    "tests": (52_779, 30_005),
+    "src": (59_286, 32_357),
+    "tests": (52_773, 30_001),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
