@@ -16,8 +16,8 @@ from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
 from userturn.storage.hashing import files_fingerprint
 from userturn.study.grid import Grid
-from userturn.training.checkpoint import last_checkpoint
 from userturn.training.data import prepare_training_data
+from userturn.training.job import last_checkpoint
 from userturn.training.train import train
 
 GENUINE = {"rationale": "r", "label": "genuine_followup", "genuine": True}

@@ -14,8 +14,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.study.grid import Places
 from userturn.study.judge import judge_of
-from userturn.training.kept_replies import KeptReplies
-from userturn.training.reward_endpoints import training_endpoints
+from userturn.training.reward_endpoints import KeptReplies, training_endpoints
 from userturn.training.rewards import (
     SampledTurn,
     accuracy,

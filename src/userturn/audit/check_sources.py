@@ -24,7 +24,7 @@ from userturn.storage.files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
-from userturn.training.checkpoint import last_checkpoint, log_of
+from userturn.training.job import last_checkpoint, log_of
 from userturn.training.kept_change import MOST_LOST
 from userturn.workflow.study_files import FAULTS, Files
 

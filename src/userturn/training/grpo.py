@@ -16,9 +16,8 @@ from userturn.study.judge import judge_of
 from userturn.training.curve import written
 from userturn.training.draws import draws_of
 from userturn.training.job import TrainerParts, Training
-from userturn.training.kept_replies import KeptReplies
 from userturn.training.learnt_turns import held_out
-from userturn.training.reward_endpoints import training_endpoints
+from userturn.training.reward_endpoints import KeptReplies, training_endpoints
 from userturn.training.rewards import Reward, SampledTurn, Scores, complete, rewards_of
 from userturn.training.simulated_user import Endpoints, Rollout, continued
 from userturn.training.turn_gains import gains

@@ -1,17 +1,76 @@
-"""Ask the endpoints of a recipe: the simulated user, and the judge of interactivity."""
+"""Ask the endpoints of a recipe: the simulated user, and the judge of interactivity.
+
+A reply that was paid for is kept, so that a killed training asks nothing twice.
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from userturn.endpoints.budget import CapReachedError, cap_reached
 from userturn.endpoints.http_replies import EndpointError, UnscoredError
+from userturn.errors import UserError
 from userturn.judges.endpoint_verdicts import open_endpoint
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.judges.session import ChatEndpoint
-from userturn.training.kept_replies import Keep, KeptReplies
+from userturn.storage.hashing import fingerprint
+from userturn.storage.journal import Writer
+from userturn.training.draws import notes_in
 from userturn.training.simulated_user import Conversation, Endpoints
+
+Keep = Callable[[int, Any], None]  # a question's place, and its reply: None if there will be none
+Ask = Callable[[Sequence[int], Keep], list[str]]
+"""Asks the questions in some places, keeps each reply at once, and returns the errors."""
+
+
+class KeptReplies:
+    """The replies of one training, by what was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the replies in a folder, which may not exist yet."""
+        self._known: dict[str, Any] = {note["key"]: note["reply"] for note in notes_in(folder)}
+        self._journal = Writer(folder)
+
+    def replies(self, what: str, questions: Sequence[Any], ask: Ask, share: float) -> list[Any]:
+        """Return the reply to each question, of which those without one are asked.
+
+        Equal questions at once have a reply each. A few errors are replies that are missing.
+
+        Args:
+            what: what is asked for.
+            questions: whatever identifies each question, as JSON.
+            ask: asks.
+            share: the largest share of errors.
+
+        Raises:
+            UserError: all questions ended in errors, or more than that share and than one.
+        """
+        seen: Counter[str] = Counter()
+        keys = []
+        for question in questions:
+            key = fingerprint([what, question])
+            keys.append(f"{key}-{seen[key]}")
+            seen[key] += 1
+        missing = [place for place, key in enumerate(keys) if key not in self._known]
+        errors = (
+            ask(missing, lambda place, reply: self._keep(keys[place], reply)) if missing else []
+        )
+        n = len(questions)
+        if errors and (len(errors) == n or len(errors) > max(1, share * n)):
+            raise UserError(errors[0])
+        for key in keys:
+            if key not in self._known:
+                self._keep(key, None)
+        return [self._known[key] for key in keys]
+
+    def _keep(self, key: str, reply: Any) -> None:
+        self._known[key] = reply
+        self._journal.append({"key": key, "reply": reply})
+
 
 INTERACTIVITY_SCHEMA = {
     "type": "object",

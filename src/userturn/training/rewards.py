@@ -15,7 +15,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
 from userturn.judges.verdict import ERROR, UserTurn
-from userturn.training.kept_replies import Keep, KeptReplies
+from userturn.training.reward_endpoints import Keep, KeptReplies
 from userturn.training.simulated_user import Endpoints, Rollout
 
 Scores = list[float | None]

@@ -30,11 +30,18 @@ from userturn.storage.files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
-from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
 from userturn.training.curve import Curve
 from userturn.training.draws import write_draws
 from userturn.training.grpo import reinforced_trainer, tasks_of
-from userturn.training.job import TrainerParts, Training, n_steps_of, trainer_arguments
+from userturn.training.job import (
+    TrainerParts,
+    Training,
+    last_checkpoint,
+    log_of,
+    n_steps_of,
+    remove_torn,
+    trainer_arguments,
+)
 from userturn.training.kept_change import kept_change
 from userturn.training.learnt_turns import after_other_answers, held_out, learnt_turns
 from userturn.wording import number_of
