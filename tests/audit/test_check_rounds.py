@@ -1,7 +1,7 @@
-"""The audit draws rounds for people again from their samples, and shows their turns again."""
+"""The audit draws rounds of turns and of pairs again, and shows their turns again."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +11,11 @@ from tests.support.annotation_rounds import LABELS, study
 from tests.support.findings_of import said_of
 from tests.support.job_records import job_record
 from tests.support.made_up_results import made_up_config, save
+from tests.support.paired_study import people_of, turns_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_rounds import NOT_COMPARED, OTHER_LIMITS, check_rounds
 from userturn.audit.findings import Finding, not_compared
+from userturn.humans.pairs import PER_CELL, draw_pairs
 from userturn.humans.rounds import ASKED_FIRST, draw_annotation_round
 from userturn.humans.sample import human_sample
 from userturn.storage.hashing import file_sha256
@@ -22,10 +24,18 @@ from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.job_record import write_record
 from userturn.workflow.study_files import Files
 
-KEY, ITEMS = (f"results/humans/first/{kind}.parquet" for kind in ("key", "items"))
-CELL = "results/cells/a-1b/d/t0/none"
+KEY, ITEMS = DRAWN = [f"results/humans/first/{kind}.parquet" for kind in ("key", "items")]
+PAIR_KEY, PAIRS = PAIRS_DRAWN = [f"results/pairs/pairs/{kind}.parquet" for kind in ("key", "items")]
+CELL, MODEL = "results/cells/a-1b/d/t0/none", "results/models/a-1b.json"
 TAKEN = [f"{CELL}/human_sample.parquet", f"{CELL}/user_turns.parquet"]
-TAKEN += ["results/datasets/d.parquet", "results/models/a-1b.json"]
+TAKEN += ["results/datasets/d.parquet", MODEL]
+PAIRED = ["results/cells/a-1b/d/t0/reference_answer/user_turns.parquet", *TAKEN[2:]]
+
+
+def describe(project: Path) -> None:
+    """Write the description of the model, whose marks are not shown."""
+    (project / MODEL).parent.mkdir(parents=True)
+    (project / MODEL).write_text(json.dumps({"stop": ["<|im_end|>"]}))
 
 
 @pytest.fixture
@@ -40,8 +50,7 @@ def humans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HumanGrid:
     sample = human_sample(turns, verdicts, config["humans"], config["seed"])
     asked = [[{"role": "user", "content": "Why?"}]] * turns.height
     items = turns.select("item", messages=pl.Series(asked))
-    (results / "models").mkdir(parents=True)
-    (results / "models" / "a-1b.json").write_text(json.dumps({"stop": ["<|im_end|>"]}))
+    describe(tmp_path)
     for path, table in zip(TAKEN, (sample, turns, items), strict=False):
         save(table, tmp_path / path)
     (results / "humans" / "first").mkdir(parents=True)
@@ -49,8 +58,7 @@ def humans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HumanGrid:
     draw_annotation_round(
         grid,
         "first",
-        str(tmp_path / KEY),
-        str(tmp_path / ITEMS),
+        *(str(tmp_path / path) for path in DRAWN),
         paths_to_samples=samples,
         paths_to_user_turns=of_cells,
         paths_to_datasets=datasets,
@@ -62,28 +70,66 @@ def humans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HumanGrid:
     return grid
 
 
-def note(results: Path, inputs: list[str]) -> None:
-    """Record what the round was drawn from."""
-    content = job_record(
-        "draw_annotation_round",
-        wildcards={"round": "first"},
-        inputs={path: file_sha256(results.parent / path) for path in inputs},
-        outputs={path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairGrid:
+    """A study that drew a round of six pairs of eight."""
+    monkeypatch.chdir(ROOT)
+    config = made_up_config(["a-1b"], ["d"], (0,), ("none", "reference_answer"), ("heuristic",))
+    config["humans"] |= {"pairs": {"rounds": ["pairs"], "per_cell": 6}}
+    results = tmp_path / "results"
+    grid = PairGrid(HumanGrid(Grid(config, results)))
+    answer = pl.struct(role=pl.lit("assistant"), content=pl.lit("An answer of the dataset."))
+    items = people_of(8).with_columns(
+        reference_context=pl.concat_list("messages", pl.concat_list(answer))
     )
-    write_record(results / "provenance/draw_annotation_round/first.json", content)
+    describe(tmp_path)
+    for path, table in zip(PAIRED, (turns_of(8), items), strict=False):
+        save(table, tmp_path / path)
+    (results / "pairs" / "pairs").mkdir(parents=True)
+    of_cells, datasets, models = ([str(tmp_path / path)] for path in PAIRED)
+    draw_pairs(
+        grid,
+        "pairs",
+        *(str(tmp_path / path) for path in PAIRS_DRAWN),
+        paths_to_user_turns=of_cells,
+        paths_to_datasets=datasets,
+        paths_to_descriptions=models,
+        paths_to_earlier_keys=[],
+    )
+    note(results, PAIRED, "draw_pairs", PAIRS_DRAWN)
+    return grid
+
+
+def note(
+    results: Path,
+    inputs: Sequence[str],
+    rule: str = "draw_annotation_round",
+    drawn: Sequence[str] = DRAWN,
+) -> None:
+    """Record what a round was drawn from."""
+    name = drawn[0].split("/")[2]
+    taken, made = ({p: file_sha256(results.parent / p) for p in one} for one in (inputs, drawn))
+    record = job_record(rule, wildcards={"round": name}, inputs=taken, outputs=made)
+    write_record(results / f"provenance/{rule}/{name}.json", record)
 
 
 def save_as_drawn(table: pl.DataFrame, path: Path) -> None:
     """Replace a table of a round by another with the same metadata."""
     noted = pl.read_parquet_metadata(path)
-    kept = {name: noted[name] for name in ("allocation", ASKED_FIRST) if name in noted}
+    kept = {name: noted[name] for name in ("allocation", ASKED_FIRST, PER_CELL) if name in noted}
     table.write_parquet(path, metadata=kept)
 
 
-def found(humans: HumanGrid) -> list[str]:
+def found(humans: HumanGrid, pairs: PairGrid | None = None) -> list[str]:
+    """Return what is found of the round of turns, or of that of pairs."""
     files = Files(humans.grid.results, {})
-    items = said_of(check_rounds(files, humans, PairGrid(humans), frozenset()))
+    checked = said_of(check_rounds(files, humans, pairs or PairGrid(humans), frozenset()))
+    items = [item for item in checked if not pairs or item.artifact in PAIRS_DRAWN]
     return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else f'{i}'}" for i in items]
+
+
+def of_pairs(pairs: PairGrid) -> list[str]:
+    return found(HumanGrid(pairs.grid), pairs)
 
 
 def test_a_round_that_follows_from_its_samples_has_no_finding(humans: HumanGrid) -> None:
@@ -143,7 +189,7 @@ def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
 ) -> None:
     rewritten = humans.grid.results.parent / TAKEN[0]
     save(pl.read_parquet(rewritten)[1:], rewritten)
-    changed = [f"{path}: {not_compared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]
+    changed = [f"{path}: {not_compared(path, NOT_COMPARED)}" for path in DRAWN]
     assert found(humans) == changed
     note(humans.grid.results, [])  # as a later run that takes the drawn round from its folder
     assert found(humans) == changed
@@ -152,8 +198,47 @@ def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
 def test_a_round_without_turns_of_a_study_without_cells_for_it_is_as_it_should_be(
     humans: HumanGrid,
 ) -> None:
-    for path in (KEY, ITEMS):
+    for path in DRAWN:
         drawn = humans.grid.results.parent / path
         save(pl.read_parquet(drawn).clear(), drawn)
     note(humans.grid.results, [])
     assert found(humans) == []
+
+
+def test_pairs_that_follow_from_their_turns_have_no_finding(pairs: PairGrid) -> None:
+    assert pl.read_parquet(pairs.grid.results.parent / PAIR_KEY).height == 6
+    assert of_pairs(pairs) == []
+
+
+def test_pairs_stay_right_where_the_config_asks_for_more_since(pairs: PairGrid) -> None:
+    pairs.per_cell = 8
+    assert of_pairs(pairs) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "said"),
+    [
+        (PAIR_KEY, lambda t: t.with_columns(person=pl.lit("first")), "person of"),
+        (PAIR_KEY, lambda t: t.with_columns(key=pl.col("key").reverse()), "key of"),
+        (PAIR_KEY, lambda t: t[1:], "rows"),
+        (PAIRS, lambda t: t.with_columns(turns=pl.col("turns").list.reverse()), "turns of"),
+        (PAIRS, lambda t: t.with_columns(conversation=pl.col("conversation").list.head(1)), "conv"),
+        (PAIR_KEY, lambda t: t.with_columns(seen=pl.lit("yes")), "columns"),
+        (PAIRS, lambda t: t.select(reversed(t.columns)), "columns"),
+    ],
+)
+def test_an_edit_of_pairs_and_of_their_copy_is_found(
+    pairs: PairGrid, path: str, change: Callable[[pl.DataFrame], pl.DataFrame], said: str
+) -> None:
+    edited = pairs.grid.results.parent / path
+    save_as_drawn(change(pl.read_parquet(edited)), edited)
+    (finding,) = of_pairs(pairs)
+    assert finding.startswith(f"{path}: ") and said in finding
+
+
+def test_pairs_whose_turns_have_changed_since_are_noted_and_not_accused(pairs: PairGrid) -> None:
+    rewritten = pairs.grid.results.parent / PAIRED[0]
+    save(pl.read_parquet(rewritten)[1:], rewritten)
+    assert of_pairs(pairs) == [
+        f"{path}: {not_compared(path, NOT_COMPARED)}" for path in PAIRS_DRAWN
+    ]

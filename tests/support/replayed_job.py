@@ -7,6 +7,7 @@ from tests.support.job_records import job_record
 from userturn.audit.check_replay import check_replay, replayable
 from userturn.audit.findings import COMPARED, Item, Status
 from userturn.audit.pair import Pair
+from userturn.export.remake import Remaking
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.job_record import PROVENANCE, code_sha256, write_record
 from userturn.workflow.run_job import inputs_of
@@ -27,9 +28,9 @@ def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) ->
         made={"code_sha256": code_sha256(), "commit": None},
     )
     write_record(results / Path(PROVENANCE).relative_to("results") / f"{rule}.json", record)
-    files, wanted = Files(results, {}), frozenset(outputs)
-    jobs = replayable(files, of_tables=False)
-    found = check_replay(files, pair.study, study, wanted, frozenset(), jobs)
+    here = Remaking(Files(results, {}), pair.study, study, results, from_made=False)
+    wanted, jobs = frozenset(outputs), replayable(here.files, of_tables=False)
+    found = check_replay(here, wanted, frozenset(), jobs)
     assert {item.artifact for item in found if item == Status(item.artifact, COMPARED)} == wanted
     return [item for item in found if item != Status(item.artifact, COMPARED)]
 

@@ -35,7 +35,7 @@ RUN_ELSEWHERE = {
     "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
     "userturn export results --every-eval-ever records": "tests/export/test_every_eval_ever.py",
-    "userturn export results --hub org/name": "tests/export/test_dataset_folder_pushed.py",
+    "userturn export results --hub org/name": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",
     "userturn new": "with a name, there",
     "snakemake --cores 2": "test_new_study.py",
@@ -106,9 +106,9 @@ RUN_ELSEWHERE = {
     "userturn power --decoupled .3": "tests/cli/test_power.py",
     "userturn power --measure": "with numbers, below",
     "userturn power --measure gain_answer --spread .1564 --design-effect 2 --related .5 "
-    "--difference .02": "tests/cli/test_power_of_follow_ups.py runs its like",
+    "--difference .02": "tests/cli/test_power.py runs its like",
     "userturn power --measure identified_answer --rate .85 --difference .05": (
-        "tests/cli/test_power_of_follow_ups.py"
+        "tests/cli/test_power.py"
     ),
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",

@@ -99,11 +99,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
 ) -> tuple[Template, list[Other]]:
-    """Return the template of a model whose tokenizer is on this machine, and its other formats.
-
-    Raises:
-        UserError: it is not on this machine, or it would run code that is not trusted here.
-    """
+    """Return the template of a model whose tokenizer is on this machine, and its other formats."""
     entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for place in (grid.results.parent, Path.cwd()):

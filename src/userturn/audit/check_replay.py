@@ -7,6 +7,7 @@ names. What another version, library or font makes otherwise accuses nobody: it 
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,11 +29,9 @@ from userturn.config.load import RUBRICS
 from userturn.export.remake import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
 from userturn.storage.table_files import csv_of
-from userturn.study.record import StudyRecord
 from userturn.workflow.job_record import JobRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 from userturn.workflow.run_job import outputs_of
-from userturn.workflow.study import Study
 from userturn.workflow.study_files import FAULTS, OF_A_RUN, Files
 
 OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
@@ -80,20 +79,16 @@ def replayable(files: Files, of_tables: bool) -> list[str]:
 
 
 def check_replay(
-    files: Files,
-    record: StudyRecord,
-    study: Study,
-    wanted: frozenset[str],
-    broken: frozenset[str],
-    jobs: Iterable[str],
+    study: Remaking, wanted: frozenset[str], broken: frozenset[str], jobs: Iterable[str]
 ) -> list[Item]:
     """Run jobs again, and return what differs, and what was compared and what not."""
+    files = study.files
     fetching = [*_fetching(files, broken)]
     unsound = broken | {finding.artifact for finding in fetching}
     found: list[Item] = [*fetching]
     for path in jobs:
         with TemporaryDirectory(prefix="userturn-") as folder:
-            here = Remaking(files, record, study, Path(folder), from_made=False)
+            here = replace(study, folder=Path(folder))
             found += _replayed(Replay(here, wanted, unsound), files.records[path] or {})
     return [*_without_consequences(files, [*_of_these_fonts(found)])]
 

@@ -271,11 +271,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Judge:
-    """Return a judge with its texts in their new places and its accounts in a folder.
-
-    Raises:
-        UserError: the study's record has no such judge, or none of its texts.
-    """
+    """Return a judge with its texts in their new places and its accounts in a folder."""
     try:
         judge = judge_of(grid, name)
         own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
@@ -310,11 +306,7 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
-    """Return the outcome of each turn, and the cost of all.
-
-    Raises:
-        UserError: the judge's key is missing, or nothing serves it.
-    """
+    """Return the outcome of each turn, and the cost of all."""
     here = [turn for turn in turns if turn is not None]
     asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
     verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))

@@ -34,7 +34,7 @@ from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.export.read_archive import opened, read_left_out
-from userturn.export.remake import MADE_AGAIN
+from userturn.export.remake import MADE_AGAIN, Remaking
 from userturn.logs import say
 from userturn.processes import forbid_network, without_network
 from userturn.sources.registry import asked, judged
@@ -191,18 +191,16 @@ def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]
 
 
 def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
-    record, study = open_record(results)
-    files = Files(results, read_left_out(results))
-    return check_replay(files, record, study, frozenset(wanted_of(files, study)), broken, jobs)
+    here = Remaking.of(results, results, from_made=False)
+    return check_replay(here, frozenset(wanted_of(here.files, here.study)), broken, jobs)
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Check the rounds of people, what tables were made from, and what describes a study."""
-    _, study = open_record(results)
-    files = Files(results, read_left_out(results))
-    yield from check_rounds(files, study.humans, study.pairs, broken)
-    yield from check_inputs_of_tables(files, study)
-    yield from check_documents(files, broken)
+    here = Remaking.of(results, results, from_made=False)
+    yield from check_rounds(here.files, here.study.humans, here.study.pairs, broken)
+    yield from check_inputs_of_tables(here.files, here.study)
+    yield from check_documents(here.files, broken)
 
 
 Check = Callable[[Path, StudyRecord, frozenset[str]], Iterator[Item]]

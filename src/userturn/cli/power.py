@@ -150,11 +150,7 @@ def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
-    """Check the numbers.
-
-    Raises:
-        UserError: a share is not between 0 and 1, or the rate is not known.
-    """
+    """Check that the rate is known, and that numbers are shares and counts."""
     rate = assumed["rate"].value
     if rate is None:
         raise UserError(f"rate: {assumed['rate'].source}; give --rate, or --pilot with a study")
@@ -295,11 +291,7 @@ def _of_follow_ups(arguments: argparse.Namespace) -> str:
 
 
 def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> dict[str, float]:
-    """Return what is assumed of follow-ups.
-
-    Raises:
-        UserError: a number is missing, or is not what its name says.
-    """
+    """Return what is assumed of follow-ups, once no number is missing or impossible."""
     for name, (value, source) in assumed.items():
         if value is None:
             raise UserError(f"{name}: {source}; give --{name}, or --pilot with a study")

@@ -76,18 +76,13 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
     )
     moment = time.time() if now is None else now
-    sizes = _sizes(grid)
-    lines = [line for name in grid.models for line in _lines(grid, name, sizes, moment)]
-    return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
-
-
-def _sizes(grid: Grid) -> dict[str, Size]:
-    """Return the size of each dataset: nothing yet of one that is not prepared."""
     paths = {name: grid.dataset_path(name) for name in grid.prepared_datasets}
-    return {
+    sizes = {  # nothing yet of a dataset that is not prepared
         name: size_of(pl.read_parquet(path)) if path.is_file() else Size(0, 0, False)
         for name, path in paths.items()
     }
+    lines = [line for name in grid.models for line in _lines(grid, name, sizes, moment)]
+    return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
 
 
 def _judges(grid: Grid) -> Iterator[str]:

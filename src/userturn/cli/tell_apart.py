@@ -111,11 +111,7 @@ def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) 
 
 
 def _pairs(grid: Grid) -> Iterator[ToTellApart]:
-    """Yield all pairs of a study.
-
-    Raises:
-        UserError: no cell shows a dataset's own answer, or nobody replied to one.
-    """
+    """Yield all pairs of a study that shows a dataset's own answers, to which people replied."""
     operators = grid.perturbations
     cells = [cell for cell in grid.cells if needs_reference(operators[cell.perturbation])]
     paths = files_of(cells, "user_turns.parquet")

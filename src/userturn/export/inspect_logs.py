@@ -66,7 +66,9 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
     samples = [_sample(row, identity, when) for row in turns.iter_rows(named=True)]
     for judge, verdicts in read_verdicts(grid, cell).items():
         for sample, verdict in zip(samples, verdicts.iter_rows(named=True), strict=True):
-            sample["scores"] |= {judge: score} if (score := _score(verdict)) else {}
+            if verdict["label"] is not None:  # 1 for a genuine follow-up, 0 for any other label
+                score = {"value": int(verdict["genuine"]), "answer": verdict["label"]}
+                sample["scores"][judge] = score | {"explanation": verdict["rationale"]}
     return {
         "version": VERSION,
         "status": "success",
@@ -170,17 +172,6 @@ def _call(output: Mapping[str, Any], before: list[dict[str, str]], when: str) ->
         "tool_choice": "none",
         "config": {},
         "output": output,
-    }
-
-
-def _score(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a verdict as a score: 1 for a genuine follow-up, 0 for any other label."""
-    if verdict["label"] is None:
-        return None
-    return {
-        "value": int(verdict["genuine"]),
-        "answer": verdict["label"],
-        "explanation": verdict["rationale"],
     }
 
 

@@ -178,10 +178,6 @@ def _check_kinds(results: Path) -> None:
     """Check that a folder holds nothing but files, folders and links to either.
 
     Editors lock a file by a hidden link that leads nowhere; nothing reads it.
-
-    Raises:
-        UserError: something in it would be read forever.
-        OSError: a folder in it may not be read.
     """
     for path in paths_below(results):
         is_lock = path.is_symlink() and is_hidden(path.name)
@@ -238,12 +234,7 @@ def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
 
 
 def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
-    """Check an archive before anything is unpacked, a member at a time.
-
-    Raises:
-        UserError: a member's name leads out of the folder or occurs twice, a member is not a
-            plain file, or together they need more bytes than are free.
-    """
+    """Check an archive before anything is unpacked, a member at a time."""
     seen: set[str] = set()
     size, packed = 0, path.stat().st_size
     for member in members:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Self
 
 import yaml
 
@@ -72,6 +73,16 @@ class Remaking:
     study: Study
     folder: Path
     from_made: bool
+
+    @classmethod
+    def of(cls, results: Path, folder: Path, from_made: bool) -> Self:
+        """Return the study of a results folder, to be made again in another.
+
+        Raises:
+            UserError: there is no finished study.
+        """
+        record, study = open_record(results)
+        return cls(Files(results, read_left_out(results)), record, study, folder, from_made)
 
     def at(self, path: str) -> Path:
         """Return where to read a file."""
@@ -153,16 +164,14 @@ def remake(path: Path, folder: Path) -> int:
 
 def made_again(results: Path, folder: Path) -> Outcome:
     """Make everything after the verdicts again, and compare it with the study's own files."""
-    record, study = open_record(results)
-    files = Files(results, read_left_out(results))
-    here = Remaking(files, record, study, folder, from_made=True)
+    here = Remaking.of(results, folder, from_made=True)
     withheld = read_left_out(results, "reason")
     reasons: dict[str, str] = {}
     for rule in in_order(here):
         why = _missing(here, rule, withheld) or _made(here, rule)
         if why is not None:
             reasons |= dict.fromkeys(_outputs(here, rule), why)
-    return compare(files, folder, reasons)
+    return compare(here.files, folder, reasons)
 
 
 def in_order(here: Remaking) -> list[str]:

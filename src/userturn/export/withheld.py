@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -196,20 +196,10 @@ def _folder(grid: Grid, cell: Cell) -> Path:
     return grid.results / "cells" / cell.folder
 
 
-class Checked(NamedTuple):
-    """The result of checking a file: why it must not be exported, and the secrets in it."""
-
-    reason: str | None
-    secrets: list[Secret]
-
-
-def checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> Checked:
-    """Check a file.
-
-    Args:
-        path: path of the file.
-        withholding: what must stay.
-        values: the result of `key_values`.
+def checked(
+    path: Path, withholding: Withholding, values: Mapping[str, str]
+) -> tuple[str | None, list[Secret]]:
+    """Return why a file must not be exported, or the secrets in it; `values` are of `key_values`.
 
     Raises:
         UserError: the file cannot be read to its end.
@@ -219,7 +209,7 @@ def checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> 
         for texts in texts_of(path):
             reason = withholding.by_text(texts)
             if reason is not None:
-                return Checked(reason, [])
+                return reason, []
             found = secrets_in(texts, values)
             secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
     except (OSError, pa.ArrowException) as error:
@@ -227,7 +217,7 @@ def checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> 
             f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
             "how to fix it"
         ) from error
-    return Checked(None, secrets)
+    return None, secrets
 
 
 def refuse(secrets: Iterable[Secret]) -> None:
@@ -248,13 +238,9 @@ def refuse(secrets: Iterable[Secret]) -> None:
 def write_checked(
     folder: Path, results: Path, config: Config, write: Callable[[Path], None]
 ) -> dict[str, str]:
-    """Write files into a new folder, without those that must stay; return these with reasons.
+    """Write files of a study into a new folder, without those that must stay.
 
-    Args:
-        folder: the new folder.
-        results: the results folder whose rows are written.
-        config: the study's configuration.
-        write: writes all files into a folder.
+    `write` writes all of them into a folder. What must stay is returned with the reasons.
 
     Raises:
         UserError: the folder is not empty, or there is a secret; then nothing is written.

@@ -125,6 +125,7 @@ def export(
     Raises:
         UserError: there is no finished study, or it contains a secret, or the archive would be
             inside it; then nothing is written.
+        OSError: a folder may not be read, so that files would be missing.
     """
     if not is_of_this_folder(results):
         check_links(results)
@@ -136,7 +137,9 @@ def export(
         raise UserError(
             f"'{target}' would be inside the folder that it contains; name another place"
         )
-    files = project_files(results, records) | results_files(results)
+    below = {path.relative_to(results): path for path in paths_below(results) if path.is_file()}
+    files = project_files(results, records)
+    files |= {f"results/{p.as_posix()}": path for p, path in below.items() if not is_hidden(p)}
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
     left_out = {"files": [m._asdict() for m in members if m.reason is not None]}
@@ -173,19 +176,6 @@ def read_records(results: Path) -> dict[str, JobRecord]:
     return {p.removeprefix(beginning).removesuffix(".json"): record for p, record in readable}
 
 
-def results_files(results: Path) -> dict[str, Path]:
-    """Return the files of a results folder by their names in an archive, except hidden ones.
-
-    Raises:
-        OSError: a folder may not be read, so that files would be missing.
-    """
-    return {
-        f"results/{path.relative_to(results).as_posix()}": path
-        for path in paths_below(results)
-        if path.is_file() and not is_hidden(path.relative_to(results))
-    }
-
-
 def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, Path]:
     """Return the project's files that jobs used, and those of the workflow, if they exist."""
     project = results.resolve().parent
@@ -214,11 +204,7 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
 def _members(
     files: Mapping[str, Path], results: Path, config: Config, with_journals: bool
 ) -> Iterator[Member]:
-    """Yield every file with its hash, and the reason if it is left out.
-
-    Raises:
-        UserError: a file that is not left out contains a secret.
-    """
+    """Yield every file with its hash, and why it is left out, if so; refuse secrets in others."""
     withholding, values = Withholding(config, results), key_values(config)
     secrets: list[Secret] = []
     for name, path in sorted(files.items()):

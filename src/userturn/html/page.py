@@ -13,12 +13,7 @@ PARTS = {"script-src": "script", "style-src": "style"}
 
 
 def read_page(name: str, **parts: str) -> str:
-    """Return a page's template with placeholders filled: at least those that all pages share.
-
-    Args:
-        name: name of the template below `assets/`.
-        parts: texts by the name of their placeholder.
-    """
+    """Return a template of `assets/` with its placeholders filled, also those of all pages."""
     page = FOLDER.joinpath(name).read_text("utf-8")
     for place, text in {
         **parts,
@@ -38,11 +33,9 @@ def embedded(value: Any) -> str:
 
 
 def policy(page: str, **more: str) -> str:
-    """Return a content security policy under which only a page's own parts run.
+    """Return a content security policy under which only a page's own parts run, by their hashes.
 
-    Args:
-        page: HTML; its inline scripts and styles are allowed by their hashes.
-        more: further sources by directive, with _ for its hyphen: `script_src="'self'"`.
+    Further sources are named by directive, with _ for its hyphen: `script_src="'self'"`.
     """
     directives = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}
     for directive, tag in PARTS.items():

@@ -115,13 +115,6 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
     return turns
 
 
-def n_differ(turns: pl.DataFrame, n_judges: int) -> int:
-    """Return the number of turns that judges label differently."""
-    labels = [f"label_{number}" for number in range(n_judges)]
-    pairs = [pl.col(a) != pl.col(b) for i, a in enumerate(labels) for b in labels[i + 1 :]]
-    return turns.filter(pl.any_horizontal(pairs)).height if pairs else 0
-
-
 def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
     """Return names to show instead of the annotators': `person 1` and so on."""
     names = annotations["annotator"].unique().sort()
@@ -199,6 +192,8 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
     It has the cell; the number of turns; of each outcome; of those cut at the length limit; by
     judge the number of each label; of turns that judges label differently, and that people did.
     """
+    labels = [pl.col(f"label_{number}") for number in range(n_judges)]
+    differ = [one != other for one, other in combinations(labels, 2)]
     outcomes = Counter(row[3] for row in rows)
     by_judge = [Counter(row[8][number][0] for row in rows) for number in range(n_judges)]
     return [
@@ -207,7 +202,7 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
         [outcomes[number] for number in range(len(OUTCOMES))],
         sum(row[4] for row in rows),
         [{label: n for label, n in sorted(c.items()) if label >= 0} for c in by_judge],
-        n_differ(turns, n_judges),
+        turns.filter(pl.any_horizontal(differ)).height if differ else 0,
         sum(bool(row[9]) for row in rows),
     ]
 
