@@ -21,7 +21,7 @@ def measured(results: Path) -> Iterator[dict[str, str]]:
     for path in sorted(results.glob("training/*/training.json")):
         record, model = given_object(path), path.parent.name
         change = record.get("kept_change", {})
-        before, after = (_number(change.get(f"loss_{when}")) for when in ("before", "after"))
+        losses = [_number(change[n]) for n in ("loss_before", "loss_after") if n in change]
         yield {
             "model": model,
             "steps": str(record["log"][-1]["step"]),
@@ -29,7 +29,7 @@ def measured(results: Path) -> Iterator[dict[str, str]]:
             "KL of the adapter, nats a token": _number(change.get("kl_adapter")),
             "KL of what is swept": _number(change.get("kl_swept")),
             "lost": _number(change.get("lost")),
-            "held-out loss": f"{before} to {after}",
+            "held-out loss": " to ".join(losses) or "none held out",
             **_of_job(results.parent / f"benchmarks/results/train/{model}.tsv"),
         }
 
