@@ -1,11 +1,24 @@
 """Clustered means: those of an independent implementation, and by hand."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.stats import skew, t
 
-from userturn.stats.clustered_measures import clustered_mean, mean_p
+from userturn.stats.clustered_measures import (
+    Counted,
+    Measure,
+    clustered_mean,
+    counted,
+    distinct,
+    hdd,
+    mean_p,
+    over_clusters,
+    window_shares,
+    yules_k,
+)
 
 
 def skewed(seed: int) -> tuple[np.ndarray, list[str]]:
@@ -72,3 +85,75 @@ def test_values_alone_in_their_clusters_have_student_s_interval() -> None:
 def test_one_cluster_has_no_limits_and_no_value_no_mean() -> None:
     assert clustered_mean([1.0, 3.0], ["a", "a"]) == (2.0, None, None)
     assert clustered_mean([], []) == (None, None, None)
+
+
+WORDS = [(i * i * 7 + i // 3) % 61 for i in range(400)]
+CLUSTERS = [i // 20 for i in range(400)]
+
+
+def test_values_are_those_of_lexicalrichness() -> None:
+    # lexicalrichness 0.5.1, of " ".join(f"w{n}" for n in WORDS): mattr(50), hdd(42), yulek, ttr.
+    n = np.bincount(WORDS)
+    assert float(window_shares(WORDS, 50).mean()) == pytest.approx(0.6878062678062667, abs=1e-9)
+    assert hdd(n) == pytest.approx(0.6877747137383438, abs=1e-9)
+    assert yules_k(n) == pytest.approx(196.0, abs=1e-9)
+    assert distinct(n) == pytest.approx(0.1325, abs=1e-12)
+
+
+def test_each_window_has_the_share_of_different_words_in_it() -> None:
+    # a b a a: windows a b a, b a a.
+    assert window_shares([0, 1, 0, 0], 3).tolist() == pytest.approx([2 / 3, 2 / 3])
+    expected = [len(set(WORDS[i : i + 50])) / 50 for i in range(351)]
+    assert window_shares(WORDS, 50).tolist() == pytest.approx(expected)
+    assert len(window_shares(WORDS[:49], 50)) == 0
+
+
+def test_a_word_that_is_in_every_draw_counts_wholly() -> None:
+    # 50 words, of which one is there 9 times: 41 are not, so a draw of 42 has it. The other 41
+    # words are there once, each in a draw with the chance 42 / 50.
+    assert hdd(np.array([9] + [1] * 41)) == pytest.approx((1 + 41 * 42 / 50) / 42)
+    assert hdd(np.array([20, 21])) is None  # fewer words than are drawn
+
+
+def without(cluster: int) -> list[int]:
+    return [word for word, of in zip(WORDS, CLUSTERS, strict=True) if of != cluster]
+
+
+@pytest.mark.parametrize("measure", [distinct, hdd, yules_k])
+def test_limits_are_the_jackknifes_over_clusters(measure: Measure) -> None:
+    # Student's quantile at 19 degrees of freedom is 2.0930.
+    left = np.array([measure(np.bincount(without(cluster), minlength=61)) for cluster in range(20)])
+    reach = 2.0930240544 * (19 / 20 * ((left - left.mean()) ** 2).sum()) ** 0.5
+    found = over_clusters(counted(WORDS, CLUSTERS), measure, 1e9)
+    whole = measure(np.bincount(WORDS))
+    assert whole is not None
+    assert found == pytest.approx((whole, whole - reach, whole + reach), abs=1e-9)
+
+
+def test_one_cluster_has_no_limits_and_a_share_is_at_most_one() -> None:
+    assert over_clusters(counted([0, 1, 1], [0, 0, 0]), distinct) == (2 / 3, None, None)
+    different = over_clusters(counted([0, 1, 2, 2, 3], [0, 0, 1, 1, 2]), distinct)
+    assert different.upper == 1
+
+
+def texts(rng: np.random.Generator, n: int, chances: Sequence[float]) -> Counted:
+    """Return the words of texts of 5 to 39 words, of which each repeats some words of its own."""
+    words, of = [], []
+    for cluster in range(n):
+        size = int(rng.integers(5, 40))
+        own = rng.integers(0, len(chances), 30)
+        drawn = rng.choice(len(chances), size, p=chances)
+        words.append(np.where(rng.random(size) < 0.3, rng.choice(own, size), drawn))
+        of.append(np.full(size, cluster))
+    return counted(np.concatenate(words), np.concatenate(of))
+
+
+def test_limits_hold_what_other_texts_of_as_many_items_have_on_average() -> None:
+    chances = 1 / np.arange(1, 1001)
+    rng = np.random.default_rng(0)
+    studies = [texts(rng, 30, list(chances / chances.sum())) for _ in range(150)]
+    for measure in (distinct, hdd):
+        found = [over_clusters(study, measure) for study in studies]
+        truth = np.mean([one.estimate for one in found])
+        held = [one.lower <= truth <= one.upper for one in found if one.lower and one.upper]
+        assert np.mean(held) > 0.9

@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import binom, t
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from tests.support.paired_counts import newcombe
-from userturn.stats.margins import Counts, change, combination, rates, side_by_side
-from userturn.stats.proportions import Interval, wilson
+from tests.support.paired_counts import mcnemar, newcombe
+from userturn.stats.margins import (
+    Counts,
+    change,
+    clustered_change,
+    combination,
+    detectable_difference,
+    rates,
+    side_by_side,
+)
+from userturn.stats.proportions import Interval, wilson, wilson_limits
 
 TWO_CHANGES = np.array([-1.0, 1.0, 1.0, -1.0])  # (second - first) - (fourth - third)
 
@@ -91,3 +100,121 @@ def test_limits_hold_where_conversations_are_of_unequal_length_and_some_turns_ar
         found = change(side_by_side(*columns))
         held += (found.lower or 0) <= 0.1 <= (found.upper or 0)
     assert 0.93 <= held / 500 <= 0.99
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])
+def test_mid_p_is_the_exact_p_of_statsmodels_less_half_of_what_was_seen(
+    first: int, second: int
+) -> None:
+    expected = 1.0
+    if first != second:  # what was seen counts by half in each tail
+        exact = statsmodels_mcnemar([[9, first], [second, 9]], exact=True).pvalue
+        expected = exact - binom.pmf(first, first + second, 0.5)
+    assert float(mcnemar(first, second)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_tests", [1, 44, 104])
+def test_mid_p_of_mcnemar_rejects_falsely_in_at_most_the_level(n_tests: int) -> None:
+    # Over the number of items that differ, itself a draw: summed up, not simulated.
+    level, differ = 0.05 / n_tests, np.arange(1, 500)
+    rise = [np.arange(n + 1) for n in differ]
+    sizes = [
+        binom.pmf(k, n, 0.5)[mcnemar(k, n - k) <= level].sum()
+        for n, k in zip(differ, rise, strict=True)
+    ]
+    for n_items in (30, 100, 300, 1319):
+        for share in (0.005, 0.02, 0.05, 0.1, 0.2, 0.3):
+            assert binom.pmf(differ, n_items, share) @ np.array(sizes) <= level
+
+
+def test_newcombe_interval_of_a_published_example() -> None:
+    # Cavo et al. 2012, 59, 6, 16, 80, in Fagerland, Lydersen and Laake 2017, table 8.12:
+    # first minus second -0.0621, square-and-add interval -0.1186 to -0.0046.
+    found = [float(value) for value in newcombe(59, 6, 16, 80, limits=wilson_limits)]
+    assert found == pytest.approx([0.0621, 0.0046, 0.1186], abs=5e-5)
+
+
+def test_turning_the_pairs_round_turns_the_interval_round() -> None:
+    difference, lower, upper = newcombe(30, 4, 11, 15)
+    other = newcombe(30, 11, 4, 15)
+    assert [-float(x) for x in other] == pytest.approx(
+        [float(difference), float(upper), float(lower)]
+    )
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0, 9), (9, 0, 0, 0), (0, 9, 0, 0), (0, 0, 1, 0)])
+def test_interval_of_a_degenerate_table_holds_its_difference(counts: tuple[int, ...]) -> None:
+    difference, lower, upper = (float(x) for x in newcombe(*counts))
+    assert -1 <= lower <= difference <= upper <= 1
+    assert upper > lower
+
+
+def test_no_pair_has_no_interval() -> None:
+    assert all(np.isnan(x) for x in newcombe(0, 0, 0, 0))
+
+
+def test_newcombe_interval_holds_the_truth_as_often_as_it_says() -> None:
+    # A rise from 2% to 10% on the same 100 items: both 0.01, fall 0.01, rise 0.09.
+    tables = np.random.default_rng(0).multinomial(100, [0.01, 0.01, 0.09, 0.89], 5000)
+    _, lower, upper = newcombe(*tables.T)
+    assert 0.93 <= ((lower <= 0.08) & (upper >= 0.08)).mean() <= 0.99
+
+
+def test_change_of_one_turn_a_cluster_is_newcombes() -> None:
+    # 5 both, 2 only before, 7 only after, 3 neither.
+    before = np.repeat([1.0, 1.0, 0.0, 0.0], [5, 2, 7, 3])
+    after = np.repeat([1.0, 0.0, 1.0, 0.0], [5, 2, 7, 3])
+    expected = [float(value) for value in newcombe(5, 2, 7, 3)]
+    assert list(clustered_change(np.ones(17), before, after)) == pytest.approx(expected)
+
+
+def test_change_of_turns_that_are_counted_twice_is_no_more_certain() -> None:
+    before, after = np.tile([1.0, 1.0, 0.0, 0.0], 10), np.tile([1.0, 0.0, 1.0, 1.0], 10)
+    once = clustered_change(np.ones(40), before, after)
+    twice = clustered_change(np.full(40, 2.0), 2 * before, 2 * after)
+    assert list(twice) == pytest.approx(list(once), abs=0.01)
+
+
+def test_change_where_no_turn_differs_is_not_certain() -> None:
+    found = clustered_change(np.array([1.0, 3.0, 2.0]), np.zeros(3), np.zeros(3), (1, 2))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower < 0 == found.estimate < found.upper
+
+
+def test_detectable_difference_is_detected_with_the_power_asked_for() -> None:
+    # 400 pairs of which 20% differ: McNemar's test at that difference has power 0.8.
+    delta = float(detectable_difference(400, 0.2))
+    rises = np.random.default_rng(0).multinomial(
+        400, [0.1 + delta / 2, 0.1 - delta / 2, 0.8], 20000
+    )
+    b, c = rises[:, 0], rises[:, 1]
+    assert (mcnemar(c, b) < 0.05).mean() == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize("n_tests", [3, 22, 44])
+def test_detectable_difference_at_holms_level_is_detected_by_holms_first_step(n_tests: int) -> None:
+    level = 0.05 / n_tests
+    delta = float(detectable_difference(1319, 0.1, level))
+    tables = np.random.default_rng(0).multinomial(
+        1319, [0.05 + delta / 2, 0.05 - delta / 2, 0.9], 20000
+    )
+    assert (mcnemar(tables[:, 1], tables[:, 0]) < level).mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_rise_from_nothing_needs_as_many_items_that_differ() -> None:
+    # All change is one way: McNemar needs 5 of them, the exact test 6. With 1319 items, 80% power
+    # to see 6 is at a share of 0.006; the normal formula says 7.85 / 1319 = 0.00594.
+    delta = float(detectable_difference(1319, 0.0))
+    assert delta == pytest.approx(0.0059, abs=1e-4)
+    assert binom.sf(5, 1319, delta) > 0.75
+
+
+def test_nothing_is_detectable_without_pairs() -> None:
+    assert np.isnan(detectable_difference(0, 0.5))
+    assert float(detectable_difference(1, 0.5)) == 1
+
+
+@pytest.mark.parametrize("n", [5, 6, 30])
+def test_rise_one_way_solves_its_equation_for_few_items_too(n: int) -> None:
+    delta = float(detectable_difference(n, 0.0))
+    assert n * delta == pytest.approx((1.959964 + 0.841621 * (1 - delta) ** 0.5) ** 2)

@@ -74,13 +74,13 @@ def test_kappa_of_the_sample_is_that_of_statsmodels() -> None:
 
 def test_every_family_has_rows_of_its_own() -> None:
     assert set(AGREEMENT["group"].drop_nulls()) == {"all", "a", "b"}
-    assert AGREEMENT.filter(pl.col("group") == "b")["estimate"].null_count() == 0
+    assert AGREEMENT.filter(group="b")["estimate"].null_count() == 0
 
 
 def test_three_people_have_alpha_together_but_no_kappa() -> None:
     found = simulated(rates={"ann": 0.1, "bob": 0.1, "eve": 0.5})
     table = agreement(*tables_of(found), LABELS, seed=1)
-    all_three = table.filter(pl.col("first") == "people", pl.col("group") == "all")
+    all_three = table.filter(first="people", group="all")
     assert set(all_three["measure"]) == {"raw", "krippendorff_alpha", "gwet_ac1"}
 
 
@@ -98,7 +98,7 @@ def test_judges_are_compared_on_all_turns() -> None:
 )
 def test_too_few_people_are_a_row_with_a_reason(rates: dict[str, float], reason: str) -> None:
     table = agreement(*tables_of(simulated(rates=rates)), LABELS, seed=1)
-    row = table.filter(pl.col("part") == "human-human").row(0, named=True)
+    row = table.filter(part="human-human").row(0, named=True)
     assert (row["estimate"], row["reason"]) == (None, reason)
 
 

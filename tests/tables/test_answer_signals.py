@@ -45,9 +45,7 @@ def row(
 ) -> dict[str, Any]:
     """Return the one row of a signal and measure."""
     (found,) = table.filter(
-        pl.col("signal") == signal,
-        pl.col("measure") == measure,
-        pl.col("baseline").eq_missing(baseline),
+        pl.col("baseline").eq_missing(baseline), signal=signal, measure=measure
     ).to_dicts()
     return found
 
@@ -79,7 +77,7 @@ def test_a_signal_that_nobody_has_says_so_and_chooses_nothing() -> None:
     table = answer_signals(candidates())
     found = row(table, LOGPROB, AREA)
     assert (found["reason"], found["n_without_signal"]) == (NO_SIGNAL, 7)
-    assert table.filter(pl.col("baseline") == LOGPROB).is_empty()
+    assert table.filter(baseline=LOGPROB).is_empty()
 
 
 def test_a_signal_that_is_equal_everywhere_tells_nothing() -> None:

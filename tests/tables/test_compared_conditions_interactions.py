@@ -41,7 +41,7 @@ def table(items: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_families_that_differ_are_found_and_those_that_do_not_are_not(table: pl.DataFrame) -> None:
-    rows = table.filter(pl.col("factor") == "perturbation", pl.col("correction") == "Holm")
+    rows = table.filter(factor="perturbation", correction="Holm")
     found = {
         (family, other): (difference, p < 0.05)
         for family, other, difference, p in rows.select(
@@ -57,24 +57,22 @@ def test_difference_is_that_of_the_two_changes_and_counts_models_and_items(
     table: pl.DataFrame,
 ) -> None:
     assert (table["difference"] - (table["change"] - table["change_other"])).abs().max() < 1e-9
-    row = table.filter(
-        pl.col("family") == "glm", pl.col("other_family") == "qwen", pl.col("dataset") == "all"
-    ).row(0, named=True)
+    row = table.filter(family="glm", other_family="qwen", dataset="all").row(0, named=True)
     assert (row["n_models"], row["n_models_other"]) == (1, 2)
     assert 1000 < row["n_items"] <= 1200
 
 
 def test_only_the_main_rows_over_all_datasets_confirm(table: pl.DataFrame) -> None:
-    confirming = table.filter(pl.col("correction") == "Holm")
+    confirming = table.filter(correction="Holm")
     assert set(confirming["dataset"]) == {"all"}
-    assert confirming.filter(pl.col("factor") == "perturbation")["temperature"].unique()[0] == 0
-    assert set(confirming.filter(pl.col("factor") == "temperature")["perturbation"]) == {"none"}
+    assert confirming.filter(factor="perturbation")["temperature"].unique()[0] == 0
+    assert set(confirming.filter(factor="temperature")["perturbation"]) == {"none"}
     assert confirming.height == 6  # three pairs, one perturbation and one temperature
     assert (table["p_adjusted"] >= table["p"]).all()
 
 
 def test_one_turn_against_two_is_tested_on_first_samples(table: pl.DataFrame) -> None:
-    warm = table.filter(pl.col("factor") == "temperature")
+    warm = table.filter(factor="temperature")
     assert set(warm["test"]) == {"sign flips exact of first samples"}
 
 

@@ -11,9 +11,7 @@ from userturn.tables.confusion import PAIRS, confusion, disagreements
 
 
 def test_confusion_counts_add_up_and_rows_are_shares() -> None:
-    table = confusion(*tables_of(SIMULATED)).filter(
-        pl.col("comparison") == "judge-human", pl.col("first") == "ann"
-    )
+    table = confusion(*tables_of(SIMULATED)).filter(comparison="judge-human", first="ann")
     assert table["n"].sum() == SIMULATED["key"].height
     assert table.group_by("label_first").agg(pl.sum("share_of_first"))["share_of_first"].round(
         9

@@ -161,7 +161,7 @@ def _two_rates(row: dict[str, Any], rates: dict[tuple[Any, ...], float]) -> tupl
 def test_every_contrast_is_the_difference_of_two_rates_over_all_scored_turns(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    table = study[1].table("contrasts").filter(pl.col("measure") == "follow-up")
+    table = study[1].table("contrasts").filter(measure="follow-up")
     of_parts = pl.col("factor").is_in(["turn", "language"])
     rows = table.filter(pl.col("scope") != "two families", ~of_parts).to_dicts()
     assert len(rows) > 100

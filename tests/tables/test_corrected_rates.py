@@ -51,9 +51,9 @@ def test_corrected_rates_hold_the_truth_where_the_plain_rate_misses_it() -> None
     found = simulated(judge_rate=0.4, rates={"ann": 0.0})
     rows = rates_of(found).filter(POOL).to_dicts()
     for row in rows:
-        of_model = found["turns"].filter(pl.col("model") == row["model"])["key"]
+        of_model = found["turns"].filter(model=row["model"])["key"]
         real = np.mean([found["truth"][key] == LABELS[0] for key in of_model])
-        by_judge = found["verdicts"].filter(pl.col("model") == row["model"])["genuine"].mean()
+        by_judge = found["verdicts"].filter(model=row["model"])["genuine"].mean()
         assert row["corrected_lower"] <= real <= row["corrected_upper"]
         assert by_judge < real
         assert row["corrected_upper"] - row["corrected_lower"] < 0.2
@@ -186,7 +186,7 @@ def test_cell_that_came_after_the_round_says_so_and_has_no_pool() -> None:
 def test_turns_that_a_changed_setting_replaced_count_no_more() -> None:
     changed = pl.when(pl.col("model") == "b-1b").then(pl.lit("new")).otherwise("key")
     table = rates_of(SIMULATED | {"turns": SIMULATED["turns"].with_columns(key=changed)})
-    lost = table.filter(CELL, pl.col("model") == "b-1b").row(0, named=True)
+    lost = table.filter(CELL, model="b-1b").row(0, named=True)
     assert (lost["n_labelled"], lost["corrected"]) == (0, None)
 
 

@@ -74,7 +74,7 @@ def test_several_annotators_have_a_row_each_and_one_alone_has_none() -> None:
     assert row(table, "study")["estimate"] == 0.25
     assert row(table, "annotator", annotator="Ann")["estimate"] == 0
     assert row(table, "annotator", annotator="Bea")["estimate"] == 0.5
-    only = labels.filter(pl.col("annotator") == "Ann")
+    only = labels.filter(annotator="Ann")
     assert "annotator" not in human_likeness(PAIRED, KEY, only, SEED)["scope"].to_list()
 
 

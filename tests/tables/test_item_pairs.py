@@ -26,7 +26,7 @@ def items(cold: Verdicts, warm: Verdicts) -> pl.DataFrame:
 def of_the_model(cold: Verdicts, warm: Verdicts) -> dict[str, float]:
     """Return the contrast of the two temperatures over all datasets."""
     table = contrasts(items(cold, warm), {}, [])
-    return dict(table.filter(pl.col("scope") == "model").row(0, named=True))
+    return dict(table.filter(scope="model").row(0, named=True))
 
 
 def test_bounds_by_hand() -> None:
@@ -68,7 +68,7 @@ def test_undecided_grades_bound_a_contrast_of_accuracies() -> None:
     )
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f, post-trained"]})
     table = accuracy_contrasts(grades, families, SFT)
-    row = table.filter(pl.col("scope") == "model").row(0, named=True)
+    row = table.filter(scope="model").row(0, named=True)
     # All of 2 decided answers, less 1 of 3.
     assert (row["n_items"], row["difference"]) == (2, pytest.approx(2 / 3))
     assert row["least_if_unscored"] == pytest.approx(1 / 3)
@@ -109,11 +109,8 @@ def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() ->
     turns = pl.DataFrame(rows)
     grades = turns.select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f"]})
-    for table in (
-        contrasts(turns, SFT, [], SEEN),
-        accuracy_contrasts(grades, families, SFT, SEEN),
-    ):
-        found = table.filter(pl.col("factor") == "model", pl.col("scope").str.starts_with("model"))
+    for table in (contrasts(turns, SFT, [], SEEN), accuracy_contrasts(grades, families, SFT, SEEN)):
+        found = table.filter(pl.col("scope").str.starts_with("model"), factor="model")
         place = found.select("scope", "dataset", "difference", "correction").rows()
         assert sorted(place) == [
             ("model", "all held out", 0.0, "Holm"),

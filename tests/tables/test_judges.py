@@ -1,4 +1,4 @@
-"""The table of judges has each number once, and every measure of drawn labels by their weights."""
+"""The table of judges has each number once, by the weights of drawn labels; flips are of turns."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from tests.support.annotation_rounds import LABELS
 from tests.support.labelled_study import SIMULATED, tables_of
 from userturn.humans.labels import PEOPLE
 from userturn.judges.verdict import GENUINE
+from userturn.storage.table_files import TURN_COLUMNS
 from userturn.tables.agreement import agreement
 from userturn.tables.confusion import confusion
-from userturn.tables.judges import SCHEMA, cards, judges
+from userturn.tables.judges import NONE_ACCEPTED, NONE_SCORED, SCHEMA, cards, flips, judges
 from userturn.tables.known_turns import peoples_turns
 from userturn.tables.pilot import _judge
 
@@ -71,3 +72,34 @@ def test_the_confusion_of_a_label_has_those_weights() -> None:
 
 def test_its_columns_are_those_of_its_schema() -> None:
     assert dict(TABLE.schema) == dict(SCHEMA)
+
+
+def verdicts(judge: str, *genuine: bool | None) -> pl.DataFrame:
+    """Return a judge's verdicts on turns of items 0, 1, 2 ..."""
+    place = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "sample": 0}
+    rows = [
+        place | {"item": str(item), "judge": judge, "genuine": said}
+        for item, said in enumerate(genuine)
+    ]
+    schema = TURN_COLUMNS | {"judge": pl.String, "genuine": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def test_of_the_turns_that_a_judge_accepted_the_share_that_it_no_longer_does_has_an_interval() -> (
+    None
+):
+    own = verdicts("j", True, True, True, True, False, None, True)
+    after = verdicts("j", False, False, False, True, False, False, None)
+    (row,) = flips(own, after).to_dicts()
+    assert (row["judge"], row["source"], row["measure"]) == ("j", "edited", "flips")
+    assert (row["n_turns"], row["n_scored"], row["estimate"]) == (5, 4, 0.75)
+    # Wilson at 3 of 4: (0.75 + 0.4802 -+ 1.96 sqrt(0.1875/4 + 0.0600)) / 1.9604 = 0.301, 0.954
+    assert (round(row["lower"], 3), round(row["upper"], 3)) == (0.301, 0.954)
+
+
+def test_a_judge_that_accepts_none_or_scores_none_again_has_the_reason() -> None:
+    own = pl.concat([verdicts("none", False, None), verdicts("once", True, True)])
+    after = pl.concat([verdicts("none", False, False), verdicts("once", None, None)])
+    found = flips(own, after)
+    assert found["estimate"].to_list() == [None, None]
+    assert found["reason"].to_list() == [NONE_ACCEPTED, NONE_SCORED]

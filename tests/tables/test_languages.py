@@ -179,7 +179,7 @@ def contrasts(told: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str,
     items = scored_problems(told, verdicts).with_columns(family=pl.lit("f"))
     blocks = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
     table = between_languages(items, blocks, [])
-    return {row["condition"]: row for row in table.filter(pl.col("scope") == "model").to_dicts()}
+    return {row["condition"]: row for row in table.filter(scope="model").to_dicts()}
 
 
 def test_a_language_is_compared_with_english_on_the_same_problems() -> None:
@@ -213,7 +213,7 @@ def test_accuracies_are_compared_on_the_same_problems() -> None:
     grades = graded(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 14)])
     items = graded_problems(PAIRS, grades).with_columns(family=pl.lit("f"))
     table = between_languages(items, ["model", "dataset", "item"], [])
-    german = table.filter(pl.col("condition") == "de", pl.col("scope") == "model").to_dicts()[0]
+    german = table.filter(condition="de", scope="model").to_dicts()[0]
     assert german["difference"] == pytest.approx(-0.5)
     assert (german["judge"], german["n_items"]) == ("verifier", 20)
 

@@ -301,7 +301,7 @@ def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataF
     table = tables["contrasts"]
     assert table.filter(pl.col("p_adjusted") < pl.col("p") - 1e-12).is_empty()
     assert table["p_adjusted"].drop_nulls().is_between(0, 1).all()
-    confirmed = table.filter(pl.col("correction") == "Holm")
+    confirmed = table.filter(correction="Holm")
     assert set(confirmed["scope"]) == {"model", "two families"}
 
 
@@ -313,7 +313,7 @@ def test_analysing_twice_is_equal_and_more_models_change_no_row(
     for part in ("cells", "grades"):
         (tmp_path / part / "glm-4.7").symlink_to(results / part / "glm-4.7")
     small = tables_in(tmp_path, {"glm-4.7": MODELS["glm-4.7"]})
-    mine, alone = (t["rates"].filter(pl.col("model") == "glm-4.7") for t in (tables, small))
+    mine, alone = (t["rates"].filter(model="glm-4.7") for t in (tables, small))
     assert mine.equals(alone)
 
 

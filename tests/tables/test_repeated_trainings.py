@@ -2,13 +2,23 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import t
 
 from tests.tables.test_item_pairs import WHERE
+from userturn.stats.margins import change, side_by_side
+from userturn.stats.proportions import Interval
 from userturn.tables.contrasts import accuracy_contrasts, contrasts
 from userturn.tables.equivalence import accuracy_kept
-from userturn.tables.repeated_trainings import ONE_TRAINING, TEST
+from userturn.tables.repeated_trainings import (
+    ONE_TRAINING,
+    TEST,
+    distance,
+    over_trainings,
+    p_of_none,
+)
 
 PAIRS = [("sft", "base"), ("sft-seed2", "base"), ("sft-seed3", "base")]
 RECIPE = {("sft", "base"): PAIRS}
@@ -32,12 +42,12 @@ RATES = {"base": 0.2, "sft": 0.4, "sft-seed2": 0.5, "sft-seed3": 0.6}
 
 
 def of_models(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter(pl.col("factor") == "model", pl.col("scope").str.starts_with("model"))
+    return table.filter(pl.col("scope").str.starts_with("model"), factor="model")
 
 
 def test_one_row_over_the_trainings_takes_the_place_of_their_own() -> None:
     table = of_models(contrasts(turns(RATES), RECIPE, []))
-    over = table.filter(pl.col("scope") == "model")
+    over = table.filter(scope="model")
     row = over.row(0, named=True)
     assert over.height == 1
     assert (row["condition"], row["model"], row["baseline"]) == ("sft", "sft", "base")
@@ -47,7 +57,7 @@ def test_one_row_over_the_trainings_takes_the_place_of_their_own() -> None:
     assert (row["test"], row["correction"]) == (TEST, "Holm")
     # Their standard deviation is .1, so limits are at least 4.303 * .1 / root 3 = .248 away.
     assert row["difference"] - row["lower"] > 0.248
-    singles = table.filter(pl.col("scope") == f"model{ONE_TRAINING}")
+    singles = table.filter(scope=f"model{ONE_TRAINING}")
     assert sorted(singles["condition"]) == ["sft", "sft-seed2", "sft-seed3"]
     assert set(singles["correction"]) == {"Benjamini-Hochberg"}
 
@@ -55,7 +65,7 @@ def test_one_row_over_the_trainings_takes_the_place_of_their_own() -> None:
 def test_trainings_that_differ_more_are_less_certain() -> None:
     spread = RATES | {"sft": 0.3, "sft-seed3": 0.7}
     near, far = (
-        of_models(contrasts(turns(rates), RECIPE, [])).filter(pl.col("scope") == "model")
+        of_models(contrasts(turns(rates), RECIPE, [])).filter(scope="model")
         for rates in (RATES, spread)
     )
     assert near["difference"][0] == pytest.approx(far["difference"][0])
@@ -79,7 +89,7 @@ def test_second_stage_is_compared_with_the_first_of_its_own_number() -> None:
     # Each loses .1 of what its own base had, so the change is -.1 and no seed moves it.
     rates = {"s": 0.3, "s-seed2": 0.7, "r": 0.2, "r-seed2": 0.6}
     found = contrasts(turns(rates), {("r", "s"): [("r", "s"), ("r-seed2", "s-seed2")]}, [])
-    row = of_models(found).filter(pl.col("scope") == "model").row(0, named=True)
+    row = of_models(found).filter(scope="model").row(0, named=True)
     assert row["difference"] == pytest.approx(-0.1)
     assert (row["n_scored"], row["n_scored_baseline"]) == (20, 20)
 
@@ -88,10 +98,67 @@ def test_accuracy_of_a_recipe_is_over_its_trainings_and_kept_or_not_by_them() ->
     grades = turns(RATES).select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": list(RATES), "family": ["f"] * 4})
     table = accuracy_contrasts(grades, families, RECIPE)
-    row = table.filter(pl.col("scope") == "model").row(0, named=True)
+    row = table.filter(scope="model").row(0, named=True)
     assert row["difference"] == pytest.approx(0.3)
     graded = turns(RATES).with_columns(judge=pl.lit("verifier"))
     (claim,) = accuracy_kept(graded, RECIPE, 0.02)
     assert (claim["model"], claim["n"]) == ("sft", 10)
     # Limits at 90% are 2.920 * .1 / root 3 = .169 away by the trainings alone.
     assert claim["estimate"] - claim["lower"] > 0.168
+
+
+def test_limits_are_those_over_items_where_trainings_agree() -> None:
+    within = Interval(0.1, 0.04, 0.2)
+    assert over_trainings(within, [0.1, 0.1, 0.1]) == pytest.approx(within)
+
+
+def test_squares_of_both_distances_add_up() -> None:
+    # 0, .1 and .2 have the standard deviation .1; t is 4.3027 at 2 degrees of freedom, so the
+    # trainings' limit is .2484 away, and the root of .2484² + .06² is .2556.
+    assert distance([0.0, 0.1, 0.2]) == pytest.approx(4.3027 * 0.1 / 3**0.5, abs=1e-4)
+    found = over_trainings(Interval(0.1, 0.04, 0.2), [0.0, 0.1, 0.2])
+    assert found.lower == pytest.approx(0.1 - 0.2556, abs=1e-4)
+
+
+def test_one_training_says_nothing_of_others() -> None:
+    assert distance([0.3]) == np.inf
+
+
+def test_p_is_students_where_items_are_certain() -> None:
+    # Changes .1, .2 and .3: t = .2 / (.1 / root 3) = 3.464 at 2 degrees of freedom, p = .0742.
+    def limits(confidence: float) -> Interval:
+        return over_trainings(Interval(0.2, 0.2, 0.2), [0.1, 0.2, 0.3], confidence)
+
+    assert p_of_none(limits) == pytest.approx(2 * t.sf(12**0.5, 2), rel=1e-6)
+
+
+def test_p_is_below_a_level_where_limits_of_its_confidence_leave_0_out() -> None:
+    def limits(confidence: float) -> Interval:
+        rates = change(side_by_side((1.0, [0] * 60), (3.0, [1, 2, 0] * 20)), confidence)
+        return over_trainings(rates, [0.3, 0.35, 0.35], confidence)
+
+    p = p_of_none(limits)
+    assert 0 < (limits(1 - 0.99 * p).lower or 0) * -1 < 1e-2
+    assert (limits(1 - 1.01 * p).lower or 0) > 0
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.05, 0.15])
+def test_seeds_alone_are_no_effect_in_at_least_95_of_100_recipes(apart: float) -> None:
+    # Three trainings move the rate of 300 items from one half by normal draws with mean 0. Limits
+    # over items alone, as for one training, leave 0 out in 2 of 5 recipes and more.
+    rng = np.random.default_rng(54)
+    rejected = of_items = 0
+    for _ in range(200):
+        before = rng.random(300) < 0.5
+        rates = np.clip(0.5 + apart * rng.standard_normal((3, 1)), 0, 1)
+        after = rng.random((3, 300)) < rates
+        pooled = change(side_by_side((1.0, before), (3.0, after.sum(axis=0))))
+        found = over_trainings(pooled, after.mean(axis=1) - before.mean())
+        of_items += not holds_0(pooled)
+        rejected += not holds_0(found)
+    assert rejected <= 16  # of 200 at 5%: so many or fewer in 98 of 100 draws
+    assert of_items > 60 or apart < 0.15
+
+
+def holds_0(interval: Interval) -> bool:
+    return (interval.lower or 0) <= 0 <= (interval.upper or 0)

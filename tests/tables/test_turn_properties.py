@@ -125,7 +125,7 @@ def test_peoples_turns_stand_beside_those_of_models(tmp_path: Any) -> None:
     write_whole_study(tmp_path)
     found = table(Material(whole_grid(), inputs_in(tmp_path)))
     assert dict(found.schema) == dict(SCHEMA)
-    (people,) = found.filter(pl.col("model") == "human").to_dicts()
+    (people,) = found.filter(model="human").to_dicts()
     assert (people["dataset"], people["temperature"], people["cut"]) == ("talks", None, None)
     assert people["words"] == 3  # Does ... too?
     # They are not compared with themselves, but with turns of other conversations.
