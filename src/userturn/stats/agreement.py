@@ -100,8 +100,7 @@ def gwet_ac1(sums: Sums, n_pairable: float) -> Floats:
     return _ratio(raw_agreement(sums, n_pairable) - expected, 1 - expected)
 
 
-Coefficient = Callable[[Sums, float], Floats]
-COEFFICIENTS: Mapping[str, Coefficient] = {
+COEFFICIENTS: Mapping[str, Callable[[Sums, float], Floats]] = {
     "raw": raw_agreement,
     "cohen_kappa": cohen_kappa,
     "krippendorff_alpha": krippendorff_alpha,
@@ -197,8 +196,11 @@ def estimate_all(
     found = {}
     for name in names:
         value = float(COEFFICIENTS[name](once, n_pairable)[0])
-        if n < FEWEST or not np.isfinite(value):
-            found[name] = _without_limits(value)
+        if not np.isfinite(value):
+            why = "only one label was used, so agreement by chance is certain"
+            found[name] = Estimate(None, None, None, why)
+        elif n < FEWEST:
+            found[name] = Estimate(value, None, None, "too few items for an interval")
         elif name == "raw":
             found[name] = _raw(value, sums, ratings)
         else:
@@ -207,10 +209,6 @@ def estimate_all(
             resampled = {key: times @ values for key, values in sums.items()}
             found[name] = _estimate(value, COEFFICIENTS[name](resampled, n_pairable))
     return found
-
-
-def _worth(weights: Floats) -> float:
-    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
@@ -224,17 +222,11 @@ def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
     seen = paired > 0
     counted = Patterns(np.ones(int(seen.sum())), paired[seen], agreeing[seen])
     units = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
-    most = _worth(paired[seen] if value in (0, 1) else units)
+    weights = paired[seen] if value in (0, 1) else units
+    most = float(weights.sum() ** 2 / (weights**2).sum())
     worth = min(counted.total_scored / design_effect(counted, 1e-9), most)
     lower, upper = wilson_limits(value * worth, worth)
     return Estimate(value, float(lower), float(upper), None)
-
-
-def _without_limits(value: float) -> Estimate:
-    if not np.isfinite(value):
-        why = "only one label was used, so agreement by chance is certain"
-        return Estimate(None, None, None, why)
-    return Estimate(value, None, None, "too few items for an interval")
 
 
 def _estimate(value: float, resamples: Floats) -> Estimate:

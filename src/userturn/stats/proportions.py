@@ -254,16 +254,6 @@ def pooled_rate(
     return Interval(positive / scored, float(lower), float(upper))
 
 
-def _mean_of_datasets(datasets: Sequence[Patterns], confidence: float) -> Interval:
-    """Return the mean of the datasets' rates; their Jeffreys limits are put together by MOVER."""
-    rates = [pooled_rate(patterns, 1.0, confidence, jeffreys_limits) for patterns in datasets]
-    return combine(rates, np.full(len(rates), 1 / len(rates)))
-
-
-def _together(datasets: Sequence[Patterns]) -> Patterns:
-    return Patterns(*(np.concatenate(columns) for columns in zip(*datasets, strict=True)))
-
-
 def clustered_rate(
     datasets: Sequence[Patterns], average: str, confidence: float = CONFIDENCE
 ) -> tuple[Interval, str]:
@@ -283,8 +273,9 @@ def clustered_rate(
         return Interval(None, None, None), "none"
     once = all(patterns.n_scored.max() <= 1 for patterns in seen)
     if average == "macro" and len(seen) > 1:
-        return _mean_of_datasets(seen, confidence), "MOVER over datasets"
-    all_of_them = _together(seen)
+        rates = [pooled_rate(patterns, 1.0, confidence, jeffreys_limits) for patterns in seen]
+        return combine(rates, np.full(len(rates), 1 / len(rates))), "MOVER over datasets"
+    all_of_them = Patterns(*(np.concatenate(columns) for columns in zip(*seen, strict=True)))
     if once:
         n_positive, n_scored = round(all_of_them.total_positive), round(all_of_them.total_scored)
         return wilson(n_positive, n_scored, confidence), "Wilson"

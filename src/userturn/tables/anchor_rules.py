@@ -41,13 +41,8 @@ def within(interval: Interval, least: float = -inf, most: float = inf) -> Decisi
         return Decision(HOLDS)
     if upper < least or most < lower:
         return Decision(FAILS)
-    return _undecided([interval], [_distance(interval, least, most)])
-
-
-def _distance(interval: Interval, least: float, most: float) -> float:
-    """Return how far an estimate is from the edge that its interval must not cross."""
     estimate = _estimate(interval)
-    return min(abs(estimate - least), abs(most - estimate))
+    return _undecided([interval], [min(abs(estimate - least), abs(most - estimate))])
 
 
 def _estimate(interval: Interval) -> float:

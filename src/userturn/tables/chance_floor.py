@@ -18,7 +18,7 @@ from userturn.stats.proportions import Interval, copies
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import LIMITS, limits_of
+from userturn.tables.turn_rates import LIMITS, by_place, limits_of
 
 FLOOR: Schema = {
     "n_judged_again": pl.Int64,
@@ -79,8 +79,7 @@ def chance_floor(
     both = both.with_columns(source=pl.col("dataset"))
     groups = pl.concat([both, both.with_columns(dataset=pl.lit(ALL))])
     rows = []
-    for values, part in sorted(groups.partition_by(JUDGED_CELL_KEYS, as_dict=True).items()):
-        place = dict(zip(JUDGED_CELL_KEYS, values, strict=True))
+    for place, part in by_place(groups, JUDGED_CELL_KEYS):
         rows.append(place | measure(part, sensitivity.get(place["judge"])))
     return pl.DataFrame(rows, schema=SCHEMA)
 
@@ -96,7 +95,8 @@ def measure(items: pl.DataFrame, sensitivity: Interval | None) -> dict[str, Any]
     of_cells = items.group_by("source").agg(pl.col("n", "m", "n_turns").sum()).sort("source")
     without = of_cells.filter((pl.col("m") == 0) & (pl.col("n") > 0))["source"].to_list()
     if items["n"].sum() == 0 or n_scored == 0 or without:
-        return {**counts, "floor_reason": _why(n_turns, n_scored, without)}
+        why = f"no floor of {', '.join(without)}" if n_scored and without else NOT_SCORED
+        return {**counts, "floor_reason": why if n_turns else NO_OTHER_ANSWER}
     found = _margins(items, of_cells)
     row = {
         **counts,
@@ -108,14 +108,6 @@ def measure(items: pl.DataFrame, sensitivity: Interval | None) -> dict[str, Any]
     reacts = share_that_reacts(found, sensitivity)
     reason = NOT_ABOVE if reacts.estimate is None else None
     return {**row, **limits_of("reacts", reacts), "reacts_reason": reason}
-
-
-def _why(n_turns: int, n_scored: int, without: list[str]) -> str:
-    if n_turns == 0:
-        return NO_OTHER_ANSWER
-    if n_scored and without:
-        return f"no floor of {', '.join(without)}"
-    return NOT_SCORED
 
 
 def _margins(items: pl.DataFrame, of_cells: pl.DataFrame) -> Counts:

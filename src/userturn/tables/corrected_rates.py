@@ -135,6 +135,14 @@ MEANINGS = {
 Domains = Mapping[tuple[Any, ...], Domain]  # by a cell or pool and a judge, as JUDGED_CELL_KEYS
 
 
+def drawn_and_labelled(
+    turns: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return those of some turns that all rounds drew, each once, and people's labels of them."""
+    drawn = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
+    return drawn, people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
+
+
 def domains(
     turns: pl.DataFrame, verdicts: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> Domains:
@@ -149,8 +157,7 @@ def domains(
         keys: the keys of all rounds.
     """
     frame = turns.filter(pl.col("outcome") != "error")
-    drawn = drawn_turns(keys, frame).unique(TURN_KEYS, keep="first", maintain_order=True)
-    labelled = people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
+    drawn, labelled = drawn_and_labelled(frame, annotations, keys)
     found: dict[tuple[Any, ...], Domain] = {}
     for judge in sorted(verdicts["judge"].unique()):
         of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN_KEYS, "genuine")

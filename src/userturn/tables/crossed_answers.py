@@ -15,7 +15,7 @@ from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import rate_over
+from userturn.tables.turn_rates import by_place, rate_over
 from userturn.workflow.registry import Table
 
 
@@ -121,10 +121,9 @@ def table(material: Material) -> pl.DataFrame:
     named = answerers(grid.config)
     columns = [name for name in named if name != REFERENCE] or named
     several = turns.with_columns(dataset=pl.lit(ALL)) if len(grid.datasets) > 1 else turns.clear()
-    parts = pl.concat([turns, several]).partition_by(PLACE, as_dict=True)
     rows = [
-        dict(zip(PLACE, place, strict=True)) | row
-        for place, part in sorted(parts.items())
+        place | row
+        for place, part in by_place(pl.concat([turns, several]), PLACE)
         for row in (*pairs(part), *effects(part, list(grid.models), sorted(columns)))
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -152,11 +151,11 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
 
 def pairs(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rate of each model after each one's answers, over all its scored turns."""
-    for names, part in sorted(turns.partition_by(PAIR, as_dict=True).items()):
+    for pair, part in by_place(turns, PAIR):
         scored = part.drop_nulls("genuine")
         yield {
             "effect": "pair",
-            **dict(zip(PAIR, names, strict=True)),
+            **pair,
             "n_items": scored["cluster"].n_unique(),
             "n_turns": part.height,
             "n_scored": scored.height,

@@ -27,6 +27,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import by_place
 from userturn.workflow.registry import Table
 
 ASSOCIATED: Schema = {
@@ -75,10 +76,10 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     cells = cells.sort(keys)  # the datasets of `all` are added up in this order
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
-        for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
+        for place, group in by_place(table, keys):
             counts = group.select(pl.col("^n_.*$"))
             found = common_odds_ratio(counts.to_numpy())
-            row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
+            row = place | counts.sum().row(0, named=True)
             rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
     finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
     table = pl.DataFrame(rows, schema=ASSOCIATED).with_columns(finite)

@@ -53,6 +53,8 @@ from userturn.tables.repeated_trainings import (
     together,
 )
 from userturn.tables.turn_rates import VERIFIER, patterns, per_item
+from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
+from userturn.tables.turn_rates import VERIFIER, by_place, patterns, per_item
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -172,10 +174,10 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
     counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
     counted = patterns(counts, [*keys, "dataset"], "n_genuine")
-    for names, group in sorted(counted.partition_by(keys, as_dict=True).items()):
+    for place, group in by_place(counted, keys):
         columns = ("n_items", "n_scored", "n_positive")
         of_all = Patterns(*(group[name].cast(pl.Float64).to_numpy() for name in columns))
-        row = {"claim": NEAR_ZERO, "quantity": "rate", **dict(zip(keys, names, strict=True))}
+        row = {"claim": NEAR_ZERO, "quantity": "rate", **place}
         row |= {"n": int(of_all.seen.n_items.sum())}
         nothing = {} if row["n"] else {"reason": "no turn was scored"}
         yield _against(row | nothing, partial(_rate, of_all), Margins(None, margin))
@@ -252,12 +254,10 @@ def accuracy_kept(
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether accuracy and follow-up rate are uncorrelated over models that name no base."""
-    keys = ["temperature", "judge"]
-    over_all = beside.filter(pl.col("dataset") == ALL)
-    for names, group in sorted(over_all.partition_by(keys, as_dict=True).items()):
+    for place, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
-        row |= dict(zip(keys, names, strict=True)) | {"reason": _correlation(seen).reason}
+        row |= place | {"reason": _correlation(seen).reason}
         yield _against(row, partial(_correlation, seen), Margins(-margin, margin))
 
 
@@ -276,10 +276,10 @@ def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[d
     keys = ["family", "model", "temperature", "judge"]
     cells = ["n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not"]
     datasets = association.filter(pl.col("dataset") != ALL)
-    for names, group in sorted(datasets.partition_by(keys, as_dict=True).items()):
+    for place, group in by_place(datasets, keys):
         counts = group.select(cells).to_numpy()
         row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
-        row |= dict(zip(keys, names, strict=True)) | {"reason": common_odds_ratio(counts).reason}
+        row |= place | {"reason": common_odds_ratio(counts).reason}
         yield _against(row, partial(common_odds_ratio, counts), Margins(1 / margin, margin))
 
 

@@ -35,7 +35,6 @@ from userturn.tables.turn_rates import rate_over
 
 N_BINS = 5
 BRIER, MEAN, SHARE = "brier", "mean probability", "share genuine"
-BY_PROBABILITY = "probability"
 
 
 def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -56,13 +55,10 @@ def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dic
     for (number,), part in sorted(
         known.with_columns(bin=place).partition_by(["bin"], as_dict=True).items()
     ):
-        of = {"by": BY_PROBABILITY, "group": _named(int(number))}
+        group = f"{number / N_BINS:.1f} to {(number + 1) / N_BINS:.1f}"
+        of = {"by": "probability", "group": group}
         yield _row(part, of, MEAN, estimate=part["probability"].mean())
         yield _row(part, of, SHARE, **rate_over(part, ["cluster"])[0]._asdict())
-
-
-def _named(number: int) -> str:
-    return f"{number / N_BINS:.1f} to {(number + 1) / N_BINS:.1f}"
 
 
 def _row(turns: pl.DataFrame, of: dict[str, str], measure: str, **found: Any) -> dict[str, Any]:

@@ -179,13 +179,11 @@ def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
             model=pl.lit(HUMAN),
             dataset=pl.lit(Path(path).stem),
             conversation=begun,
-            language=pl.col("language") if _has_languages(path) else pl.lit(None, pl.String),
+            language=pl.col("language")
+            if "language" in pl.read_parquet_schema(path)
+            else pl.lit(None, pl.String),
         )
         for path in paths_to_items
     ]
     schema = dict.fromkeys(["item", "model", "dataset", "conversation", "language"], pl.String)
     return pl.concat([pl.DataFrame(schema=schema), *tables])
-
-
-def _has_languages(path: str) -> bool:
-    return "language" in pl.read_parquet_schema(path)

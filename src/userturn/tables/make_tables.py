@@ -167,29 +167,25 @@ Parts = Sequence[tuple[str, pl.DataFrame]]  # tables of texts, each with its tit
 LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
 
-def write_csv(table: pl.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV, whole; texts are cells that no spreadsheet calculates."""
-    write_text(csv_of(table), path)
-
-
 def write_markdown(parts: Parts, path: str | Path, note: str | None = None) -> None:
     """Write tables of texts as Markdown, each below its title, after a note if there is one."""
     before = f"**{note}**\n\n" if note else ""
-    titled = [(f"## {title}\n\n" if title else "", part) for title, part in parts]
-    tables = "\n".join(f"{title}{_printed(part, 'pipe')}" for title, part in titled)
-    write_text(before + tables, path)
+    write_text(before + _printed(parts, "## {}\n\n", "pipe"), path)
 
 
 def write_latex(parts: Parts, path: str | Path, note: str | None = None) -> None:
     """Write tables of texts as LaTeX tabulars with booktabs rules, each below its title."""
-    before = f"\\textbf{{{LATEX.sub(_escaped, note)}}}\\par\n" if note else ""
-    titled = [(f"\\subsection*{{{title}}}\n" if title else "", part) for title, part in parts]
-    tables = "\n".join(f"{title}{_printed(part, 'latex_booktabs')}" for title, part in titled)
-    write_text(before + tables, path)
+    escaped = LATEX.sub(r"\\\g<0>", note or "")
+    before = f"\\textbf{{{escaped}}}\\par\n" if note else ""
+    write_text(before + _printed(parts, "\\subsection*{{{}}}\n", "latex_booktabs"), path)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+def _printed(parts: Parts, heading: str, layout: str) -> str:
+    return "\n".join(
+        (heading.format(title) if title else "")
+        + f"{tabulate(table.rows(), table.columns, layout, disable_numparse=True)}\n"
+        for title, table in parts
+    )
 
 
 def write_all(
@@ -209,7 +205,7 @@ def write_all(
         if ending == "parquet":
             write_table(table, path, identity)
         elif ending == "csv":
-            write_csv(table, path)
+            write_text(csv_of(table), path)
         elif layouts:
             # The others are of the report alone.
             shown = [one for one in layouts if any(column.printed for column in one.columns)]
@@ -218,7 +214,3 @@ def write_all(
                 (one.title if titled else "", printed(one, join_formats(table))) for one in shown
             ]
             {"md": write_markdown, "tex": write_latex}[ending](parts, path, note)
-
-
-def _printed(table: pl.DataFrame, layout: str) -> str:
-    return str(tabulate(table.rows(), table.columns, layout, disable_numparse=True)) + "\n"

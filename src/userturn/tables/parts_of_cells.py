@@ -7,7 +7,6 @@ import polars as pl
 
 from userturn.datasets.turns import clusters, turn_numbers
 from userturn.generation.turn_languages import FAILED
-from userturn.humans.labels import drawn_turns, people
 from userturn.judges.judge import scan_verdicts
 from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.verdict import ARGUABLE, GENUINE
@@ -21,6 +20,7 @@ from userturn.storage.table_files import (
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.corrected_rates import CORRECTED, Domain
+from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, drawn_and_labelled
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
@@ -123,10 +123,7 @@ def rates_by_language(
 
 def _labels(material: Material, told: pl.DataFrame) -> Domain:
     """Return the turns that people labelled, with the language of the prompt in `group`."""
-    annotations, keys = material.annotations_and_keys
-    drawn = drawn_turns(keys, material.user_turns)
-    drawn = drawn.unique(TURN_KEYS, keep="first", maintain_order=True)
-    labelled = people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
+    drawn, labelled = drawn_and_labelled(material.user_turns, *material.annotations_and_keys)
     drawn = drawn.join(told, on=TURN_KEYS, maintain_order="left")
     return Domain(drawn.clear(), drawn, labelled)
 

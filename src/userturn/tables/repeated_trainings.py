@@ -90,14 +90,6 @@ def several(trainings: Trainings) -> dict[Pair, Sequence[Pair]]:
     return {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
 
 
-def marked_as_one(contrasts: pl.DataFrame, trainings: Trainings) -> pl.DataFrame:
-    """Return contrasts whose rows of one of several trainings have scopes of their own."""
-    names = [name for pairs in several(trainings).values() for name, _ in pairs]
-    is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
-    scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")
-    return contrasts.with_columns(scope=scope)
-
-
 def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) -> pl.DataFrame:
     """Return the items of several trainings beside their bases, as those of one model.
 
@@ -176,12 +168,7 @@ def of_recipes(
 ) -> pl.DataFrame:
     """Return contrasts of models over what they have not seen, and those of repeated trainings.
 
-    Args:
-        found: contrasts.
-        items: the items that they are of.
-        pairs_of: pairs the items of a model and of its base.
-        trainings: pairs of a post-trained model and one of its bases, by recipe.
-        seen: the datasets that models have seen.
+    Rows of one of several trainings have scopes of their own.
     """
 
     def of_model(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
@@ -192,11 +179,14 @@ def of_recipes(
         return compare_trainings(parts, first, trainings[first])
 
     models = [pair for pairs in trainings.values() for pair in pairs]
-    own = marked_as_one(with_held_out(found, items, of_model, models, seen), trainings)
-    recipes = list(several(trainings))
+    recipes = several(trainings)
+    names = [name for pairs in recipes.values() for name, _ in pairs]
+    is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
+    scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")
+    own = with_held_out(found, items, of_model, models, seen).with_columns(scope=scope)
     nothing = pl.DataFrame(schema=own.schema)
     over = pl.concat([nothing, *(of_recipe(items, first) for first in recipes)])
-    return pl.concat([own, with_held_out(over, items, of_recipe, recipes, seen)])
+    return pl.concat([own, with_held_out(over, items, of_recipe, list(recipes), seen)])
 
 
 def with_held_out(

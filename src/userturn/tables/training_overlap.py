@@ -194,7 +194,10 @@ def table(material: Material) -> pl.DataFrame:
     own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["training_data"])}
     rows = []
     for model in sorted(own):
-        conversations = _of_chain(grid.entries, own, model)
+        conversations, name = [], model
+        while name in own:
+            conversations += own[name]
+            name = grid.entries[name].get("base", "")
         learnt = Learnt(text for texts in conversations for text in texts)
         for dataset in sorted(items):
             instruction = grid.dataset_settings(dataset).get("instruction", "")
@@ -213,13 +216,3 @@ def _said(path: str) -> list[list[str]]:
         + [row[name] for name in ("goal", "reference_answer") if row[name]]
         for row in rows
     ]
-
-
-def _of_chain(
-    entries: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[list[str]]], model: str
-) -> list[list[str]]:
-    conversations: list[list[str]] = []
-    while model in own:
-        conversations += own[model]
-        model = entries[model].get("base", "")
-    return conversations

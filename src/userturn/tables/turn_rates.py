@@ -3,7 +3,7 @@
 Counts by item are the small table that every statistic starts from.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -122,6 +122,14 @@ RATE_SCHEMA: Schema = {
 LENIENT: Schema = dict.fromkeys(("lenient", "lenient_lower", "lenient_upper"), pl.Float64)
 STRICT_AND_LENIENT = ("n_genuine", "n_lenient")
 GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]
+
+
+def by_place(
+    table: pl.DataFrame, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Yield the rows that agree in some columns with their values there, sorted by these."""
+    for values, part in sorted(table.partition_by(keys, as_dict=True).items()):
+        yield dict(zip(keys, values, strict=True)), part
 
 
 def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str]) -> pl.DataFrame:

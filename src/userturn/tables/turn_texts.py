@@ -17,7 +17,7 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import column
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import NEAR, grams, normalised
-from userturn.tables.turn_rates import LIMITS, limits_of
+from userturn.tables.turn_rates import LIMITS, by_place, limits_of
 
 AT_ONCE = 500  # texts that are compared with all others at once
 SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
@@ -161,14 +161,14 @@ def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for values, items in sorted(groups.partition_by(JUDGED_CELL_KEYS, as_dict=True).items()):
+    for place, items in by_place(groups, JUDGED_CELL_KEYS):
         found = Interval(None, None, None)
         seen = items.filter(pl.col("m") > 0)
         if seen.height:
             m, y = (seen[name].to_numpy() for name in ("m", "y"))
             found = pooled_rate(Patterns(np.ones(len(m)), m, y))
         yield {
-            **dict(zip(JUDGED_CELL_KEYS, values, strict=True)),
+            **place,
             "n_copies": int(items["n_copies"].sum()),
             "n_distinct": round(items["m"].sum()),
             **limits_of("distinct", found),
