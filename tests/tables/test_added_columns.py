@@ -14,12 +14,6 @@ from userturn.tables.added_columns import (
     FORMAT,
     in_default_format,
     join_formats,
-    split_formats,
-)
-from userturn.tables.added_columns import (
-    FORMAT,
-    in_default_format,
-    join_formats,
     marked,
     split_formats,
     unmarked,

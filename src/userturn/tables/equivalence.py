@@ -52,8 +52,6 @@ from userturn.tables.repeated_trainings import (
     place_of,
     together,
 )
-from userturn.tables.turn_rates import VERIFIER, patterns, per_item
-from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
 from userturn.tables.turn_rates import VERIFIER, by_place, patterns, per_item
 from userturn.workflow.registry import Table
 

@@ -19,8 +19,7 @@ from userturn.storage.table_files import (
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
-from userturn.tables.corrected_rates import CORRECTED, Domain
-from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, drawn_and_labelled
+from userturn.tables.corrected_rates import CORRECTED, Domain, drawn_and_labelled
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
