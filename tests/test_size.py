@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_195, 32_335),
-    "tests": (52_717, 29_956),
+    "src": (59_143, 32_300),
+    "tests": (52_578, 29_841),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
