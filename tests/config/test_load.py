@@ -1,6 +1,7 @@
 """Configuration files are merged, refused in a sentence, and keep what a study began with."""
 
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from userturn.config.load import (
     load_config,
     read_config_file,
 )
+from userturn.config.load import load_config, load_study, note_run
 from userturn.errors import ConfigError
 from userturn.judges.kinds import complete_judges
 
@@ -188,3 +190,21 @@ def test_a_study_with_rubric_2_is_left_alone(tmp_path: Path) -> None:
 
 def test_every_text_that_an_older_study_keeps_is_there_beside_the_new_one() -> None:
     assert all((ROOT / path).is_file() for pair in FORMER.items() for path in pair)
+||||||| .merge_file_ba2mPA
+
+
+def test_commands_take_the_files_of_the_last_run_here_unless_others_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy("config.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name, seed in ("a", 5), ("b", 6):
+        Path(f"{name}.yaml").write_text(f"seed: {seed}\n")
+    shipped = load_study()["seed"]
+    note_run([Path("a.yaml").resolve()])
+    assert (shipped, load_study()["seed"], load_study(["b.yaml"])["seed"]) == (20260402, 5, 6)
+    Path("a.yaml").unlink()
+    assert load_study()["seed"] == shipped
+    Path("a.yaml").write_text("seed: 5\n")
+    note_run([])
+    assert load_study()["seed"] == shipped

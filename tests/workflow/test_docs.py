@@ -212,6 +212,8 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
     assert "5/5 scored" in rates
     status = output_of(finished_study, "userturn", "status")
     assert "tiny" in status
+    planned = output_of(finished_study, "userturn", "plan")  # of the files of the last run here
+    assert "grid: 1 model" in planned
 
 
 def test_study_is_exported_and_a_table_explained(study: Path) -> None:

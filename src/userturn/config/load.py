@@ -169,11 +169,34 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
-    """Return `load_config` of the study in the present folder, with more files over its own."""
-    config = load_config([*config_files(), *configfiles])
+    """Return `load_config` of the study in the present folder, with more files over its own.
+
+    Without any, these are the files of the last run in this folder.
+    """
+    config = load_config([*config_files(), *(configfiles or _files_of_last_run())])
     keep_own_rubric(config)
     keep_own_detector(config)
     return config
+
+
+LAST_RUN = Path(
+    ".snakemake", "userturn", "configfiles.json"
+)  # never exported
+
+
+def note_run(configfiles: Iterable[str | Path]) -> None:
+    """Note the configuration files of a run, which commands in the same folder then take."""
+    LAST_RUN.parent.mkdir(parents=True, exist_ok=True)
+    LAST_RUN.write_text(json.dumps([str(path) for path in configfiles]))
+
+
+def _files_of_last_run() -> list[str]:
+    """Return the configuration files of the last run in this folder that are still there."""
+    try:
+        noted = [str(path) for path in json.loads(LAST_RUN.read_text())]
+    except (OSError, ValueError, TypeError):
+        return []
+    return [path for path in noted if Path(path).is_file()]
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

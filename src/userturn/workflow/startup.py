@@ -21,6 +21,7 @@ from userturn.config.load import (
     config_files,
     keep_own_detector,
     keep_own_rubric,
+    note_run,
     read_config_file,
 )
 from userturn.errors import ConfigError, forget_errors, sentence
@@ -239,6 +240,7 @@ def prepare(study: Study, workflow: Any) -> None:
         if not workflow.output_settings.verbose:
             list_few_jobs()
     elif workflow.is_main_process and is_alone():
+        note_run(workflow.overwrite_configfiles)
         study.generation.void_markers()
 
 
