@@ -62,7 +62,7 @@ def study(folder: Path, url: str) -> list[str]:
 
 
 def printed(arguments: list[str]) -> str:
-    chosen = parser().parse_args(arguments)
+    chosen = parser(arguments[0]).parse_args(arguments)
     return str(chosen.run(chosen))
 
 

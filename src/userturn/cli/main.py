@@ -6,12 +6,16 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 from userturn.errors import sentence
+from userturn.errors import near_miss
+from userturn.logs import sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
 
@@ -38,16 +42,31 @@ COMMANDS = (
 )
 
 
-def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the parser of the command line with these commands."""
+SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
+
+
+def parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the command line; only the chosen command takes its arguments."""
     root = argparse.ArgumentParser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
-    added = root.add_subparsers(dest="command", required=True)
-    for name in commands:
-        module = import_module(f"userturn.cli.{name.replace('-', '_')}")
-        command = added.add_parser(name, help=module.HELP)
-        command.set_defaults(run=module.run, reach=lambda _: None, code_of_errors=1)
-        module.add_arguments(command)
+    root.add_argument("--version", action="version", version=f"userturn {version('userturn')}")
+    added = root.add_subparsers(dest="command", required=True, metavar="command")
+    for name in COMMANDS:
+        module = name.replace("-", "_")
+        said = SAID.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
+        command = added.add_parser(name, help=said and said[1])
+        if name == chosen:
+            found = import_module(f"userturn.cli.{module}")
+            command.set_defaults(run=found.run, reach=lambda _: None, code_of_errors=1)
+            found.add_arguments(command)
     return root
+
+
+def _check_command(given: Sequence[str]) -> None:
+    """End the program in a sentence if what is given is no command."""
+    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
+        near = near_miss(given[0], COMMANDS)
+        print(f"error: '{show_unseen(given[0])}' is not a command{near}", file=sys.stderr)
+        raise SystemExit(2)
 
 
 def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> int:
@@ -64,7 +83,8 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
         The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    chosen = parser([name for name in COMMANDS if name in given[:1]] or COMMANDS).parse_args(given)
+    _check_command(given)
+    chosen = parser(given[0] if given else None).parse_args(given)
     try:
         if is_confined:
             limit_memory()

@@ -8,7 +8,7 @@ import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_study
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study, written_verdicts
@@ -85,9 +85,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     grid = Grid(config, results)
     entry = grid.all_judges.get(name)
     if entry is None or kind_of(entry).IS_DETERMINISTIC:
-        raise UserError(
-            f"'{name}' is not a judge with an endpoint; expected one of those in `judges`"
-        )
+        asked = [n for n, e in grid.all_judges.items() if not kind_of(e).IS_DETERMINISTIC]
+        raise UserError(f"'{name}' is not a judge with an endpoint{near_miss(name, asked)}")
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)
     folders = incomplete(grid.results, name) + incomplete_grades(grid, name)

@@ -179,9 +179,7 @@ def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
     return config
 
 
-LAST_RUN = Path(
-    ".snakemake", "userturn", "configfiles.json"
-)  # never exported
+LAST_RUN = Path(".snakemake", "userturn", "configfiles.json")  # never exported
 
 
 def note_run(configfiles: Iterable[str | Path]) -> None:
