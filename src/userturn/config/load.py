@@ -184,8 +184,11 @@ LAST_RUN = Path(".snakemake", "userturn", "configfiles.json")  # never exported
 
 def note_run(configfiles: Iterable[str | Path]) -> None:
     """Note the configuration files of a run, which commands in the same folder then take."""
+    here = Path.cwd()
+    paths = [here / path for path in configfiles]  # a study's own move with its folder
+    noted = [path.relative_to(here) if here in path.parents else path for path in paths]
     LAST_RUN.parent.mkdir(parents=True, exist_ok=True)
-    LAST_RUN.write_text(json.dumps([str(path) for path in configfiles]))
+    LAST_RUN.write_text(json.dumps([str(path) for path in noted]))
 
 
 def _files_of_last_run() -> list[str]:
