@@ -22,6 +22,14 @@ def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}")
 
 
+def test_every_benchmark_names_what_the_library_still_has() -> None:
+    names = [path.stem for path in sorted((ROOT / "benchmarks").glob("*.py"))]
+    code = (
+        f"from importlib import import_module\nfor n in {names}: import_module('benchmarks.' + n)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_memory_of_a_command_is_not_that_of_the_process_that_measures_it(tmp_path: Path) -> None:
     ballast = b"x" * 300 * 2**20
     assert cost_of([sys.executable, "-c", "pass"], tmp_path).megabytes < len(ballast) / 2**20
