@@ -17,9 +17,10 @@ from userturn.config.load import (
     has_rubric_1,
     keep_own_rubric,
     load_config,
+    load_study,
+    note_run,
     read_config_file,
 )
-from userturn.config.load import load_config, load_study, note_run
 from userturn.errors import ConfigError
 from userturn.judges.kinds import complete_judges
 
@@ -190,7 +191,6 @@ def test_a_study_with_rubric_2_is_left_alone(tmp_path: Path) -> None:
 
 def test_every_text_that_an_older_study_keeps_is_there_beside_the_new_one() -> None:
     assert all((ROOT / path).is_file() for pair in FORMER.items() for path in pair)
-||||||| .merge_file_ba2mPA
 
 
 def test_commands_take_the_files_of_the_last_run_here_unless_others_are_given(

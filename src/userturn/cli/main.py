@@ -13,9 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-from userturn.errors import sentence
-from userturn.errors import near_miss
-from userturn.logs import sentence
+from userturn.errors import near_miss, sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
 
