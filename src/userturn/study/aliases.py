@@ -136,11 +136,8 @@ class Aliases:
         """Return the place of each name of the present configuration.
 
         A name beside the one that was first asked is a measurement of its own, in a place of its
-        own. A name that has come instead of it takes over its place.
-
-        Args:
-            kind: models or datasets.
-            identities: the identity of each name.
+        own. A name that has come instead of it takes over its place. `identities` has that of each
+        name of a kind, models or datasets.
         """
         own = {name: self._kept["places"][kind].get(name, name) for name in identities}
         places = self._known_places[kind]

@@ -124,24 +124,15 @@ def digest_of_probe(
     donor: ShownAnswer | None,
     reference: str | None,
 ) -> str:
-    """Return the hash of what an operator shows, by what it declares to read.
+    """Return the hash of what an operator shows, by what it declares to read of an item.
 
-    Args:
-        operator: its settings.
-        messages: of the item.
-        answer: to the item.
-        donor: the answer to another item.
-        reference: the dataset's own answer.
+    `donor` is the answer to another item, `reference` the dataset's own answer.
     """
     declared = OPERATORS[operator["operator"]]
     conversation = digest_of(messages) if declared.shows_messages else ""
-    read = []
-    if declared.shows_answer:
-        read.append(digest_of_answer(answer))
-    if declared.needs_donor:
-        read.append(digest_of_answer(donor))
-    if declared.needs_reference:
-        read.append(reference or "")
+    read = [digest_of_answer(answer)] if declared.shows_answer else []
+    read += [digest_of_answer(donor)] if declared.needs_donor else []
+    read += [reference or ""] if declared.needs_reference else []
     return digest(canonical_json(dict(operator)), conversation, *read)
 
 

@@ -6,11 +6,7 @@ from typing import NamedTuple
 
 
 def whole_splits(shards: Iterable[str]) -> list[list[str]]:
-    """Return the shards of each number of shards of which all are there.
-
-    Args:
-        shards: names, each once, also of different numbers.
-    """
+    """Return the shards, of names that are there once, of each number of which all are there."""
     by_number: defaultdict[str, list[str]] = defaultdict(list)
     for shard in shards:
         by_number[shard.partition("of")[2]].append(shard)

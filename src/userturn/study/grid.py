@@ -266,12 +266,9 @@ class Grid:
         return self.results / "journal" / "judges" / judge / "rejudged.json"
 
     def judged_identity(self, turns: str, judge: str, folder: str) -> str:
-        """Return the identity of a judge's verdicts on turns; voiding them changes it.
+        """Return the identity of a judge's verdicts on turns of an identity in a folder.
 
-        Args:
-            turns: identity of the turns.
-            judge: its name.
-            folder: of the turns, below the results.
+        Voiding them changes it.
         """
         identity = fingerprint([turns, judge, self.judge_identity(judge)])
         n = self.n_rejudged(judge, folder)

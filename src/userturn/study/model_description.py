@@ -29,13 +29,9 @@ NO_OPTIONS = ("exact", "nnodes", "tensor_parallel_size")
 
 
 def model_setup(grid: Grid, model: str, folder: Path, is_fetched: bool = False) -> Setup:
-    """Return the setup of a model of a study.
+    """Return the setup of a model of a study, whose files are in a folder.
 
-    Args:
-        grid: of the study.
-        model: its name in the config.
-        folder: of its files.
-        is_fetched: whether the weights of a hub model must be there, too.
+    `is_fetched` says whether the weights of a hub model must be there, too.
     """
     entry = grid.entries[model]
     settings = engine_settings(grid.config, entry)
@@ -80,12 +76,8 @@ def with_prompts(setup: Setup, template: Template) -> Setup:
 def look_at_model(grid: Grid, model: str, asks_hub: bool = True) -> None:
     """Refuse a model that its engine would refuse, as far as its files are here.
 
-    One that is trained here is looked at when it is described.
-
-    Args:
-        grid: of the study.
-        model: its name in the config.
-        asks_hub: whether the hub is asked for a model that is not here.
+    One that is trained here is looked at when it is described. `asks_hub` says whether the hub is
+    asked for a model that is not here.
 
     Raises:
         UserError: the first reason.

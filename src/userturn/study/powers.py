@@ -84,11 +84,7 @@ def check_may_run(
 
 
 def powers(config: Config, folder: Path) -> list[Power]:
-    """Return what a configuration and its recipes could do, sorted.
-
-    Args:
-        config: of a study.
-        folder: the study's, in which files may be read.
+    """Return what the configuration and recipes of a study in a folder could do, sorted.
 
     Raises:
         UserError: a key, a type or a name is not one that is described.

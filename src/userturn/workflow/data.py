@@ -73,21 +73,16 @@ class TrainingGrid:
 
     grid: Grid
 
-    @property
-    def models(self) -> list[str]:
-        """Their names."""
-        return self.grid.trained
-
     @cached_property
     def resources(self) -> Resources:
         """The resources of training them."""
-        entries = {name: training_entry(self.grid.entries[name]) for name in self.models}
+        entries = {name: training_entry(self.grid.entries[name]) for name in self.grid.trained}
         return Resources(entries, "logs/train/{wildcards.model}.log")
 
     def folder_of(self, model: str) -> list[str]:
         """Return the folder of a model that is trained here; nothing for any other."""
         name = model_of(model)
-        return [f"results/training/{name}/model"] if name in self.models else []
+        return [f"results/training/{name}/model"] if name in self.grid.trained else []
 
     def base(self, model: str) -> list[str]:
         """Return the files of a model's base: its description, and its folder if it is trained."""
@@ -106,7 +101,7 @@ class TrainingGrid:
     @property
     def data(self) -> list[str]:
         """The training data of all models that are trained here."""
-        return [f"results/training/{model}/data.parquet" for model in self.models]
+        return [f"results/training/{model}/data.parquet" for model in self.grid.trained]
 
     @property
     def curves(self) -> list[str]:
@@ -120,7 +115,7 @@ class TrainingGrid:
         """The datasets that the recipes of each trained model declare as seen."""
         return {
             name: sorted(trained_on(self.grid.entries, self.grid.contents.recipes, name))
-            for name in self.models
+            for name in self.grid.trained
         }
 
 

@@ -129,11 +129,7 @@ class HumanGrid(RoundGrid):
         self.n_hidden = len(chosen) - len(self.cells)
 
     def _hidden(self) -> list[str]:
-        """Return the private datasets that annotators may not see.
-
-        Raises:
-            ConfigError: the config lets them see a dataset that is not defined.
-        """
+        """Return the private datasets that annotators may not see; each other must be defined."""
         shown: bool | list[str] = self.settings["include_private"]
         if isinstance(shown, bool):
             return [] if shown else self.private
@@ -144,11 +140,7 @@ class HumanGrid(RoundGrid):
         return [name for name in self.private if name not in shown]
 
     def _is_chosen(self, cell: Cell) -> bool:
-        """Return whether the config draws from a cell.
-
-        Raises:
-            ConfigError: humans.from names something that is not defined.
-        """
+        """Return whether the config draws from a cell; all that it names must be defined."""
         for key, names in self.settings.get("from", {}).items():
             defined = self.grid.config.get(key, [])
             known = [DEFAULT, *defined] if key == "formats" else [str(name) for name in defined]

@@ -110,8 +110,7 @@ STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 def recorded(job: Any) -> Iterator[None]:
     """Send a job's output to its log, and record its inputs and outputs once it is done.
 
-    Args:
-        job: the object `snakemake` of a script.
+    The job is the object `snakemake` of a script.
 
     Raises:
         UserError: an earlier attempt in this run met an error that stays, or an input is damaged.

@@ -104,11 +104,7 @@ class JudgeGrid:
         return sorted(verdicts_identity(self.grid, of, judge) for of in self.pending[judge])
 
     def marker(self, path: str) -> list[str]:
-        """Return the marker of the one job of a judge that its verdicts wait for, if any.
-
-        Args:
-            path: of the verdicts, from `results/` on.
-        """
+        """Return the marker of the one job of a judge that verdicts of a path wait for, if any."""
         turns, judge = self.known[path]
         if turns not in self.pending.get(judge, []):
             return []

@@ -321,11 +321,8 @@ class GenerationGrid:
     def waits_for(self, *paths: str) -> list[str]:
         """Return what the collection of tables waits for: sweeps, or nothing if they are finished.
 
-        A model that has another name is described before its answers are collected, as the form of
-        these is there.
-
-        Args:
-            paths: of tables of one model and dataset, from `results/` on.
+        They are of one model and dataset. A model that has another name is described before its
+        answers are collected, as the form of these is there.
         """
         tables = [asked(self.grid)[path] for path in paths]
         model, dataset = tables[0].model, tables[0].dataset

@@ -43,12 +43,9 @@ def check_is_new(folder: Path) -> None:
 
 
 def write_study_folder(folder: Path) -> None:
-    """Make a folder in which `snakemake` runs one study, an example.
+    """Make a new or empty folder one in which `snakemake` runs one study, an example.
 
     Files keep their times, so that texts older than results remake none of them.
-
-    Args:
-        folder: a new or empty folder.
 
     Raises:
         UserError: the folder is not empty or cannot be made, or the workflow is not installed.

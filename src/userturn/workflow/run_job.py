@@ -59,11 +59,8 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
 def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method` with paths.
 
-    The function ends the program with one sentence if the study has no such file.
-
-    Args:
-        method: takes as many paths as there are patterns.
-        patterns: paths from `results/` on, with wildcards in braces.
+    These are made of patterns from `results/` on, with wildcards in braces. The function ends the
+    program with one sentence if the study has no such file.
     """
 
     def of_job(wildcards: Any) -> T:
@@ -155,14 +152,9 @@ def replayed(
     to: Callable[[str], str],
     wildcards: Mapping[str, str] = NO_WILDCARDS,
 ) -> Task:
-    """Return a job of a finished study, to be done again elsewhere.
+    """Return a job of a finished `Study`, to be done again elsewhere.
 
-    Args:
-        study: the `Study`.
-        rule: the job's rule.
-        at: says where to read a path of the table of jobs.
-        to: says where to write one.
-        wildcards: their values by name.
+    `at` says where to read a path of the table of jobs, and `to` where to write one.
     """
     job = every_job()[rule]
     inputs, outputs = inputs_of(study, rule, wildcards), outputs_of(study, rule, wildcards)

@@ -128,10 +128,8 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
 
     `profiles/default` calls this, since before any Snakefile Snakemake opens the files of
     `--configfile`, reads `--config` and makes a folder in the home, and may fail in a traceback.
-    From then on modules are imported from the Snakefile's folder first.
-
-    Args:
-        arguments: the command's arguments, if not those of this process.
+    From then on modules are imported from the Snakefile's folder first. The arguments are those of
+    this process, if no others are given.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])

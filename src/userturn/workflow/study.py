@@ -67,12 +67,12 @@ class Study:
         of_models = map(grid.model_fingerprint, grid.described)
         records = {
             f"results/training/{name}/training.json": grid.training_identity(name)
-            for name in training.models
+            for name in grid.trained
         }
         return {
             **dict(zip(self.data.prepared, of_datasets, strict=True)),
             **dict(zip(description_files(grid.described), of_models, strict=True)),
-            **dict(zip(training.data, map(training.data_identity, training.models), strict=True)),
+            **dict(zip(training.data, map(training.data_identity, grid.trained), strict=True)),
             **records,
         }
 
