@@ -1,5 +1,6 @@
 """A study's planned size is never below what may be asked; what a run says it asks, it asks."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from userturn.judges.endpoint_verdicts import keys_and_decisions
 from userturn.judges.judge import CellToJudge
 from userturn.judges.kinds import format_of
 from userturn.sources.registry import asked, judged
-from userturn.sources.source import ANSWERS, USER_TURNS, Size
+from userturn.sources.source import ANSWERS, USER_TURNS, Size, Turns
 from userturn.storage.journal import Writer, files_of_journal
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
@@ -58,7 +59,7 @@ NO_CONTROLS = {
     "labelled": False,
     "injected": False,
 }
-PAID = "gpt-5.4-mini"
+PAID, SERVED = "gpt-5.4-mini", "gpt-oss-20b"
 
 
 def requests(grid: Grid) -> dict[str, Left]:
@@ -83,22 +84,46 @@ def test_a_sweep_that_was_stopped_asks_for_what_its_journal_has_not(tmp_path: Pa
     assert len(sweep(grid).asked) == 2
 
 
+def decide(grid: Grid, judge_name: str, turns: Turns, n: int | None = None) -> None:
+    """Let a judge have decided on the first questions about turns, or on all."""
+    judge = judge_of(grid, judge_name)
+    cell = CellToJudge(place(grid, turns.path), place(grid, turns.items))
+    keys, _ = keys_and_decisions(judge, format_of(judge).prompt, cell)
+    said = {"label": "generic", "rationale": ".", "genuine": False}
+    with Writer(judge.journal("items")) as writer:
+        for key in keys[:n]:
+            writer.append({"key": key, "outcome": "ok", "said": said})
+
+
+def judged_study(folder: Path, judge: str) -> Grid:
+    run = {"temperatures": [0], "perturbations": ["none"], "judges": ["heuristic", judge]}
+    return study(folder, 2, run=run, controls=NO_CONTROLS)
+
+
 def test_a_judge_is_asked_about_each_different_turn_that_has_no_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    run = {"temperatures": [0], "perturbations": ["none"], "judges": ["heuristic", PAID]}
-    grid = study(tmp_path, 2, run=run, controls=NO_CONTROLS)
+    grid = judged_study(tmp_path, PAID)
     sizes = dataset_sizes(grid)
     assert questions_left(Study(grid), PAID, sizes) == Left(8, True)
     sweep(grid)
     collect(grid)
     now = Study(grid)
     assert questions_left(now, PAID, sizes) == Left(8)  # 4 items at 2 depths
-    judge, turns = judge_of(grid, PAID), next(iter(judged(grid).values()))
-    cell = CellToJudge(place(grid, turns.path), place(grid, turns.items))
-    keys, _ = keys_and_decisions(judge, format_of(judge).prompt, cell)
-    with Writer(judge.journal("items")) as writer:
-        said = {"label": "generic", "rationale": ".", "genuine": False}
-        writer.append({"key": keys[0], "outcome": "ok", "said": said})
+    decide(grid, PAID, next(iter(judged(grid).values())), 1)
     assert questions_left(now, PAID, sizes) == Left(7)
+
+
+def test_a_judge_that_has_decided_on_every_turn_is_looked_up_and_not_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    grid = judged_study(tmp_path, SERVED)
+    sweep(grid)
+    collect(grid)
+    cell, deeper = judged(grid).values()
+    decide(grid, SERVED, cell)
+    assert Study(grid).judges.looked_up == "(?!)"
+    decide(grid, SERVED, deeper)
+    assert Study(grid).judges.looked_up == re.escape(SERVED)
