@@ -16,12 +16,15 @@ from tests.support.judge_server import (
     completion,
     http,
     judge_server,
+    says,
 )
-from tests.support.judged_cell import cell, judge, spent, verdicts_of
+from tests.support.judged_cell import cell, judge, settings, spent, verdicts_of
 from userturn.endpoints import http_client as endpoint
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.judges import endpoint_verdicts as endpoint_judging
+from userturn.judges.endpoint import identity, price
+from userturn.judges.verdict import ERROR, Verdict, together
 from userturn.storage.journal import read_journal
 
 pytestmark = pytest.mark.slow
@@ -314,3 +317,55 @@ def test_turn_that_was_never_written_is_not_judged(tmp_path: Path) -> None:
         table = verdicts_of(judge(tmp_path, server.url), about)
     assert table["unscored_reason"].to_list() == [None, "no user turn: out of memory"]
     assert len(server.asked) == 1
+
+
+def by_order(asked: Asked) -> bytes:
+    """Answer `generic` where the rubric's first label stands first, and else `unrelated`."""
+    system = asked.body["messages"][0]["content"]
+    is_forward = system.index("- genuine_followup:") < system.index("- degenerate:")
+    return says("generic" if is_forward else "unrelated")
+
+
+def test_every_second_draw_has_the_labels_in_reverse_and_no_draw_is_asked_twice(
+    tmp_path: Path,
+) -> None:
+    turns = cell(tmp_path, "Why?", "", "How hot?")
+    with judge_server(by_order) as server:
+        one = judge(tmp_path, server.url, draws=3)
+        table = verdicts_of(one, turns)
+        assert len(server.asked) == 9
+        verdicts_of(one, turns)
+        assert len(server.asked) == 9
+    assert table["label"].to_list() == ["generic"] * 3
+    assert table["rationale"].to_list() == ["2 of 3 draws: r"] * 3
+
+
+def test_a_judge_with_draws_asks_anew_and_says_of_how_many_draws_its_label_is(
+    tmp_path: Path,
+) -> None:
+    turns = cell(tmp_path, "Why?")
+    with judge_server() as server:
+        before = verdicts_of(judge(tmp_path, server.url), turns)
+        with_two = verdicts_of(judge(tmp_path, server.url, draws=2), turns)
+    assert len(server.asked) == 3  # the identity of the second judge is another
+    assert before["rationale"].to_list() == ["It takes up the oil."]
+    assert with_two["rationale"].to_list() == ["2 of 2 draws: It takes up the oil."]
+
+
+def test_as_many_draws_of_two_labels_give_the_first_and_an_error_is_asked_again() -> None:
+    one, other = Verdict("generic", "a"), Verdict("unrelated", "b")
+    refused, failed = Verdict(None, None, "refused"), Verdict(None, None, f"{ERROR}no reply")
+    assert together([one]) is one
+    assert together([other, one, one, other]).label == "unrelated"
+    assert together([refused, one]) == Verdict("generic", "1 of 2 draws: a")
+    assert together([refused, refused]) == refused
+    assert together([one, failed, one]) == failed
+
+
+def test_draws_are_in_the_identity_where_they_are_asked_for_and_cost_as_many_times() -> None:
+    entry = settings("http://127.0.0.1:1", price={"input": 1, "output": 2})
+    assert "draws" not in identity(entry)
+    assert identity(entry | {"draws": 3})["draws"] == 3
+    once, thrice = price(entry, 10, 500), price(entry | {"draws": 3}, 10, 500)
+    assert once is not None and thrice is not None
+    assert thrice == pytest.approx([3 * cost for cost in once])

@@ -114,7 +114,7 @@ RUN_ELSEWHERE = {
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
     "userturn plan --configfile FILE": "bad files of it: tests/config/test_load.py",
     "snakemake --unlock": "Snakemake's own",
-    "make demo-judge": "loads vLLM for minutes; its like: tests/judges/test_pending_cells_serve.py",
+    "make demo-judge": "loads vLLM for minutes; its like: tests/judges/test_pending_cells_asked.py",
     "make demo-crossed": "takes minutes; tests/workflow/test_crossed_run.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
     "userturn rejudge gpt-5.4-mini": "tests/workflow/test_judges_run.py runs its like",

@@ -55,20 +55,18 @@ def mean_score(scores: Sequence[float]) -> float | None:
     return min(1.0, max(0.0, sum(scores) / len(scores))) if scores else None
 
 
-GRADES_SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "item": pl.String,
+OF_A_GRADE: Schema = {
     "correct": pl.Boolean,
     "correct_loose": pl.Boolean,
     "score": pl.Float64,
     "reason": pl.String,
 }
+GRADES_SCHEMA: Schema = {**dict.fromkeys(ANSWER_KEYS, pl.String), **OF_A_GRADE}
 
 CANDIDATE_GRADES_SCHEMA: Schema = {  # where an item has several answers
     **dict.fromkeys(ANSWER_KEYS, pl.String),
     "sample": pl.Int64,
-    **{name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS},
+    **OF_A_GRADE,
 }
 
 
@@ -160,8 +158,7 @@ def keys_of(answers: pl.DataFrame) -> list[str]:
 
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
     """Return grades as a table, one row per answer."""
-    graded = {name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS}
     return rows.select(keys_of(rows)).with_columns(
         pl.Series(name, [getattr(grade, name) for grade in grades], dtype=kind)
-        for name, kind in graded.items()
+        for name, kind in OF_A_GRADE.items()
     )

@@ -264,11 +264,10 @@ def read_mirrorbench(folder: Path) -> list[LabelledPair]:
 
 def _pair(row: dict[str, Any], slot: str) -> LabelledPair:
     other = next(name for name in SLOTS if name != slot)
-    one, person = (_first_said(row[SLOTS[name]]) for name in (slot, other))
+    one, person = (
+        str(next(turn["content"] for turn in row[SLOTS[name]] if turn["role"] == "user"))
+        for name in (slot, other)
+    )
     label = row["human_label"]
     taken = label == slot if label in SLOTS else None
     return LabelledPair(Pair([], "", one, person), taken, row["sample_id"])
-
-
-def _first_said(conversation: list[dict[str, str]]) -> str:
-    return str(next(turn["content"] for turn in conversation if turn["role"] == "user"))

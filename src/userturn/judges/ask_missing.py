@@ -17,23 +17,16 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
 
 
-def _path(account: Account) -> Path:
-    return account.folder / account.judge / "trial.json"
-
-
-def _identity(endpoint: ChatEndpoint) -> str:
-    """Return the identity of a trial, without the port of a local server, which changes."""
-    return fingerprint([None if endpoint.is_here else endpoint.url, endpoint.fixed])
-
-
-def has_passed(endpoint: ChatEndpoint, account: Account) -> bool:
-    """Tell whether the endpoint has already given a verdict with this model and these settings."""
-    return read_identity(_path(account)) == _identity(endpoint)
+def _trial(endpoint: ChatEndpoint, account: Account) -> tuple[Path, str]:
+    """Return path and identity of a trial, without the port of a local server, which changes."""
+    address = None if endpoint.is_here else endpoint.url
+    path = account.folder / account.judge / "trial.json"
+    return path, fingerprint([address, endpoint.fixed])
 
 
 def note_trial(endpoint: ChatEndpoint, account: Account) -> None:
-    """Note that the endpoint has given a verdict."""
-    write_json({"judge": account.judge}, _path(account), _identity(endpoint))
+    """Note that the endpoint has given a verdict with this model and these settings."""
+    write_json({"judge": account.judge}, *_trial(endpoint, account))
 
 
 async def ask_without_journal(
@@ -82,7 +75,8 @@ class QuestionRunner:
             CapReachedError: one more request could pass the hard cap.
         """
         tasks: set[asyncio.Task[None]] = set()
-        is_tried = has_passed(self.session.endpoint, self.session.account)
+        path, identity = _trial(self.session.endpoint, self.session.account)
+        is_tried = read_identity(path) == identity
         for question in questions:
             if not is_tried:
                 await self._try(question, progress)
