@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_121, 32_323),
-    "tests": (52_662, 29_898),
+    "src": (59_104, 32_319),
+    "tests": (52_640, 29_884),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

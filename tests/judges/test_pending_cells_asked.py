@@ -1,4 +1,4 @@
-"""All pending cells of a judge in one job: it is served once and ended, or its cells share batches."""
+"""All pending cells of a judge in one job: it is served once and ended, or cells share batches."""
 
 import json
 import shutil

@@ -26,23 +26,16 @@ Entry = Mapping[str, Any]
 
 @runtime_checkable
 class JudgeKind(Protocol):
-    """The module of a kind.
+    """The module of a kind."""
 
-    Attributes:
-        IS_DETERMINISTIC: its verdicts are computed from the turn alone, so the audit recomputes
-            them. The verdicts of other kinds are read from their journal.
-        SAW_LABELLED_TURNS: its rules were written with data/labelled in view, so that those turns
-            do not test it.
-        HAS_ENDPOINT: it answers any messages, so that it can grade by rubrics and give rewards.
-        HAS_PROBABILITIES: its verdicts have the probability of each label.
-        IS_ENGLISH_ONLY: its rules know only English, so that it has no rate in other languages.
-    """
-
+    # Its verdicts are computed from the turn alone, so the audit recomputes them. The verdicts of
+    # other kinds are read from their journal.
     IS_DETERMINISTIC: bool
+    # Its rules were written with data/labelled in view, so that those turns do not test it.
     SAW_LABELLED_TURNS: bool
-    HAS_ENDPOINT: bool
-    HAS_PROBABILITIES: bool
-    IS_ENGLISH_ONLY: bool
+    HAS_ENDPOINT: bool  # it answers any messages, so that it can grade by rubrics and give rewards
+    HAS_PROBABILITIES: bool  # its verdicts have the probability of each label
+    IS_ENGLISH_ONLY: bool  # its rules know only English: it has no rate in other languages
 
     def complete(self, entry: Entry, defaults: Entry) -> dict[str, Any]:
         """Return an entry with the `judge_defaults` that apply to this kind."""
