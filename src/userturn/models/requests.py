@@ -13,77 +13,6 @@ from typing import Any
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import canonical_json, fingerprint
 
-SEED_BITS = 63
-
-
-@lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
-def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
-    """Return the seed of one request: a hash, so that no two requests share one by design.
-
-    It does not depend on model, temperature or perturbation: contrasts over these are drawn
-    with common random numbers.
-    """
-    text = canonical_json([study_seed, role, dataset, item, sample])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
-
-
-def role_at(role: str, depth: int) -> str:
-    """Return a role as seeds have it: beyond the first depth of self-play, each has its own.
-
-    With one seed for all depths a turn would be drawn by the numbers of the turn before it, and
-    repeat it for no other reason.
-    """
-    return role if depth == 1 else f"{role} at depth {depth}"
-
-
-SCORING_VERSION = 1
-
-
-@dataclass(frozen=True)
-class ScoringRequest:
-    """One conversation whose last tokens are scored, each given all tokens before it.
-
-    `key` is the sha256 of everything that can change the scores, `token_ids` are those of the whole
-    conversation, of which the first `n_context` are not scored. `ask` is what it asks for
-    (`study.asks`) and `asked_as` the name of its dataset in its key.
-    """
-
-    key: str
-    dataset: str
-    item: str
-    token_ids: tuple[int, ...]
-    n_context: int
-    ask: str | None = None
-    asked_as: str | None = None
-
-
-def scoring_request(
-    model: Mapping[str, Any], dataset: str, item: str, token_ids: Sequence[int], n_context: int
-) -> ScoringRequest:
-    """Return a scoring request with its key; `model` is the identity of the model and its engine.
-
-    Each dataset has its own journal, so the dataset is part of the key, as in generation. The item
-    is not: equal texts are scored once.
-
-    Raises:
-        ValueError: no token is left to score, or none to condition on.
-    """
-    if not 0 < n_context < len(token_ids):
-        raise ValueError(
-            f"found {n_context} context tokens of {len(token_ids)}, expected at least one token "
-            "of context and one to score"
-        )
-    key = fingerprint(
-        {
-            "scoring_version": SCORING_VERSION,
-            "model": dict(model),
-            "dataset": dataset,
-            "token_ids": list(token_ids),
-            "n_context": n_context,
-        }
-    )
-    return ScoringRequest(key, dataset, item, tuple(token_ids), n_context)
-
 
 @dataclass(frozen=True)
 class Sampling:
@@ -174,6 +103,78 @@ def request_key(
             "sampling": {k: v for k, v in sampling.items() if v or k not in ENTER_IF_SET},
         }
     )
+
+
+SCORING_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ScoringRequest:
+    """One conversation whose last tokens are scored, each given all tokens before it.
+
+    `key` is the sha256 of everything that can change the scores, `token_ids` are those of the whole
+    conversation, of which the first `n_context` are not scored. `ask` is what it asks for
+    (`study.asks`) and `asked_as` the name of its dataset in its key.
+    """
+
+    key: str
+    dataset: str
+    item: str
+    token_ids: tuple[int, ...]
+    n_context: int
+    ask: str | None = None
+    asked_as: str | None = None
+
+
+def scoring_request(
+    model: Mapping[str, Any], dataset: str, item: str, token_ids: Sequence[int], n_context: int
+) -> ScoringRequest:
+    """Return a scoring request with its key; `model` is the identity of the model and its engine.
+
+    Each dataset has its own journal, so the dataset is part of the key, as in generation. The item
+    is not: equal texts are scored once.
+
+    Raises:
+        ValueError: no token is left to score, or none to condition on.
+    """
+    if not 0 < n_context < len(token_ids):
+        raise ValueError(
+            f"found {n_context} context tokens of {len(token_ids)}, expected at least one token "
+            "of context and one to score"
+        )
+    key = fingerprint(
+        {
+            "scoring_version": SCORING_VERSION,
+            "model": dict(model),
+            "dataset": dataset,
+            "token_ids": list(token_ids),
+            "n_context": n_context,
+        }
+    )
+    return ScoringRequest(key, dataset, item, tuple(token_ids), n_context)
+
+
+SEED_BITS = 63
+
+
+@lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
+def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
+    """Return the seed of one request: a hash, so that no two requests share one by design.
+
+    It does not depend on model, temperature or perturbation: contrasts over these are drawn
+    with common random numbers.
+    """
+    text = canonical_json([study_seed, role, dataset, item, sample])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
+
+
+def role_at(role: str, depth: int) -> str:
+    """Return a role as seeds have it: beyond the first depth of self-play, each has its own.
+
+    With one seed for all depths a turn would be drawn by the numbers of the turn before it, and
+    repeat it for no other reason.
+    """
+    return role if depth == 1 else f"{role} at depth {depth}"
 
 
 @dataclass(frozen=True)

@@ -29,36 +29,6 @@ from userturn.prompts.given_messages import (
 from userturn.prompts.template_text import without_remarks
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 
-
-def find_trimmed(
-    text: str, literals: Sequence[str], contents: Sequence[str], start: int = 0
-) -> list[str] | None:
-    """Return contents as a text shows them: with all, some or none of the space at their ends.
-
-    It is None if the text, from `start` on, is not literals and contents in alternation. No content
-    is only white space.
-    """
-    begin = start + len(literals[0])
-    if not text.startswith(literals[0], start):
-        return None
-    if not contents:
-        return [] if begin == len(text) else None
-    stripped = contents[0].strip()
-    before, _, after = contents[0].partition(stripped)
-    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
-    end = said + len(stripped)
-    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
-        return None
-    shown = text[end : end + len(after)]
-    pairs = enumerate(zip(after, shown, strict=False))
-    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
-    for n in range(longest, -1, -1):
-        rest = find_trimmed(text, literals[1:], contents[1:], end + n)
-        if rest is not None:
-            return [text[begin : end + n], *rest]
-    return None
-
-
 ADDS_BOS = "adds_bos_token"
 WRITTEN_LIST = re.compile(r"""["']type["']:""")
 
@@ -303,3 +273,32 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
         f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn"
         + (ADVICE if role == "system" else "; leave that item out")
     )
+
+
+def find_trimmed(
+    text: str, literals: Sequence[str], contents: Sequence[str], start: int = 0
+) -> list[str] | None:
+    """Return contents as a text shows them: with all, some or none of the space at their ends.
+
+    It is None if the text, from `start` on, is not literals and contents in alternation. No content
+    is only white space.
+    """
+    begin = start + len(literals[0])
+    if not text.startswith(literals[0], start):
+        return None
+    if not contents:
+        return [] if begin == len(text) else None
+    stripped = contents[0].strip()
+    before, _, after = contents[0].partition(stripped)
+    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
+    end = said + len(stripped)
+    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
+        return None
+    shown = text[end : end + len(after)]
+    pairs = enumerate(zip(after, shown, strict=False))
+    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
+    for n in range(longest, -1, -1):
+        rest = find_trimmed(text, literals[1:], contents[1:], end + n)
+        if rest is not None:
+            return [text[begin : end + n], *rest]
+    return None
