@@ -9,6 +9,7 @@ from setuptools.command.build_py import build_py
 PACKED = (
     *("Snakefile", "config.yaml", "CITATION.cff", "results/README.md"),
     *("rules", "scripts", "data", "profiles", "envs"),
+    "benchmarks/vllm_on_gpu.py",  # which `userturn doctor --gpu` runs
 )
 LEFT_OUT = ("envs/locks/", "envs/setup.py")  # of a clone alone
 LABELS = Path("data/annotations")  # of the clone's own study; its README is everybody's

@@ -20,6 +20,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "CITATION.cff"):
         shutil.copy(ROOT / name, project / name)
     shutil.copytree(ROOT / "src", project / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (project / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks/vllm_on_gpu.py", project / "benchmarks")
     (project / "results").mkdir()
     shutil.copy(ROOT / "results/README.md", project / "results")
     (project / "data/annotations/first").mkdir()
@@ -58,7 +60,9 @@ def test_a_wheel_has_the_workflow_and_neither_tests_nor_anybodys_labels(wheel: Z
     names = {name.removeprefix("userturn/installed/") for name in wheel.namelist()}
     assert {"Snakefile", "config.yaml", "rules/jobs.smk", "scripts/run_job.py"} <= names
     assert {"data/annotations/README.md", "profiles/demo/study.yaml", "results/README.md"} <= names
-    assert not {name for name in names if name.startswith(("tests/", "envs/locks", "benchmarks"))}
+    assert not {name for name in names if name.startswith(("tests/", "envs/locks"))}
+    of_gpus = {name for name in names if name.startswith("benchmarks")}
+    assert of_gpus == {"benchmarks/vllm_on_gpu.py"}
     assert "data/annotations/first/anna.csv" not in names
 
 

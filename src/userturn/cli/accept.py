@@ -17,6 +17,8 @@ from userturn.cli.judge_card import LabelledCell
 from userturn.config.entries import by_language, selected
 from userturn.config.load import load_study
 from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
+from userturn.config.load import INSTALLATION, load_study
+from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import ConfigError, UserError
@@ -49,7 +51,7 @@ class Tried(NamedTuple):
 
 def on_gpu() -> Iterator[Tried]:
     """Yield whether vLLM writes on this machine's GPUs as it does elsewhere (`make check-gpu`)."""
-    command = [sys.executable, "benchmarks/vllm_on_gpu.py"]
+    command = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
     done = subprocess.run(command, capture_output=True, text=True)
     said = " / ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
     claim = "vLLM writes the same texts in every way that a study loads it"

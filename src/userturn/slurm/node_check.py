@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.config.load import INSTALLATION
 from userturn.errors import UserError
 from userturn.models.fetch import model_folder
 from userturn.storage.files import write_text
 
-GPU_CHECK = [sys.executable, "benchmarks/vllm_on_gpu.py"]
+GPU_CHECK = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
 
 
