@@ -15,10 +15,8 @@ from tabulate import tabulate
 from userturn.cli.arguments import take_configuration, with_judge
 from userturn.cli.judge_card import LabelledCell
 from userturn.config.entries import by_language, selected
-from userturn.config.load import load_study
-from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.config.load import INSTALLATION, load_study
-from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import ConfigError, UserError
