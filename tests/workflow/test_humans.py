@@ -48,20 +48,30 @@ def test_shipped_grid_draws_from_every_model_and_public_dataset() -> None:
     assert not {cell.dataset for cell in grid.cells} & {"healthbench"}
 
 
-def test_private_datasets_are_shown_only_where_the_config_says_so() -> None:
-    assert len(humans(include_private=True).cells) == 11 * 5 * 2
+@pytest.mark.parametrize(
+    ("shown", "n_datasets"), [(True, 5), (["healthbench"], 5), ([], 4), (False, 4)]
+)
+def test_private_datasets_are_shown_only_where_the_config_says_so_of_each(
+    shown: bool | list[str], n_datasets: int
+) -> None:
+    grid = humans(include_private=shown)
+    assert len(grid.cells) == 11 * n_datasets * 2 and grid.n_hidden == 11 * (5 - n_datasets) * 2
 
 
-def test_licence_is_a_matter_of_each_private_dataset() -> None:
-    grid = humans(include_private=["healthbench"])
-    assert grid.n_hidden == 0
-    assert "healthbench" in {cell.dataset for cell in grid.cells}
-    assert len(humans(include_private=[]).cells) == 11 * 4 * 2
-
-
-def test_misspelt_private_dataset_is_told() -> None:
-    with pytest.raises(ConfigError, match="'healthbnch' is not defined, did you mean"):
-        humans(include_private=["healthbnch"])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"include_private": ["healthbnch"]}, "'healthbnch' is not defined, did you mean"),
+        (
+            {"from": {"perturbations": ["truncat"]}},
+            "'truncat' is not defined, did you mean 'truncate'",
+        ),
+        ({"judge": "heuristics"}, r"humans.judge: 'heuristics' is not a judge of this run"),
+    ],
+)
+def test_a_misspelt_name_is_told(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        humans(**changes)
 
 
 def test_perturbed_turns_are_drawn_where_the_config_names_them() -> None:
@@ -79,16 +89,6 @@ def test_round_that_is_shared_out_waits_for_the_labels_of_those_before(tmp_path:
 
 def test_whole_grid_is_drawn_from_where_no_part_is_named() -> None:
     assert len(humans(**{"from": {}}).cells) == 11 * 4 * 5 * 3
-
-
-def test_misspelt_part_is_told_with_its_near_miss() -> None:
-    with pytest.raises(ConfigError, match="'truncat' is not defined, did you mean 'truncate'"):
-        humans(**{"from": {"perturbations": ["truncat"]}})
-
-
-def test_judge_that_is_not_run_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"humans.judge: 'heuristics' is not a judge of this run"):
-        humans(judge="heuristics")
 
 
 def test_drawn_round_waits_for_nothing_and_a_new_one_for_its_cells(tmp_path: Path) -> None:
@@ -128,14 +128,18 @@ def test_private_datasets_are_in_pairs_only_where_annotators_may_see_them() -> N
     assert {cell.dataset for cell in shown} == {"d", "mine"}
 
 
-def test_round_with_the_name_of_a_round_of_labels_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"'first' is also in humans\.rounds"):
-        pairs(pairs={"rounds": ["first"], "per_cell": 5})
-
-
-def test_pairs_of_a_run_without_the_datasets_own_answer_are_refused() -> None:
-    with pytest.raises(ConfigError, match="add 'reference_answer' to run"):
-        pairs(("none",), pairs=PAIRS)
+@pytest.mark.parametrize(
+    ("perturbations", "rounds", "said"),
+    [
+        (BOTH, {"rounds": ["first"], "per_cell": 5}, r"'first' is also in humans\.rounds"),
+        (("none",), PAIRS, "add 'reference_answer' to run"),
+    ],
+)
+def test_pairs_of_a_taken_name_or_without_the_datasets_own_answer_are_refused(
+    perturbations: tuple[str, ...], rounds: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        pairs(perturbations, pairs=rounds)
 
 
 @pytest.mark.parametrize("off", [{}, {"pairs": {"rounds": [], "per_cell": 5}}])

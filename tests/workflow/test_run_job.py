@@ -1,15 +1,18 @@
-"""A method of cells and names answers to the wildcards of a job."""
+"""The table of jobs: functions are given what their parameters are named after, as are methods."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from userturn.study.cells import Cell
-from userturn.workflow.run_job import by_wildcards
+from userturn.workflow.jobs import every_job
+from userturn.workflow.run_job import KNOWN, by_wildcards, named
 
 CELL = Cell("m", "d", "0", "none")
-JOB = {**CELL._asdict(), "judge": "j", "round": "first"}
+ONE = {**CELL._asdict(), "judge": "j", "round": "first"}
 
 
 def of_names(dataset: str, model: str) -> tuple[str, str]:
@@ -30,7 +33,7 @@ def of_a_round(round_name: str) -> str:
 def test_parameters_are_the_wildcards_of_their_names_a_cell_and_a_round(
     method: Callable[..., Any], given: Any
 ) -> None:
-    assert by_wildcards(method)(JOB) == given
+    assert by_wildcards(method)(ONE) == given
 
 
 def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
@@ -38,7 +41,7 @@ def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
         return shard
 
     with pytest.raises(KeyError, match="shard"):
-        by_wildcards(by_shard)(JOB)
+        by_wildcards(by_shard)(ONE)
 
 
 def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
@@ -48,7 +51,7 @@ def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
     with pytest.raises(
         SystemExit, match=r"^error: .* all of these names: 0, d, j, m, none; correct"
     ):
-        by_wildcards(identity)(JOB)
+        by_wildcards(identity)(ONE)
 
 
 def test_what_no_path_names_is_a_fault_of_the_code() -> None:
@@ -56,4 +59,44 @@ def test_what_no_path_names_is_a_fault_of_the_code() -> None:
         return {model: {}}[model]["version"]
 
     with pytest.raises(KeyError, match="version"):
-        by_wildcards(identity)(JOB)
+        by_wildcards(identity)(ONE)
+
+
+JOBS = every_job()
+WILDCARDS = {"model", "dataset", "temperature", "perturbation", "judge", "round", "turns", "shard"}
+LITERAL = {name for name, job in JOBS.items() if not job.outputs}
+
+
+def parameters(rule: str) -> Mapping[str, Parameter]:
+    return signature(named(JOBS[rule].function)).parameters
+
+
+@pytest.mark.parametrize("rule", sorted(JOBS.keys() - LITERAL))
+def test_every_parameter_of_a_job_s_function_is_given(rule: str) -> None:
+    job = JOBS[rule]
+    needed = {n for n, one in parameters(rule).items() if one.kind is not Parameter.VAR_KEYWORD}
+    wildcards = {f"{name}_name" for name in WILDCARDS} | WILDCARDS
+    given = {*job.inputs, *job.outputs, *job.params, *job.settings, *KNOWN, *wildcards}
+    assert needed - given == set()
+
+
+@pytest.mark.parametrize("rule", sorted(JOBS.keys() - LITERAL))
+def test_no_file_of_a_job_is_named_like_a_parameter_that_its_function_lacks(rule: str) -> None:
+    job = JOBS[rule]
+    takes_more = any(one.kind is Parameter.VAR_KEYWORD for one in parameters(rule).values())
+    paths = {name for name in chain(job.inputs, job.outputs) if "_to_" in name}
+    assert takes_more or paths - parameters(rule).keys() == set()
+
+
+def test_no_parameter_is_named_like_an_input_and_an_output() -> None:
+    both = {rule: job.inputs.keys() & job.outputs.keys() for rule, job in JOBS.items()}
+    given = {rule: names & parameters(rule).keys() for rule, names in both.items()}
+    assert {rule for rule, names in given.items() if names} == set()
+
+
+def test_a_log_is_named_after_what_tells_the_jobs_of_a_rule_apart() -> None:
+    assert JOBS["judge_self_play"].log("judge_self_play") == (
+        "logs/judge_self_play/{model}/{dataset}/t{temperature}/depth-{depth}/{judge}.log"
+    )
+    assert JOBS["take_human_turns"].log("take_human_turns") == "logs/take_human_turns/{dataset}.log"
+    assert JOBS["analyse"].log("analyse") == "logs/analyse.log"

@@ -107,7 +107,7 @@ class TrainingGrid:
     def curves(self) -> list[str]:
         """The records of the trainings that were measured at their checkpoints."""
         recipes = self.grid.contents.recipes
-        known = [model for model in self.models if "curve" in recipes[model]]
+        known = [model for model in self.grid.trained if "curve" in recipes[model]]
         return [f"results/training/{model}/training.json" for model in known]
 
     @property
