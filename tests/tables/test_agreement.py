@@ -7,16 +7,8 @@ import polars as pl
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from tests.support.annotation_rounds import (
-    LABELS,
-    NO_KEY,
-)
-from tests.support.labelled_study import (
-    NO_ANNOTATIONS,
-    SIMULATED,
-    simulated,
-    tables_of,
-)
+from tests.support.annotation_rounds import LABELS, NO_KEY
+from tests.support.labelled_study import NO_ANNOTATIONS, SIMULATED, simulated, tables_of
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.agreement import agreement
 

@@ -9,13 +9,7 @@ import pytest
 from tests.support.paired_counts import newcombe
 from userturn.stats.margins import share_that_reacts, side_by_side
 from userturn.stats.proportions import Interval, wilson
-from userturn.tables.chance_floor import (
-    NO_OTHER_ANSWER,
-    NOBODY,
-    NOT_ABOVE,
-    SCHEMA,
-    chance_floor,
-)
+from userturn.tables.chance_floor import NO_OTHER_ANSWER, NOBODY, NOT_ABOVE, SCHEMA, chance_floor
 
 CELL = {"model": "m", "temperature": 0.5, "perturbation": "none", "judge": "j"}
 

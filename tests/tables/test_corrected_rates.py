@@ -6,14 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.support.annotation_rounds import (
-    LABELS,
-    NO_KEY,
-    annotated,
-    key_of,
-    study,
-    together,
-)
+from tests.support.annotation_rounds import LABELS, NO_KEY, annotated, key_of, study, together
 from tests.support.labelled_study import NO_ANNOTATIONS, SIMULATED, simulated
 from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.study.cells import ALL

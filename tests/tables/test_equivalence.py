@@ -38,8 +38,7 @@ def share(n: int, n_genuine: int) -> list[bool]:
 
 
 @pytest.mark.parametrize(
-    ("n", "n_genuine", "holds"),
-    [(400, 4, "yes"), (30, 1, "undecided"), (400, 60, "no")],
+    ("n", "n_genuine", "holds"), [(400, 4, "yes"), (30, 1, "undecided"), (400, 60, "no")]
 )
 def test_rate_is_near_zero_only_where_its_interval_is_below_the_margin(
     n: int, n_genuine: int, holds: str

@@ -37,11 +37,7 @@ def test_raters_stand_apart_and_people_without_labels_say_so() -> None:
         [labels("a", [True, False, None, True]), labels("b", [False, False, False, True])]
     )
     found = areas(gains(), both).select("rater", "n_not_genuine", "estimate", "reason").rows()
-    assert found == [
-        ("a", 1, 1.0, None),
-        ("b", 3, None, NOT_BOTH),
-        (PEOPLE, None, None, NO_LABELS),
-    ]
+    assert found == [("a", 1, 1.0, None), ("b", 3, None, NOT_BOTH), (PEOPLE, None, None, NO_LABELS)]
 
 
 def test_people_are_a_rater_as_judges_are() -> None:

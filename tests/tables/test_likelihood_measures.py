@@ -71,11 +71,7 @@ def test_turns_of_one_conversation_are_flipped_together() -> None:
 def test_identification_is_compared_as_a_share() -> None:
     made = {"small": [-1.0, -1.0, 1.0, 1.0], "large": [1.0, 1.0, 1.0, -1.0]}
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "identified_answer")
-    assert (row["mean_baseline"], row["mean_condition"], row["estimate"]) == (
-        0.5,
-        0.75,
-        0.25,
-    )
+    assert (row["mean_baseline"], row["mean_condition"], row["estimate"]) == (0.5, 0.75, 0.25)
 
 
 def test_two_models_that_identify_the_same_follow_ups_may_still_differ() -> None:

@@ -235,9 +235,7 @@ def test_trained_models_are_no_further_sizes_of_their_family(
     assert row["n_items"] <= 100
 
 
-def test_rates_of_different_temperatures_are_never_pooled(
-    tables: dict[str, pl.DataFrame],
-) -> None:
+def test_rates_of_different_temperatures_are_never_pooled(tables: dict[str, pl.DataFrame]) -> None:
     assert tables["rates"]["temperature"].null_count() == 0
 
 

@@ -21,10 +21,7 @@ from userturn.tables.training_overlap import (
 from userturn.workflow.study_files import Files
 
 LEARNT = Learnt(
-    [
-        "A farmer has 17 sheep and buys 5 more. How many sheep does he have now?",
-        "thanks a lot",
-    ]
+    ["A farmer has 17 sheep and buys 5 more. How many sheep does he have now?", "thanks a lot"]
 )
 
 

@@ -27,25 +27,17 @@ NO = ("0", "false", "no", "i", "n", "incorrect", "fail", "failed", "not genuine"
 
 
 class Columns(NamedTuple):
-    """What a user says of the columns; what is None is found by name.
+    """What a user says of the columns; what is None is found by name."""
 
-    Attributes:
-        id: the column that names a row in both files.
-        item: the column of what belongs together: rows of one are no more independent than copies.
-        verdict: the columns of verdicts in the first file, each a judge if there are several.
-        label: the column of people's labels in the second file.
-        stratum: the column, in the first file, of the groups from which rows were drawn for people.
-        by: the columns by which there are groups.
-        positive: the verdicts and labels that are a yes; every other one is a no.
-    """
-
-    id: str | None = None
+    id: str | None = None  # the column that names a row in both files
+    # what belongs together: rows of one are no more independent than copies
     item: str | None = None
-    verdict: Sequence[str] = ()
-    label: str | None = None
+    verdict: Sequence[str] = ()  # of verdicts in the first file, each a judge if there are several
+    label: str | None = None  # of people's labels in the second file
+    # in the first file, the groups from which rows were drawn for people
     stratum: str | None = None
-    by: Sequence[str] | None = None
-    positive: Sequence[str] = ()
+    by: Sequence[str] | None = None  # the columns by which there are groups
+    positive: Sequence[str] = ()  # the verdicts and labels that are a yes; every other one is a no
 
 
 def found(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:

@@ -23,29 +23,16 @@ ONLY_LATER = ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash", "sc
 SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT.*")  # how lm-eval names its files
 
 
-def is_inspect(content: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a log of Inspect."""
-    return {"eval", "status"} <= content.keys()
-
-
-def is_lm_eval(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row is a sample of lm-eval."""
-    return {"doc_id", "filtered_resps"} <= row.keys()
-
-
-def is_every_eval_ever(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row is of Every Eval Ever, at the level of instances."""
-    return {"schema_version", "sample_id", "evaluation"} <= row.keys()
+# What tells a log of Inspect, a sample of lm-eval, and an instance of Every Eval Ever.
+INSPECT, LM_EVAL = {"eval", "status"}, {"doc_id", "filtered_resps"}
+EVERY_EVAL_EVER = {"schema_version", "sample_id", "evaluation"}
 
 
 def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) -> Rows:
     """Yield a row for each sample and scorer of an Inspect log.
 
     A sample without a score of a scorer, as one that ended in an error, has no verdict of it.
-
-    Args:
-        head: the log's `eval`.
-        samples: its samples with their places.
+    `head` is the log's `eval`.
     """
     kept = [(where, sample, _scores(sample)) for where, sample in samples]
     scorers = dict.fromkeys(name for *_, scores in kept for name in scores)
@@ -133,14 +120,15 @@ def verdict_rows(path: Path) -> Rows:
     if first is None:
         raise UserError(f"'{path}' has no rows; {EXPECTED}")
     everything = chain([first], rows)
-    if is_lm_eval(first[1]):
+    if first[1].keys() >= LM_EVAL:
         return lm_eval_rows(path, everything)
-    return every_eval_ever_rows(everything) if is_every_eval_ever(first[1]) else everything
+    is_ever = first[1].keys() >= EVERY_EVAL_EVER
+    return every_eval_ever_rows(everything) if is_ever else everything
 
 
 def _object(path: Path, content: Row) -> Rows:
     """Yield the rows of one JSON object: a log of Inspect, or what Every Eval Ever says of rows."""
-    if is_inspect(content):
+    if content.keys() >= INSPECT:
         samples = enumerate(content.get("samples") or [], start=1)
         return inspect_rows(content["eval"], ((f"{path}, sample {n}", one) for n, one in samples))
     if "evaluation_results" in content:

@@ -22,19 +22,12 @@ from userturn.stats.proportions import CONFIDENCE, Floats, Patterns, design_effe
 
 
 class Ratings(NamedTuple):
-    """Labels of several raters on the same units.
+    """Labels of several raters on the same units."""
 
-    Attributes:
-        codes: units x raters: position of the label in the scale, -1 for none.
-        weights: per unit: how many units of the full study it represents.
-        clusters: per unit: units of one cluster are drawn together.
-        n_labels: number of labels in the scale.
-    """
-
-    codes: npt.NDArray[np.int64]
-    weights: Floats
-    clusters: npt.NDArray[Any]
-    n_labels: int
+    codes: npt.NDArray[np.int64]  # units x raters: position of the label in the scale, -1 for none
+    weights: Floats  # how many units of the full study each represents
+    clusters: npt.NDArray[Any]  # units of one are drawn together
+    n_labels: int  # number of labels in the scale
 
 
 Sums = dict[str, Floats]  # each an array of resamples x columns

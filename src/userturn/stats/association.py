@@ -29,14 +29,9 @@ def permutation_p(
 ) -> float | None:
     """Return the two-sided p that all pairings of two rankings within groups are equally likely.
 
-    None if there are several groups and fewer pairings than `FEWEST`.
-
-    Args:
-        x: ranks from 1; equal values share the mean of their ranks.
-        y: the other ranks of the same models.
-        n_resamples: number of random pairings, where there are too many to count all.
-        rng: what they are drawn by.
-        groups: places of the models within which pairings may be exchanged.
+    None if there are several groups and fewer pairings than `FEWEST`. `x` and `y` are ranks from 1;
+    `groups` are the places of the models within which pairings may be exchanged. Where there are
+    too many pairings to count all, `n_resamples` are drawn.
     """
     if len(groups) > 1 and prod(factorial(len(group)) for group in groups) < FEWEST:
         return None
@@ -60,11 +55,8 @@ def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
 
     Ranks are paired off one by one; of those paired only their set matters, not the order (van de
     Wiel and Di Bucchianico 2001, J Stat Plan Inference 92:133-145, for ranks with and without
-    ties). Without ties the answer is the same for all rankings of a length, so it is kept.
-
-    Args:
-        x: sorted ranks.
-        y: the others, as many, sorted too.
+    ties). Without ties the answer is the same for all rankings of a length, so it is kept. Both are
+    sorted ranks.
     """
     doubled = [round(2 * rank) for rank in x]
     others = {value: y.count(value) for value in y}  # how often each rank occurs
@@ -142,15 +134,9 @@ def spearman(
     many independent models there are (`independent`). p is two-sided, over pairings
     (`permutation_p`): the t distribution fits few models badly. Models of one family are alike, so
     where a family has several, models are paired anew within families alone (Good 2005,
-    Permutation, Parametric, and Bootstrap Tests of Hypotheses, section 6.2).
-
-    Args:
-        x: a value of each model.
-        y: another.
-        n_resamples: number of random pairings, where there are too many to count all.
-        rng: what they are drawn by.
-        confidence: confidence of the interval.
-        families: the family of each model; None if they are independent.
+    Permutation, Parametric, and Bootstrap Tests of Hypotheses, section 6.2). `families` has the
+    family of each model, or is None if they are independent. Where there are too many pairings to
+    count all, `n_resamples` are drawn.
     """
     n = len(x)
     if n < 3:
@@ -229,8 +215,7 @@ def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
 def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
     """Return the factor by which sampling shrinks a correlation, from 0 to 1.
 
-    Args:
-        measured: estimates, lower and upper limits of each of the two that is measured, not known.
+    Of each of the two that is measured, not known, `measured` has the estimates and their limits.
     """
     known = [found for part in measured if (found := reliability(*part)) is not None]
     return float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
@@ -273,12 +258,9 @@ def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     """Return the common odds ratio of 2x2 tables, and the test that it is 1.
 
     The estimate is the conditional maximum likelihood's. Limits and p count what was seen by half
-    (mid-p: Mehta and Walsh 1992, Am Stat 46:146-150): limits that count it whole hold .95 to 1.0
-    of odds ratios of rare turns and are an eighth wider.
-
-    Args:
-        tables: n_tables x 4: both, only the first, only the second, neither.
-        confidence: of the interval.
+    (mid-p: Mehta and Walsh 1992, Am Stat 46:146-150): limits that count it whole hold .95 to 1.0 of
+    odds ratios of rare turns and are an eighth wider. Each row of `tables` has the numbers of both,
+    only the first, only the second, and neither.
     """
     numbers, log_chances = _numbers_of_both(tables)
     phi = _phi(*tables.sum(0).astype(float))

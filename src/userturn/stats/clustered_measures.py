@@ -38,11 +38,7 @@ def clustered_mean(
     near on the side of the long tail; those after the transformation that takes the skewness of the
     clusters' sums away (Hall 1992, J R Stat Soc B 54:221-228, equation 1.4) are too near where both
     tails are long. At either end the farther of the two holds. With one cluster there are none.
-
-    Args:
-        values: one per turn, none missing.
-        clusters: the cluster of each value.
-        confidence: confidence of the interval.
+    Values are one per turn, none missing.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
@@ -109,17 +105,11 @@ Measure = Callable[[Counts], float | None]  # of how often each word is there
 
 
 class Counted(NamedTuple):
-    """How often each word is in each cluster of texts, sorted by cluster: arrays of equal length.
+    """How often each word is in each cluster of texts, sorted by cluster: arrays of one length."""
 
-    Attributes:
-        cluster: numbers of clusters, from 0.
-        word: numbers of words, from 0.
-        n: how often the word is in the cluster.
-    """
-
-    cluster: Counts
-    word: Counts
-    n: Counts
+    cluster: Counts  # numbers of clusters, from 0
+    word: Counts  # numbers of words, from 0
+    n: Counts  # how often the word is in the cluster
 
 
 def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:

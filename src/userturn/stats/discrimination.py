@@ -36,13 +36,7 @@ def clustered_auc(
     by how much larger the variance of the clusters' placements is than V at the area: it is
     Obuchowski's (1997, Biometrics 53:567-578, section 3), that of DeLong et al. (1988, Biometrics
     44:837-845) where every cluster has one turn. There are none with fewer than two clusters of
-    either kind.
-
-    Args:
-        scores: one per turn, none missing.
-        positive: whether each turn is positive.
-        clusters: the cluster of each turn.
-        confidence: confidence of the interval.
+    either kind. Scores are one per turn, none missing.
     """
     x, is_positive = np.asarray(scores, np.float64), np.asarray(positive, bool)
     if is_positive.all() or not is_positive.any():
@@ -114,25 +108,14 @@ ROUNDING = 1e-9
 
 
 class WonPairs(NamedTuple):
-    """Pairs of a right and a wrong answer of one item, by item.
+    """Pairs of a right and a wrong answer of one item, by item."""
 
-    Attributes:
-        won: pairs in which the right answer scores higher; ties count as half.
-        n_pairs: all pairs of the item.
-    """
-
-    won: Array
-    n_pairs: Array
+    won: Array  # pairs in which the right answer scores higher; ties count as half
+    n_pairs: Array  # all pairs of the item
 
 
 def won_pairs(scores: ArrayLike, right: ArrayLike, items: Numbers) -> WonPairs:
-    """Return the pairs that the right answer wins, for each item from 0 to the largest number.
-
-    Args:
-        scores: one per answer, none missing.
-        right: whether each answer is right.
-        items: number of the item of each answer.
-    """
+    """Return the pairs that the right answer wins, for each item from 0 to the largest number."""
     x, is_right = np.asarray(scores, np.float64), np.asarray(right, bool)
     n_items = int(items.max()) + 1 if len(items) else 0
     won, n_pairs = np.zeros(n_items), np.zeros(n_items)
@@ -162,12 +145,8 @@ def chosen(scores: ArrayLike, right: ArrayLike, items: Numbers) -> Array:
     """Return for each item the chance that the answer with the highest score is right, exactly.
 
     One of several with the highest score is taken at random, and one of all where every score is
-    missing. Equal scores for all give the accuracy of a random answer.
-
-    Args:
-        scores: one per answer, nan where it is missing.
-        right: whether each answer is right.
-        items: number of the item of each answer, each from 0 to the largest at least once.
+    missing. Equal scores for all give the accuracy of a random answer. A score is nan where it is
+    missing. Each number of `items` up to the largest is there.
     """
     x = np.nan_to_num(np.asarray(scores, np.float64), nan=-np.inf)
     is_right = np.asarray(right, np.float64)
@@ -193,11 +172,7 @@ def change_of_choice(after: Array, before: Array) -> Change:
     """Return how much more often one choice is right than another, on the same items.
 
     Limits are Newcombe's (`stats.margins.clustered_change`), p flips the signs of the items'
-    differences (`stats.significance`).
-
-    Args:
-        after: chance of a right answer by one choice, per item.
-        before: by the other.
+    differences (`stats.significance`). Both are chances of a right answer, per item.
     """
     if not len(after):
         return Change(None, None, None, None)
@@ -211,12 +186,9 @@ def change_from_random(best: Array, share: Array, n_answers: int) -> Change:
     Limits are Newcombe's (`stats.margins.clustered_change`). p is exact: of random answers the
     number of right ones is a sum of independent items, each with its share of right answers, and p
     is the chance that it is as far from its mean. Signs cannot be flipped here: where few answers
-    are right, a right choice is far above the item's share and a wrong one just below.
-
-    Args:
-        best: chance of a right answer by the choice, per item.
-        share: share of right answers of each item.
-        n_answers: the largest number of answers of an item.
+    are right, a right choice is far above the item's share and a wrong one just below. `best` is
+    the choice's chance of a right answer per item, `share` the item's share of right ones among at
+    most `n_answers`.
     """
     if not len(best):
         return Change(None, None, None, None)

@@ -109,11 +109,8 @@ def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
 
     A judge calls s of the turns that react genuine, and of the others as many as its floor. So the
     share p is where rate - (1 - p) floor - p s is 0, within 0 and 1; its limits are all p for which
-    the limits of that sum hold 0 (as in `first_part`). Null where s is not above the floor.
-
-    Args:
-        counts: two conditions: the turns after other answers, and those after their own.
-        sensitivity: the judge's sensitivity, from other turns.
+    the limits of that sum hold 0 (as in `first_part`). Null where s is not above the floor. The
+    conditions of `counts` are the turns after other answers, and those after their own.
     """
     floor, rate = parts = rates(counts, limits=jeffreys_limits)
     s = sensitivity.estimate
@@ -137,12 +134,8 @@ def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
     s for which the limits of that difference hold 0 (Fieller 1954, JRSS B 16:175, with those of
     MOVER): so a condition of which no positive turn was seen may still have some. Limits of the two
     rates are exact ones at their worth of turns, since one positive turn may stand for hundreds.
-    How many turns there are of either is a draw too, with Wilson's limits.
-
-    Args:
-        counts: two conditions, of both of which turns were seen; each turn times the number that it
-            stands for.
-        confidence: confidence of the interval.
+    How many turns there are of either is a draw too, with Wilson's limits. Turns of both conditions
+    were seen; each counts as many times as it stands for.
     """
     sizes = counts.n @ counts.turns
     related = np.eye(3)
@@ -186,14 +179,8 @@ def clustered_change(
 ) -> Interval:
     """Return the change of a share of turns that come in clusters, with its limits.
 
-    It is that of `margins`.
-
-    Args:
-        n_turns: turns of each cluster.
-        before: sum over the turns of a cluster of 0 or 1, or of a mean of several, at the baseline.
-        after: the same under the condition.
-        raters: how many values each turn's is the mean of, at the baseline and under the condition.
-        confidence: confidence of the interval.
+    It is that of `margins`. `before` and `after` are sums over the turns of a cluster of 0 or 1, or
+    of a mean of several: `raters` says of how many, under either condition.
     """
     counts = side_by_side((n_turns, before), (n_turns, after))
     return change(counts._replace(least=1 / np.array(raters, dtype=float)), confidence)
@@ -218,13 +205,8 @@ def detectable_difference(
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
     differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change of δ needs at least that share of items to
     differ: if δ is not below ψ, ψ = δ is used, a change in one direction. At most 1; nan without
-    items.
-
-    Args:
-        n: number of pairs.
-        discordant: ψ.
-        level: level of the two-sided test: 0.05, or that divided by the number of tests.
-        power: power of the test.
+    items. `discordant` is ψ; `level` that of the two-sided test, 0.05 or that divided by the number
+    of tests.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)

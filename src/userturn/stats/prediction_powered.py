@@ -30,36 +30,23 @@ from userturn.stats.proportions import Array, Floats, Interval, combine, copies,
 
 
 class Labelled(NamedTuple):
-    """The turns of a domain that people labelled.
+    """The turns of a domain that people labelled."""
 
-    Attributes:
-        labels: people's labels: 1 genuine, 0 not, a share if several people differ.
-        predictions: the judge's labels of the same turns.
-        weights: how many turns each represents; they sum to N_g within a class.
-        classes: class of each turn.
-    """
-
-    labels: Floats
-    predictions: Floats
-    weights: Floats
+    labels: Floats  # by people: 1 genuine, 0 not, a share if several people differ
+    predictions: Floats  # the judge's labels of the same turns
+    weights: Floats  # how many turns each represents; they sum to N_g within a class
     classes: npt.NDArray[Any]
 
 
 class Corrected(NamedTuple):
-    """A corrected rate with its 95% interval, variance and tuning.
-
-    Attributes:
-        variance_of_turns: the part of the variance that is due to the model's draw of the turns.
-        variance: the whole variance.
-        tuning: lambda.
-    """
+    """A corrected rate with its 95% interval, variance and tuning."""
 
     estimate: float
-    variance_of_turns: float
+    variance_of_turns: float  # the part that is due to the model's draw of the turns
     variance: float
     lower: float
     upper: float
-    tuning: float
+    tuning: float  # lambda
 
 
 class _Class(NamedTuple):
@@ -105,11 +92,9 @@ def corrected_rate(
 ) -> Corrected:
     """Return the rate that people would find, from a judge's labels and a sample of people's.
 
-    Args:
-        predictions: the judge's labels of all turns of the domain, 0 for turns without one.
-        sample: the turns that people labelled, from every class of the domain.
-        design_effect: effect of shared items on the variance of a mean; 1 for none.
-        tuning: lambda; None for the best one.
+    `predictions` are the judge's labels of all turns of the domain, 0 for turns without one;
+    `sample` has turns of every class. The design effect is that of shared items on the variance of
+    a mean. `tuning` is lambda; None for the best one.
     """
     n, total = len(predictions), float(np.sort(sample.weights).sum())
     classes = [_class(sample, sample.classes == name, total) for name in np.unique(sample.classes)]
@@ -148,12 +133,8 @@ def difference(base: Corrected, condition: Corrected, correlation: float) -> Int
     """Return one corrected rate less another on shared items, with its limits.
 
     Their limits are put together by MOVER, as those of any difference. The samples of labels are
-    independent: the covariance is r sqrt(t1 t2), t the parts of the variances due to the turns.
-
-    Args:
-        base: the rate that is subtracted.
-        condition: the rate from which it is.
-        correlation: r, that of the judge's two rates over the items (`margins.correlations`).
+    independent: the covariance is r sqrt(t1 t2), t the parts of the variances due to the turns. The
+    correlation r is that of the judge's two rates over the items (`margins.correlations`).
     """
     both = base.variance * condition.variance
     of_turns = base.variance_of_turns * condition.variance_of_turns
@@ -168,13 +149,9 @@ def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> N
 
     Neyman 1934, JRSS 97:558-625. Strata that would need more turns than they have are taken whole,
     and the others share the rest (Cochran 1977, Sampling Techniques, section 5.8). Numbers are
-    rounded down; the rest goes to the largest remainders, ties in order.
-
-    Args:
-        sizes: N_h, the number of turns of each stratum.
-        spreads: s_h, the standard deviation of its labels.
-        n: the total; at least `least` of each stratum, or all of a smaller one.
-        least: minimum for every stratum, or one for each.
+    rounded down; the rest goes to the largest remainders, ties in order. Sizes are N_h, spreads
+    s_h, the standard deviations of labels; at least `least` of each stratum are drawn, or all of a
+    smaller one.
     """
     lower = np.minimum(sizes, least).astype(float)
     total = int(min(max(n, lower.sum()), sizes.sum()))

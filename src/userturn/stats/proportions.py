@@ -132,14 +132,10 @@ def combine(
 
     The method of variance estimates recovery: the squared distances from each estimate to its own
     limit, on the side that matters, stand for variances. Zou and Donner 2008, Stat Med
-    27:1693-1702; for sums of more than two, correlated, Zou, Huang and Zhang 2009, Comput Stat
-    Data Anal 53:1080-1085. With coefficients -1 and 1 and Wilson's limits of one table's margins it
-    is Newcombe's method 10.
-
-    Args:
-        parts: estimates with limits; a part without limits counts as certain.
-        coefficients: one per part.
-        correlations: correlations of the parts' estimates; None for independent ones.
+    27:1693-1702; for sums of more than two, correlated, Zou, Huang and Zhang 2009, Comput Stat Data
+    Anal 53:1080-1085. With coefficients -1 and 1 and Wilson's limits of one table's margins it is
+    Newcombe's method 10. A part without limits counts as certain. Without `correlations` the parts
+    are independent.
     """
     values = np.array([part.estimate for part in parts], dtype=float)
     limits = np.array(
@@ -222,10 +218,8 @@ def design_effect(patterns: Patterns, least: float = 1.0) -> float:
     The variance of a ratio linearised (Kish 1965, Survey Sampling, section 6.3), with half an item
     of either kind added, all positive and none (as Jeffreys' prior adds half a turn): where every
     turn is alike it is the number of turns of an item, and where each item has one turn it is 1.
-
-    Args:
-        patterns: items of which some turn was scored.
-        least: the effect is never below; shares of items, of k turns each, may go down to 1/k.
+    Some turn of each item was scored. The effect is never below `least`; shares of items, of k
+    turns each, may go down to 1/k.
     """
     n, m, y = patterns
     mean = patterns.total_scored / n.sum()
@@ -262,11 +256,6 @@ def clustered_rate(
     `micro` pools all turns: Wilson's interval if each item was scored once, else at the effective
     number of turns. `macro` is the mean of the datasets' rates, whose Jeffreys limits are
     put together by MOVER (`proportions.combine`), so a dataset at 0 or 1 is not certain.
-
-    Args:
-        datasets: the patterns of each dataset.
-        average: `micro` weighs turns equally, `macro` datasets.
-        confidence: confidence of the interval.
     """
     seen = [found for patterns in datasets if len((found := patterns.seen).n_items)]
     if not seen:

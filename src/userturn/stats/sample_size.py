@@ -26,17 +26,11 @@ MOST = 10**9  # items or labels: a larger number counts as unattainable
 
 
 class Turns(NamedTuple):
-    """Assumptions about the turns of a study.
+    """Assumptions about the turns of a study."""
 
-    Attributes:
-        rate: rate of genuine turns.
-        alike: intraclass correlation of an item's samples.
-        related: correlation of two turns of an item under two conditions.
-    """
-
-    rate: float
-    alike: float
-    related: float
+    rate: float  # of genuine turns
+    alike: float  # intraclass correlation of an item's samples
+    related: float  # correlation of two turns of an item under two conditions
 
 
 class Judge(NamedTuple):
@@ -142,12 +136,8 @@ def items_for_difference(
 ) -> int:
     """Return the number of items that detect a change of the rate with a given power.
 
-    Args:
-        turns: assumptions about the baseline.
-        difference: the change; the changed rate lies between 0 and 1.
-        n_samples: samples per item under each of the two conditions.
-        n_tests: number of tests in the set that Holm adjusts.
-        power: power of the test.
+    The changed rate lies between 0 and 1. There are `n_samples` of each item under each condition,
+    and Holm adjusts `n_tests` together.
     """
     psi = mean_square_change(turns, difference, n_samples)
     z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
@@ -157,21 +147,13 @@ def items_for_difference(
 
 
 class FollowUps(NamedTuple):
-    """Assumptions about the reference follow-ups on which two models are compared.
+    """Assumptions about the reference follow-ups on which two models are compared."""
 
-    Attributes:
-        related: correlation of two models' values of a follow-up.
-        design_effect: what shared conversations multiply the variance of a difference by.
-        rate: share of follow-ups that the baseline identifies; of no use for a gain.
-        spread: standard deviation of a model's gains over follow-ups; of no use for a share.
-        per_conversation: follow-ups of a conversation; never fewer than the design effect.
-    """
-
-    related: float
-    design_effect: float
-    rate: float = 0.5
-    spread: float = 0.0
-    per_conversation: float = 1.0
+    related: float  # correlation of two models' values of a follow-up
+    design_effect: float  # what shared conversations multiply the variance of a difference by
+    rate: float = 0.5  # share that the baseline identifies; of no use for a gain
+    spread: float = 0.0  # standard deviation of a model's gains; of no use for a share
+    per_conversation: float = 1.0  # follow-ups of one; never fewer than the design effect
 
     @property
     def of_one(self) -> float:
@@ -286,12 +268,6 @@ def labels_for_half_width(turns: Turns, judge: Judge, n_turns: int, wished: floa
     """Return the number of labels that give a corrected rate an interval of ± `wished` on average.
 
     None if not even labels of all turns do.
-
-    Args:
-        turns: assumptions about the turns, one per item.
-        judge: assumptions about the judge.
-        n_turns: number of turns that the judge labelled.
-        wished: half the interval.
     """
     if corrected_half_width(turns, judge, n_turns, n_turns) > wished:
         return None

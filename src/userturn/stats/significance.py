@@ -65,12 +65,8 @@ def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
     from its characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA
     78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. If the sum of the
     changes needs over a million lattice points, they are rounded to 1/2520 or coarser (`is_exact`).
-
-    Args:
-        values: the distinct differences.
-        n_items: number of items with each.
-        seen: by how much the chance of the very sum that was seen counts; 1/2 is mid-p (Fagerland,
-            Lydersen and Laake 2013, BMC Med Res Methodol 13:91).
+    `values` are the distinct differences. The chance of the very sum that was seen counts by
+    `seen`; 1/2 is mid-p (Fagerland, Lydersen and Laake 2013, BMC Med Res Methodol 13:91).
     """
     steps, reach = _whole(values, n_items)
     if reach == 0:
@@ -134,17 +130,11 @@ class Margins(NamedTuple):
 
 
 class Equivalence(NamedTuple):
-    """The interval of confidence 0.9, and p of the claim that the quantity is within its margins.
-
-    Attributes:
-        interval: the estimate with its limits.
-        p: the smallest level at which the claim holds; 1 if the estimate itself is outside.
-        is_outside: whether the interval lies wholly outside.
-    """
+    """The interval of confidence 0.9, and p of the claim that a quantity is within margins."""
 
     interval: Interval
-    p: float
-    is_outside: bool
+    p: float  # the smallest level at which the claim holds; 1 if the estimate itself is outside
+    is_outside: bool  # whether the interval lies wholly outside
 
 
 def _at(limit: float | None) -> float:
@@ -159,10 +149,6 @@ def equivalence(limits: Limits, margins: Margins) -> Equivalence:
     Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680: a quantity is equivalent at the level α
     if its interval of confidence 1 - 2α lies within the margins. A margin of None is not tested:
     one alone is a test of non-inferiority, or of a rate that is small enough.
-
-    Args:
-        limits: returns the quantity's interval of any confidence.
-        margins: the margins.
     """
     interval = limits(1 - 2 * LEVEL)
     low, high = 0.0, 0.5

@@ -5,12 +5,7 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.grading.grade import mean_score
 from userturn.storage.table_files import Schema
-from userturn.tables.layout import (
-    INTERVAL,
-    Layout,
-    column,
-    texts,
-)
+from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
@@ -21,27 +16,16 @@ TABLE = Table(
     row="a model and dataset",
     made_of=("grades", "answers", "copies"),
 )
-MEANINGS = {
-    "n_items": "answers",
-    "estimate": "n_correct / n_graded",
-}
+MEANINGS = {"n_items": "answers", "estimate": "n_correct / n_graded"}
 SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
-    "n_items": pl.UInt32,
-    "n_graded": pl.UInt32,
-    "n_correct": pl.UInt32,
-    "n_undecided": pl.UInt32,
+    **dict.fromkeys(("n_items", "n_graded", "n_correct", "n_undecided"), pl.UInt32),
     "n_answers_cut": pl.Int64,
     "n_graded_loose": pl.UInt32,
     "n_correct_loose": pl.UInt32,
-    "mean_score": pl.Float64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "estimate_loose": pl.Float64,
-    "lower_loose": pl.Float64,
-    "upper_loose": pl.Float64,
+    **dict.fromkeys(("mean_score", "estimate", "lower", "upper", "estimate_loose"), pl.Float64),
+    **dict.fromkeys(("lower_loose", "upper_loose"), pl.Float64),
 }
 
 
@@ -87,11 +71,7 @@ def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
 
 
 def cut_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of answers of each model to each dataset, and how many were cut.
-
-    Args:
-        answers: columns `model`, `dataset` and `finish_reason`, one row per answer.
-    """
+    """Return the number of answers of each model to each dataset, and how many were cut."""
     is_cut = (pl.col("finish_reason") == "length").fill_null(value=False)
     return answers.group_by("model", "dataset", maintain_order=True).agg(
         n_answers=pl.len().cast(pl.Int64), n_answers_cut=is_cut.sum().cast(pl.Int64)

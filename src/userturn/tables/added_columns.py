@@ -4,9 +4,10 @@ Tables are computed with a model in another format as a line of its own, `model+
 family is `family+format`: so no pool mixes formats. Files have the two names in two columns.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from userturn.config.formats import BETWEEN, DEFAULT
@@ -17,16 +18,13 @@ from userturn.config.trained_models import (
     trained_on,
     trains_on_the_metric,
 )
+from userturn.stats.significance import holm
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 
 HELD_OUT = "all held out"  # as a dataset: every one that a model has not seen
-SEEN: Schema = {
-    "seen": pl.Boolean,
-    "trains_on_the_metric": pl.Boolean,
-    "learns_user_turns": pl.Boolean,
-}
+SEEN: Schema = {**dict.fromkeys(("seen", "trains_on_the_metric", "learns_user_turns"), pl.Boolean)}
 
 
 def mark_seen(
@@ -40,13 +38,6 @@ def mark_seen(
 
     The dataset `all` is seen if any dataset is. They are null for models that were not trained
     here, since their training data are unknown.
-
-    Args:
-        table: a table with a column of models and a column `dataset`.
-        entries: complete model entries by name.
-        recipes: recipes of the models that are trained here.
-        datasets: names of the study's datasets.
-        model: name of the column of models.
     """
     datasets = list(datasets)
     rows = []
@@ -128,3 +119,21 @@ def in_default_format(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the default format, as tables are computed; all if none names a model."""
     named = [is_default(name) for name in NAMING if name in table.columns]
     return table.filter(*named) if named else table
+
+
+def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> pl.DataFrame:
+    """Return the parts of a table in one, with the name of each in a column; what lacks is null."""
+    named = [part.with_columns(pl.lit(name).alias(column)) for name, part in parts.items()]
+    whole = pl.concat([pl.DataFrame(schema=schema), *named], how="diagonal_relaxed")
+    return whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def with_holm(table: pl.DataFrame, sets: str | Sequence[str]) -> pl.DataFrame:
+    """Return a table with `p_adjusted`, by Holm over the rows that agree in some columns."""
+    parts = []
+    for part in table.partition_by(sets, maintain_order=True):
+        adjusted = np.full(part.height, np.nan)
+        tested = part["p"].is_not_null().to_numpy()
+        adjusted[tested] = holm(part["p"].drop_nulls().to_numpy())
+        parts.append(part.with_columns(p_adjusted=pl.Series(adjusted).fill_nan(None)))
+    return pl.concat(parts) if parts else table

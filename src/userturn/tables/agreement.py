@@ -7,15 +7,9 @@ import numpy as np
 import polars as pl
 
 from userturn.datasets.turns import clusters
-from userturn.humans.labels import (
-    NO_LABELS,
-    PEOPLE,
-    PEOPLE_GENUINE,
-    Comparison,
-    comparisons,
-)
+from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE, Comparison, comparisons
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
+from userturn.stats.agreement import COEFFICIENTS, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
@@ -32,10 +26,8 @@ AGREEMENT: Schema = {
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
     """Return the labels of some raters as positions in a scale.
 
-    Args:
-        table: columns `dataset` and `item`, which make a cluster; `weight`; a label per rater.
-        raters: columns of the table.
-        scale: the labels; if there are two, a rater's other labels count as the second.
+    The columns `dataset` and `item` make a cluster, `weight` is that of a turn, and each rater has
+    a column. If the scale has two labels, a rater's others count as the second.
     """
     known = {label: position for position, label in enumerate(scale)}
     other = 1 if len(scale) == 2 else None
@@ -61,27 +53,17 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
 
 
 def coefficients(
-    comparison: Comparison,
-    scale: str,
-    family: str,
-    weights: str,
-    labels: Sequence[str],
-    seed: int,
+    comparison: Comparison, scale: str, family: str, weights: str, labels: Sequence[str], seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a comparison on one scale, of one family or all, with one kind of weights.
 
-    Args:
-        comparison: the raters and their turns.
-        scale: `genuine`, or `label` for the very label.
-        family: a model family, or `all`.
-        weights: `study` for turns by how many each represents, `sample` for each once.
-        labels: the labels of the rubric.
-        seed: the study's seed, for limits.
+    The scale is `genuine`, or `label` for the very label; `family` may be `all`; `weights` are
+    `study` for turns by how many each represents, `sample` for each once.
     """
     kind, first, second, table, raters = comparison
     of_scale = [GENUINE, "not genuine"] if scale == "genuine" else list(labels)
     names = [name for name in COEFFICIENTS if len(raters) == 2 or name != "cohen_kappa"]
-    part = table if family == ALL else table.filter(pl.col("family") == family)
+    part = table if family == ALL else table.filter(family=family)
     columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
     seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
     counts = (seen.height, seen.select("dataset", clusters()).n_unique())
@@ -91,13 +73,7 @@ def coefficients(
     if weights == "sample":
         rated = rated._replace(weights=np.ones(len(rated.weights)))
     for name, found in estimate_all(rated, names, generator).items():
-        yield _row(where, name, counts, found)
-
-
-def _row(
-    where: Sequence[str], name: str, counts: tuple[int, int], found: Estimate
-) -> dict[str, Any]:
-    return dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
+        yield dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
 
 
 def agreement(

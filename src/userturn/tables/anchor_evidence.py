@@ -19,19 +19,12 @@ from userturn.tables.rates import of_cells, of_models
 
 
 class Found(NamedTuple):
-    """A study's result for a prediction.
+    """A study's result for a prediction."""
 
-    Attributes:
-        this_study: the numbers that it rests on, in words.
-        decision: None where it cannot be compared.
-        note: what else is to be known.
-        n_items: the items that the numbers are of.
-    """
-
-    this_study: str
-    decision: rule.Decision | None
+    this_study: str  # the numbers that it rests on, in words
+    decision: rule.Decision | None  # None where it cannot be compared
     note: str | None = None
-    n_items: int | None = None
+    n_items: int | None = None  # that the numbers are of
 
 
 def _items(rows: pl.DataFrame) -> int:
@@ -77,7 +70,7 @@ def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Fo
     """Return the function that finds a model's accuracy on GSM8K, published as a rounded share."""
 
     def find(tables: Tables) -> Found:
-        rows = tables["accuracy"].filter(pl.col("model") == model, pl.col("dataset") == "gsm8k")
+        rows = tables["accuracy"].filter(model=model, dataset="gsm8k")
         return _share(rows, value, rounding, f"{model} on gsm8k")
 
     return find
@@ -86,7 +79,7 @@ def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Fo
 def _followups(tables: Tables, family: str) -> pl.DataFrame:
     """Return the unperturbed rates of a family's models over all datasets, by temperature."""
     rows = of_models(tables["rates"])
-    plain = rows.filter(pl.col("family") == family, pl.col("perturbation") == PLAIN)
+    plain = rows.filter(family=family, perturbation=PLAIN)
     return plain.drop_nulls("estimate")
 
 
@@ -102,7 +95,7 @@ def size_of_study(tables: Tables) -> Found:
 
 def near_zero(tables: Tables) -> Found:
     """Return the highest greedy rate of the Qwen3.5 models."""
-    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
+    greedy = _followups(tables, "qwen3.5").filter(temperature=0)
     if greedy.is_empty():
         return missing("qwen3.5 model at temperature 0")
     highest = greedy.sort("estimate", "model").row(-1, named=True)
@@ -115,7 +108,7 @@ def highest_when_sampled(tables: Tables) -> Found:
     rows = of_cells(tables["rates"]).filter(
         pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
         pl.col("temperature") > 0,
-        pl.col("perturbation") == PLAIN,
+        perturbation=PLAIN,
     )
     rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
     if rows.is_empty():
@@ -131,7 +124,7 @@ def highest_when_sampled(tables: Tables) -> Found:
 
 def larger_is_not_better(tables: Tables) -> Found:
     """Return how much the greedy rate rises from the smallest Qwen3.5 to the largest."""
-    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
+    greedy = _followups(tables, "qwen3.5").filter(temperature=0)
     sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
     if sized["size"].n_unique() < 3:
         return missing("three sizes of qwen3.5 at temperature 0")
@@ -146,11 +139,11 @@ def larger_is_not_better(tables: Tables) -> Found:
 def restating(tables: Tables) -> Found:
     """Return the share of greedy gpt-oss turns that restate the assistant."""
     rows = tables["rates"].filter(
-        pl.col("scope") == "family",
-        pl.col("family") == "gpt-oss",
-        pl.col("label") == "assistant_turn_restate",
-        pl.col("perturbation") == PLAIN,
-        pl.col("temperature") == 0,
+        scope="family",
+        family="gpt-oss",
+        label="assistant_turn_restate",
+        perturbation=PLAIN,
+        temperature=0,
     )
     found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
     note = "over which models, datasets and temperatures is not known; its user header is inferred"
@@ -160,18 +153,16 @@ def restating(tables: Tables) -> Found:
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
     """Return the function that finds how both perturbations change a family's rate.
 
-    Args:
-        family: model family.
-        rise: whether the paper says that both raise the rate, or that neither does.
+    `rise` says whether the paper says that both raise the rate, or that neither does.
     """
 
     def find(tables: Tables) -> Found:
         rows = tables["contrasts"].filter(
-            pl.col("factor") == "perturbation",
-            pl.col("scope") == "family",
-            pl.col("family") == family,
-            pl.col("temperature") == 0,
             pl.col("perturbation").is_in(["truncate", "generic_question"]),
+            factor="perturbation",
+            scope="family",
+            family=family,
+            temperature=0,
         )
         if rows["perturbation"].n_unique() < 2:
             return missing(f"{family} model with both perturbations at temperature 0")
@@ -188,12 +179,12 @@ def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
 def post_training(tables: Tables) -> Found:
     """Return how SFT and RL change the follow-up rate of Qwen3.5-2B."""
     rows = tables["contrasts"].filter(
-        pl.col("factor") == "model",
-        pl.col("measure") == "follow-up",
-        pl.col("scope") == "model",
-        pl.col("perturbation") == PLAIN,
-        pl.col("baseline") == "qwen3.5-2b",
-        pl.col("temperature") == pl.col("temperature").min(),
+        factor="model",
+        measure="follow-up",
+        scope="model",
+        perturbation=PLAIN,
+        baseline="qwen3.5-2b",
+        temperature=pl.col("temperature").min(),
     )
     if not {"sft", "grpo"} <= set(rows["method"]):
         return missing("two models that SFT and RL made of qwen3.5-2b")
@@ -241,10 +232,6 @@ def find(tables: Tables, one: Prediction) -> Found:
     """Return a study's result for a prediction, by the judge whose rows the tables have.
 
     A rate that people's labels correct counts as corrected.
-
-    Args:
-        tables: accuracy, contrasts, rates.
-        one: the prediction.
     """
     rows = _rows(tables, one)
     if rows.is_empty():

@@ -22,13 +22,7 @@ TABLE = Table(
     rule="compare_with_paper",
     place=280,
     row="a published result, or a prediction of the study",
-    made_of=(
-        "rates",
-        "accuracy",
-        "families",
-        "contrasts",
-        "judges",
-    ),
+    made_of=("rates", "accuracy", "families", "contrasts", "judges"),
     settings=("primary_judge", "thresholds", "predictions"),
     formats=(".parquet", ".csv", ".md"),
     version=3,
@@ -74,10 +68,7 @@ def table(material: Material) -> pl.DataFrame:
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
     """Return one row per published result, with this study's result by one judge.
 
-    Args:
-        tables: accuracy, contrasts, families, rates.
-        judge: the judge whose verdicts are compared.
-        unlike: why they are not comparable with those of the paper's judge, or None.
+    `unlike` is why they are not comparable with those of the paper's judge, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []
@@ -98,11 +89,7 @@ def of_predictions(
 ) -> pl.DataFrame:
     """Return one row per prediction of the study.
 
-    Args:
-        predictions: `predictions` of the configuration.
-        tables: accuracy, contrasts, rates.
-        judge: the judge whose verdicts are compared.
-        not_shown: why raw rates by the judge are no findings, or None.
+    `not_shown` is why raw rates by the judge are no findings, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []
@@ -166,10 +153,7 @@ class Anchor(NamedTuple):
 
 
 POINTS = f"{100 * MARGIN:g} points"
-SHARE = (
-    f"ours: the 95% interval lies within {POINTS} of the published value",
-    "it lies outside",
-)
+SHARE = (f"ours: the 95% interval lies within {POINTS} of the published value", "it lies outside")
 RISES = "ours: both intervals are above 0", f"one is below {POINTS} and not above 0"
 ANCHORS = [
     Anchor(

@@ -18,8 +18,9 @@ from userturn.stats.discrimination import (
     won_pairs,
 )
 from userturn.stats.proportions import Array, Interval, Patterns, pooled_rate
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import Schema
+from userturn.tables.added_columns import with_holm
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
@@ -55,20 +56,9 @@ MEANINGS = {
 }
 SCHEMA: Schema = {
     **dict.fromkeys(("model", "dataset", "signal", "measure", "baseline"), pl.String),
-    "n_items": pl.Int64,
-    "n_mixed": pl.Int64,
-    "n_all_right": pl.Int64,
-    "n_all_wrong": pl.Int64,
-    "n_answers": pl.Int64,
-    "n_undecided": pl.Int64,
-    "n_without_signal": pl.Int64,
-    "n_pairs": pl.Int64,
-    "chance": pl.Float64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **dict.fromkeys(("n_items", "n_mixed", "n_all_right", "n_all_wrong", "n_answers"), pl.Int64),
+    **dict.fromkeys(("n_undecided", "n_without_signal", "n_pairs"), pl.Int64),
+    **dict.fromkeys(("chance", "estimate", "lower", "upper", "p", "p_adjusted"), pl.Float64),
     "reason": pl.String,
 }
 AREA, ACCURACY, CHANGE = "area within items", "accuracy of the best", "change of accuracy"
@@ -80,19 +70,12 @@ NOT_MIXED = "no item has a right and a wrong answer with this signal"
 
 
 class Graded(NamedTuple):
-    """The graded candidates of a model and dataset.
+    """The graded candidates of a model and dataset."""
 
-    Attributes:
-        right: whether each candidate is right.
-        items: number of the item of each, from 0.
-        n_samples: the largest number of candidates of an item.
-        counts: the columns of the table that count items and candidates.
-    """
-
-    right: Array
-    items: np.ndarray
-    n_samples: int
-    counts: dict[str, int]
+    right: Array  # whether each candidate is right
+    items: np.ndarray  # number of the item of each, from 0
+    n_samples: int  # the largest number of candidates of an item
+    counts: dict[str, int]  # the columns of the table that count items and candidates
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -116,18 +99,12 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def with_signals(
-    candidates: pl.DataFrame,
-    known: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    verifiers: dict[str, str],
+    candidates: pl.DataFrame, known: pl.DataFrame, verdicts: pl.DataFrame, verifiers: dict[str, str]
 ) -> pl.DataFrame:
     """Return candidates with a column for each signal, larger for a better one.
 
-    Args:
-        candidates: columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`.
-        known: signals of reactions (`likelihood.reactions.reaction_signals`).
-        verdicts: columns `CANDIDATE`, `judge` and `genuine`, of the turns after candidates.
-        verifiers: verifier of each dataset, by which results are told apart in a vote.
+    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`; by the
+    verifier of each dataset results are told apart in a vote.
     """
     judged = verdicts.with_columns(
         name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
@@ -151,10 +128,8 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
     Answers whose grade is undecided are left out and counted. Areas are over pairs of a right and a
     wrong answer of one item; the best answer is compared with a random one, with that of the
     highest mean log-probability and with the majority's, on the same items. p is exact
-    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure.
-
-    Args:
-        candidates: columns `CANDIDATE`, `correct`, and one for each signal.
+    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure. Candidates
+    have a column for each signal.
     """
     judged = sorted(name for name in candidates.columns if name.startswith("genuine"))
     signals = [*SIGNALS[:-1], *judged, LOG_PROBABILITY, VOTE]
@@ -163,14 +138,7 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
         for group in candidates.sort(CANDIDATE).partition_by(CANDIDATE[:2], maintain_order=True)
         for row in _of_dataset(group, signals)
     ]
-    found = pl.DataFrame(rows, schema=SCHEMA)
-    parts = []
-    for part in found.partition_by(TESTS, maintain_order=True):
-        tested = part["p"].drop_nulls().to_numpy()
-        places = part.with_row_index("place").drop_nulls("p")["place"]
-        adjusted = pl.Series([None] * part.height, dtype=pl.Float64).scatter(places, holm(tested))
-        parts.append(part.with_columns(p_adjusted=adjusted))
-    return pl.concat(parts) if parts else found
+    return with_holm(pl.DataFrame(rows, schema=SCHEMA), TESTS)
 
 
 def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:

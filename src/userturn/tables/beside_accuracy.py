@@ -46,7 +46,7 @@ def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """
     graded = count_answers(grades).filter(pl.col("n_scored") > 0)
     graded = graded.select(pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS)
-    plain = items.filter(pl.col("perturbation") == PLAIN)
+    plain = items.filter(perturbation=PLAIN)
     return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
 
 
@@ -91,21 +91,12 @@ def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
 
 
 CORRELATED: Schema = {
-    "x": pl.String,
-    "y": pl.String,
-    "family": pl.String,
-    "dataset": pl.String,
+    **dict.fromkeys(("x", "y", "family", "dataset"), pl.String),
     "temperature": pl.Float64,
     "judge": pl.String,
     "n_models": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "slope_per_doubling": pl.Float64,
-    "slope_lower": pl.Float64,
-    "slope_upper": pl.Float64,
+    **dict.fromkeys(("estimate", "lower", "upper", "p", "p_adjusted"), pl.Float64),
+    **dict.fromkeys(("slope_per_doubling", "slope_lower", "slope_upper"), pl.Float64),
     "attenuation": pl.Float64,
     "note": pl.String,
     "reason": pl.String,
@@ -172,7 +163,7 @@ def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object,
     Families with fewer than three sizes have no slope.
     """
     sizes = beside.select("model", "size").unique().drop_nulls()
-    plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
+    plain = items.filter(pl.col("n_scored") > 0, perturbation=PLAIN)
     counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
     names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
     table = plain.select(names, "temperature", *counts).with_columns(source="dataset")

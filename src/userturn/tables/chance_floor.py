@@ -47,10 +47,7 @@ def chance_floors(material: Material) -> pl.DataFrame:
 def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:
     """Return the sensitivity of each judge by people's labels, where they give one."""
     rows = card.filter(
-        pl.col("source") == PEOPLE,
-        pl.col("measure") == "sensitivity",
-        pl.col("by") == ALL,
-        pl.col("estimate").is_not_null(),
+        pl.col("estimate").is_not_null(), source=PEOPLE, measure="sensitivity", by=ALL
     )
     return {
         judge: Interval(*limits)
@@ -63,10 +60,9 @@ def chance_floor(
 ) -> pl.DataFrame:
     """Return one row per cell and judge, and one over all datasets.
 
-    Args:
-        own: one row per turn and judge, `genuine` after the turn's own answer, null if unscored.
-        swapped: some of these turns, `after_another` after another item's answer.
-        sensitivity: that of each judge whose turns people labelled.
+    `own` has one row per turn and judge, `genuine` after the turn's own answer, null if unscored;
+    `swapped` some of these turns, `after_another` after another item's. The sensitivity is that of
+    each judge whose turns people labelled.
     """
     items = own.group_by(*JUDGED_CELL_KEYS, clusters()).agg(
         n=pl.col("genuine").count(), y=pl.col("genuine").sum()

@@ -9,7 +9,7 @@ import polars as pl
 
 from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE
-from userturn.stats.significance import benjamini_hochberg, holm, is_exact, sign_flip_p
+from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, in_default_format, is_default
@@ -20,6 +20,7 @@ from userturn.tables.item_pairs import (
     SHARED,
     UNEQUAL,
     compared,
+    flips,
     paired_items,
     scoped,
 )
@@ -31,15 +32,10 @@ COMPARED_SCHEMA: Schema = {
     "temperature": pl.Float64,
     "n_scored_baseline": pl.Int64,
     "n_scored": pl.Int64,
-    "rate_baseline": pl.Float64,
-    "rate_condition": pl.Float64,
-    "difference": pl.Float64,
-    "lower": pl.Float64,
+    **dict.fromkeys(("rate_baseline", "rate_condition", "difference", "lower"), pl.Float64),
     "upper": pl.Float64,
     **BOUNDS,
-    "n_items": pl.Int64,
-    "n_rise": pl.Int64,
-    "n_fall": pl.Int64,
+    **dict.fromkeys(("n_items", "n_rise", "n_fall"), pl.Int64),
     "p": pl.Float64,
     "test": pl.String,
     "n_tested": pl.Float64,
@@ -65,9 +61,6 @@ SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope po
 def compare(*paired: pl.DataFrame) -> pl.DataFrame:
     """Return the contrast of each cell, of each model over datasets, and of each family.
 
-    Args:
-        paired: pairs of items, as `item_pairs.beside` returns them.
-
     Returns:
         The columns of `COMPARED_SCHEMA`: a contrast without its adjustment for multiple tests.
     """
@@ -86,11 +79,8 @@ def in_sets(
 ) -> pl.DataFrame:
     """Return contrasts with the set of tests that each belongs to, and how it is adjusted.
 
-    Args:
-        contrasts: columns factor, temperature, perturbation and judge, among others.
-        controls: names of the perturbations that are controls.
-        confirming: which rows are confirmatory, given the main temperature and perturbation.
-        of: what the sets are of, if not of conditions.
+    `confirming` says which rows are confirmatory, given the main temperature and perturbation; `of`
+    what the sets are of, if not of conditions.
     """
     # Accuracies have no temperature.
     coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
@@ -165,9 +155,6 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     """Return items of each family under two conditions, over all its models.
 
-    Args:
-        paired: items of each model, each with the same item under the baseline.
-
     Returns:
         The columns `PLACE`, `family`, `source` (the dataset) and `item`; turns under both
         conditions; the mean change over models, null without an item that was scored under both;
@@ -214,8 +201,7 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
     seen = both.drop_nulls([tested, tested + OTHER])
     apart = np.round((seen[tested] - seen[tested + OTHER]).to_numpy(), 9)
     values, n = np.unique(apart, return_counts=True)
-    is_whole = is_exact(values, n.astype(float))
-    name = "sign flips exact" if is_whole else "sign flips of rounded changes"
+    name = flips(values, n.astype(float))
     models = {f"n_models{s}": group[f"models{s}"].explode().n_unique() for s in ("", OTHER)}
     return {
         "n_items": both.height,
@@ -254,11 +240,6 @@ def interactions(
     The sets of tests are like those of other contrasts: over all datasets, perturbations at the
     lowest temperature and temperatures without a perturbation are confirmatory (Holm), all others
     exploratory. Post-trained models and other formats are left out.
-
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        families: the table of families.
-        controls: names of the perturbations that are controls.
     """
     members = in_default_format(families).filter(pl.col("base").is_null())
     seen = items.filter(pl.col("model").cast(pl.String).is_in(members["model"].to_list()))

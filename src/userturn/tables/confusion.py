@@ -8,6 +8,7 @@ import polars as pl
 from userturn.humans.labels import NO_LABELS, PEOPLE, comparisons, judges_of
 from userturn.judges.verdict import GENUINE
 from userturn.storage.table_files import Schema
+from userturn.tables.added_columns import stacked
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
 
@@ -47,9 +48,7 @@ def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     labelled, judged = material.labelled
     parts = {PAIRS: confusion(labelled, judged), TURNS: disagreements(labelled)}
-    named = [part.with_columns(part=pl.lit(name)) for name, part in parts.items()]
-    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
-    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    return stacked(parts, "part", SCHEMA)
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
@@ -86,9 +85,6 @@ def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
     """Return the turns that people and a judge label differently, or people among themselves.
 
     Those that differ in genuine or not come first.
-
-    Args:
-        labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
     """
     people_say = pl.col(PEOPLE) == GENUINE
     tables = [

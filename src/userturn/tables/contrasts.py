@@ -27,10 +27,10 @@ from userturn.tables.item_pairs import paired_items, pairs
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
-    TEMPERATURE,
     Layout,
     P,
     column,
+    limited,
     printed_only,
     reported,
     texts,
@@ -45,7 +45,7 @@ from userturn.tables.repeated_trainings import (
     n_trainings,
     of_recipes,
 )
-from userturn.tables.turn_rates import LIMITS, count_answers
+from userturn.tables.turn_rates import count_answers
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -143,14 +143,7 @@ def contrasts(
     controls: Sequence[str],
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Return every contrast of follow-ups, of `item_pairs.paired_items`.
-
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        trainings: pairs of a post-trained model and one of its bases, by recipe.
-        controls: names of the perturbations that are controls.
-        seen: the datasets that models have seen.
-    """
+    """Return every contrast of follow-ups, of `item_pairs.paired_items`."""
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
     found = compare(*paired_items(items, coolest, models))
@@ -211,7 +204,7 @@ def _yes_or_no(column: str) -> pl.Expr:
 
 
 CHANGE = column("change", "change", "difference", *INTERVAL, printed="difference, points")
-CORRECTED_CHANGE = column("corrected by people", "change", *(f"corrected{end}" for end in LIMITS))
+CORRECTED_CHANGE = limited("corrected by people", "change", "corrected")
 ITEMS = column("items tested", "count", "n_items")
 LAYOUT = (
     Layout(
@@ -244,7 +237,7 @@ LAYOUT = (
         {"scope": BETWEEN_FAMILIES, "dataset": ALL},
         (
             *texts("factor", "condition", "family", "other_family"),
-            *reported(TEMPERATURE, *texts("perturbation")),
+            *reported(*texts("temperature", "perturbation")),
             *texts("judge"),
             *reported(
                 column("its change", "change", "change"),
@@ -274,8 +267,7 @@ LAYOUT = (
         (
             *texts("measure", "model", "baseline"),
             *reported(*texts("dataset")),
-            *texts("judge"),
-            TEMPERATURE,
+            *texts("judge", "temperature"),
             CHANGE,
             *reported(CORRECTED_CHANGE),
             ITEMS,
@@ -297,9 +289,7 @@ LAYOUT = (
         "A later turn of conversations against the first",
         {"factor": TURN, "scope": "model and dataset"},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("turn", "text", "condition"),
             column("rate at the first", "share", "rate_baseline"),
             column("rate", "share", "rate_condition"),
@@ -316,9 +306,9 @@ LAYOUT = (
         "The same problems across languages",
         {"factor": LANGUAGE, "scope": "model"},
         (
-            *texts("measure", "condition", "baseline", "model"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts(
+                "measure", "condition", "baseline", "model", "temperature", "perturbation", "judge"
+            ),
             CHANGE,
             IF_UNSCORED,
             ITEMS._replace(heading="problems tested", printed=None),

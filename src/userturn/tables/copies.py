@@ -41,8 +41,7 @@ def _messages(path: Path) -> Iterator[tuple[str, str]]:
 def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the clusters that have a message list of another, each with the first of these.
 
-    Args:
-        items: the cluster of each item by its id, and what tells its messages apart.
+    An item is given by its cluster and what tells its messages apart.
     """
     first: dict[str, str] = {}  # by cluster, an earlier one that it is one with, or itself
 

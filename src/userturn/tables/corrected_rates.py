@@ -11,14 +11,8 @@ from userturn.config.formats import model_of
 from userturn.datasets.turns import clusters, originals
 from userturn.humans.labels import NO_LABELS, drawn_turns, n_unlabelled_classes, people, weighted
 from userturn.stats.margins import correlations, side_by_side
-from userturn.stats.prediction_powered import (
-    Corrected,
-    Labelled,
-    design_effect,
-    difference,
-)
+from userturn.stats.prediction_powered import Corrected, Labelled, design_effect, difference
 from userturn.stats.prediction_powered import corrected_rate as rate_by_labels
-from userturn.stats.proportions import Floats
 from userturn.storage.table_files import CELL_KEYS, ITEM_KEYS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.added_columns import FORMAT
@@ -59,11 +53,6 @@ class Domain:
         nothing = self.drawn.clear()
         return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
 
-    @property
-    def predictions(self) -> Floats:
-        """The judge's labels as numbers, 0 for turns without one."""
-        return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
-
     @cached_property
     def reason(self) -> str | None:
         """The reason why the rate of this domain cannot be corrected, or None."""
@@ -101,7 +90,7 @@ class Domain:
         """The corrected rate; ask for it only if `reason` is None."""
         names = pl.concat_str("dataset", clusters(), separator="\n")
         together = self.turns.select(names).to_series().to_numpy()
-        predictions = self.predictions
+        predictions = self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
         effect = design_effect(predictions, together)
         return rate_by_labels(predictions, self.sample(), effect)
 
@@ -149,18 +138,12 @@ def domains(
     """Return the turns of every cell and of every model over datasets, with people's labels.
 
     A pool is of the cells that turns were drawn from.
-
-    Args:
-        turns: user turns of all cells: key columns, `key`, `outcome`.
-        verdicts: verdicts of all judges on them.
-        annotations: people's labels of all rounds.
-        keys: the keys of all rounds.
     """
     frame = turns.filter(pl.col("outcome") != "error")
     drawn, labelled = drawn_and_labelled(frame, annotations, keys)
     found: dict[tuple[Any, ...], Domain] = {}
     for judge in sorted(verdicts["judge"].unique()):
-        of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN_KEYS, "genuine")
+        of_judge = verdicts.filter(judge=judge).select(*TURN_KEYS, "genuine")
         judged = frame.join(of_judge, on=TURN_KEYS, how="left", maintain_order="left")
         cells = Domain(judged, drawn, labelled)
         drawn_from = judged.join(drawn, on=CELL_KEYS, how="semi", maintain_order="left")
@@ -178,13 +161,13 @@ def domains_of(material: Material) -> Domains | None:
     return domains(material.user_turns, material.verdicts, annotations, keys)
 
 
-def corrected_rate(domain: Domain | None) -> dict[str, Any]:
+def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[str, Any]:
     """Return the columns of a corrected rate; None is a pool that nothing was drawn from."""
     if domain is None:
         return {"corrected_reason": NOT_DRAWN}
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}
-    if domain.reason:
-        return counts | {"corrected_reason": domain.reason}
+    if reason := domain.reason or why_not:
+        return counts | {"corrected_reason": reason}
     found = domain.corrected
     return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
 
@@ -234,11 +217,8 @@ def with_corrected(
 ) -> pl.DataFrame:
     """Return a table with the columns of corrected numbers, null where a row has none.
 
-    Args:
-        table: rows with the columns of a judged cell; `all` is the dataset of a pool.
-        found: the domains of the study; None if nobody has labelled a turn.
-        has_one: whether a row is of genuine turns of cells, or of models over datasets.
-        correct: `of_rate` or `of_contrast`.
+    Rows have the columns of a judged cell; `all` is the dataset of a pool. `found` is None if
+    nobody has labelled a turn; `correct` is `of_rate` or `of_contrast`.
     """
     rows: list[dict[str, Any]] = []
     for row in table.with_columns(has_one=has_one).iter_rows(named=True):

@@ -13,25 +13,18 @@ from userturn.stats.proportions import Array
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.tables.layout import GENUINE, INTERVAL, SCORED, TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import GENUINE, INTERVAL, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import by_place, rate_over
 from userturn.workflow.registry import Table
 
 
 class Effect(NamedTuple):
-    """An effect on a rate, as coefficients of the rates of all pairs: speakers x answerers.
+    """An effect on a rate, as coefficients of the rates of all pairs: speakers x answerers."""
 
-    Attributes:
-        name: speaker, answerer, interaction, or own answers.
-        speaker: of the row, if it is of one.
-        answerer: of the column, if it is of one.
-        coefficients: that the rates are multiplied with.
-    """
-
-    name: str
-    speaker: str | None
-    answerer: str | None
+    name: str  # speaker, answerer, interaction, or own answers
+    speaker: str | None  # of the row, if it is of one
+    answerer: str | None  # of the column, if it is of one
     coefficients: Array
 
 
@@ -94,16 +87,9 @@ PAIR = ["model", "answers_from"]
 SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,
-    "judge": pl.String,
-    "effect": pl.String,
-    "model": pl.String,
-    "answers_from": pl.String,
-    "n_items": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+    **dict.fromkeys(("judge", "effect", "model", "answers_from"), pl.String),
+    **dict.fromkeys(("n_items", "n_turns", "n_scored"), pl.Int64),
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "reason": pl.String,
 }
 TURNS: Schema = {
@@ -136,9 +122,7 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
     own = [cell.model for cell in own_cells(grid) for _ in of_judges]
     columns = ["dataset", "temperature", "judge", "model", "item", "genuine"]
     for answerer, path in zip(
-        [*crossed, *own],
-        [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]],
-        strict=True,
+        [*crossed, *own], [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]], strict=True
     ):
         yield pl.read_parquet(path, columns=columns).select(
             *PLACE,
@@ -169,10 +153,7 @@ def effects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the effects of a two-way layout over the items that were scored in all of its pairs.
 
-    Args:
-        turns: one row per turn of one judge: `model`, `answers_from`, `cluster` and `genuine`.
-        speakers: the models that spoke.
-        answering: those who answered all of them.
+    Turns are of one judge, and `answering` are those who answered all speakers.
     """
     counts, n_turns = _complete(turns, speakers, answering)
     for effect, model, answerer, coefficients in two_way_effects(speakers, answering):
@@ -210,9 +191,7 @@ LAYOUT = (
         "Who speaks, and after whose answers",
         {"effect": "pair"},
         (
-            *texts("dataset"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("dataset", "temperature", "judge"),
             column("speaker", "text", "model"),
             column("answers from", "text", "answers_from", printed=None),
             GENUINE._replace(printed="after answers of {}, %"),
@@ -224,9 +203,7 @@ LAYOUT = (
         "What the speaker changes, and what the answerer",
         {"effect": ("speaker", "answerer", "interaction", "own answers")},
         (
-            *texts("dataset"),
-            TEMPERATURE,
-            *texts("judge", "effect"),
+            *texts("dataset", "temperature", "judge", "effect"),
             column("speaker", "text", "model", text=pl.col("model").fill_null("")),
             column(
                 "answers from", "text", "answers_from", text=pl.col("answers_from").fill_null("")

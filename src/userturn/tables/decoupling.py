@@ -5,7 +5,7 @@ import polars as pl
 from userturn.stats.association import common_odds_ratio
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import in_default_format, is_default
+from userturn.tables.added_columns import in_default_format, is_default, stacked
 from userturn.tables.beside_accuracy import (
     BESIDE,
     CORRELATED,
@@ -17,7 +17,6 @@ from userturn.tables.beside_accuracy import (
 from userturn.tables.layout import (
     INTERVAL,
     LOWEST,
-    TEMPERATURE,
     Layout,
     P,
     column,
@@ -31,22 +30,12 @@ from userturn.tables.turn_rates import by_place
 from userturn.workflow.registry import Table
 
 ASSOCIATED: Schema = {
-    "family": pl.String,
-    "model": pl.String,
-    "dataset": pl.String,
+    **dict.fromkeys(("family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,
     "judge": pl.String,
-    "n_items": pl.Int64,
-    "n_right_genuine": pl.Int64,
-    "n_right_not": pl.Int64,
-    "n_wrong_genuine": pl.Int64,
+    **dict.fromkeys(("n_items", "n_right_genuine", "n_right_not", "n_wrong_genuine"), pl.Int64),
     "n_wrong_not": pl.Int64,
-    "odds_ratio": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "phi": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **dict.fromkeys(("odds_ratio", "lower", "upper", "phi", "p", "p_adjusted"), pl.Float64),
     "reason": pl.String,
 }
 
@@ -61,7 +50,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"
     )
-    turns = items.filter(pl.col("perturbation") == PLAIN, pl.col("first").is_not_null())
+    turns = items.filter(pl.col("first").is_not_null(), perturbation=PLAIN)
     texts = pl.col("model", "family", "dataset", "judge").cast(pl.String)
     item = pl.col("first_item").cast(pl.String).alias("item")
     both = turns.select(texts, item, "temperature", "first").join(right, on=ANSWER_KEYS)
@@ -109,9 +98,7 @@ MEANINGS = {
     "note": "where the rates are at their floor, or sampling leaves little of a correlation",
 }
 SCHEMA: Schema = {
-    "over": pl.String,
-    "x": pl.String,
-    "y": pl.String,
+    **dict.fromkeys(("over", "x", "y"), pl.String),
     **BESIDE,
     "n_models": pl.Int64,
     **{name: kind for name, kind in ASSOCIATED.items() if name.startswith("n_")},
@@ -135,9 +122,7 @@ def table(material: Material) -> pl.DataFrame:
         OVER_MODELS: over_models,
         OVER_ITEMS: over_items.rename({"odds_ratio": "estimate"}),
     }
-    named = [part.with_columns(over=pl.lit(name)) for name, part in parts.items()]
-    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
-    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    return stacked(parts, "over", SCHEMA)
 
 
 LAYOUT = (
@@ -169,9 +154,7 @@ LAYOUT = (
         "Correlations across models",
         {"over": OVER_MODELS, "dataset": ALL},
         (
-            *texts("x", "y", "family"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("x", "y", "family", "temperature", "judge"),
             column("models", "count", "n_models"),
             *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
             printed_only("interval", "interval", text=limits(*INTERVAL)),

@@ -36,7 +36,6 @@ from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
     INTERVAL,
-    TEMPERATURE,
     Layout,
     P,
     column,
@@ -46,12 +45,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.repeated_trainings import (
-    changes_of,
-    limits_over_trainings,
-    place_of,
-    together,
-)
+from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
 from userturn.tables.turn_rates import VERIFIER, by_place, patterns, per_item
 from userturn.workflow.registry import Table
 
@@ -97,7 +91,7 @@ def table(material: Material) -> pl.DataFrame:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
     found = material.table("decoupling")
-    models = in_default_format(found.filter(pl.col("over") == OF_A_MODEL))
+    models = in_default_format(found.filter(over=OF_A_MODEL))
     beside = models.filter(pl.col("base").is_null())
     recipes = trainings(grid.models, grid.entries)
     rows = [
@@ -105,7 +99,7 @@ def table(material: Material) -> pl.DataFrame:
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
         *accuracy_kept(graded_answers(material.grades, members), recipes, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
-        *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
+        *decoupled_over_items(found.filter(over=OVER_ITEMS), margins["odds_ratio"]),
     ]
     grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
     claims = of_shown_judges(adjusted(rows), grades).drop(list(SEEN))
@@ -168,7 +162,7 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether each model's unperturbed rate at the lowest temperature is near zero."""
     keys = ["family", "model", "temperature", "perturbation", "judge"]
     coolest = pl.col("temperature") == items["temperature"].min()
-    plain = items.filter(pl.col("perturbation") == PLAIN, coolest)
+    plain = items.filter(coolest, perturbation=PLAIN)
     kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
     counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
     counted = patterns(counts, [*keys, "dataset"], "n_genuine")
@@ -223,8 +217,8 @@ def no_change(
     coolest = items["temperature"].min()
     perturbed, warmer, *in_formats = paired_items(items, coolest, [])
     name = pl.col("perturbation").cast(pl.String)
-    perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
-    unperturbed = [part.filter(pl.col("temperature") == coolest) for part in in_formats]
+    perturbed = perturbed.filter(~name.is_in(list(controls)), temperature=coolest)
+    unperturbed = [part.filter(temperature=coolest) for part in in_formats]
     main = [perturbed, *(part.filter(name == PLAIN) for part in (warmer, *unperturbed))]
     paired = [part for part in main if part.height]
     for scope in ("model", "family"):
@@ -290,9 +284,7 @@ LAYOUT = Layout(
         printed_only(
             "of", "text", text=pl.when(pl.col("model") == ALL).then("family").otherwise("model")
         ),
-        *texts("condition"),
-        TEMPERATURE,
-        *texts("judge"),
+        *texts("condition", "temperature", "judge"),
         column("items or models", "count", "n", text=pl.col("n").cast(pl.String).fill_null(DASH)),
         column(
             "estimate, with its 90% interval",

@@ -43,10 +43,6 @@ def families_table(
 
     A model that names its base is of the family `<family>, post-trained`, so pools, slopes and
     correlations over a family contain only models as their makers trained them.
-
-    Args:
-        models: complete entries by name.
-        recipes: recipes of the models that are trained here; the method of others is null.
     """
     rows = []
     for name, family, size, active in families(models):

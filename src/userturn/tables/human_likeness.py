@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from userturn.humans.blinding import special_tokens
@@ -22,18 +21,12 @@ from userturn.humans.pairs import (
 )
 from userturn.stats.agreement import estimate_all
 from userturn.stats.rng import generator
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
+from userturn.tables.added_columns import with_holm
 from userturn.tables.agreement import ratings
-from userturn.tables.layout import (
-    INTERVAL,
-    TEMPERATURE,
-    Layout,
-    P,
-    column,
-    texts,
-)
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import rate_over
 from userturn.workflow.registry import Table
@@ -112,11 +105,8 @@ def human_likeness(
 ) -> pl.DataFrame:
     """Return one row per cell, model and temperature, model, and for the study and its annotators.
 
-    Args:
-        paired: the result of `paired_turns`, of all cells.
-        keys: keys of all rounds; pairs whose turn the study no longer has are left out.
-        labels: people's labels of them.
-        seed: the study's seed.
+    `paired` is the result of `paired_turns`, of all cells. Pairs whose turn the study no longer has
+    are left out.
     """
     held = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
     labels = labels.join(held, on="id", how="semi").sort("id", "annotator")
@@ -133,7 +123,7 @@ def human_likeness(
             rows.append(place | counts | measures | {"reason": _reason(part, drawn, of_part)})
             if scope == "study":
                 rows += [place | counts | row for row in _by_annotator(of_part, seed)]
-    return _adjusted(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None))
+    return with_holm(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None), "scope")
 
 
 def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
@@ -200,23 +190,11 @@ def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | 
     return list(estimate_all(given, ["raw"], random)["raw"][:3])
 
 
-def _adjusted(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with p-values adjusted over the rows of a scope, by Holm."""
-    parts = []
-    for part in table.partition_by("scope", maintain_order=True):
-        tested = part["p"].is_not_null()
-        adjusted = np.full(part.height, np.nan)
-        adjusted[tested.to_numpy()] = holm(part["p"].drop_nulls().to_numpy())
-        parts.append(part.with_columns(p_adjusted=pl.Series(adjusted).fill_nan(None)))
-    return pl.concat(parts)
-
-
 LAYOUT = Layout(
     "Model's turns that people take for a person's",
     {"annotator": ALL},
     (
-        *texts("scope", "model", "dataset"),
-        TEMPERATURE,
+        *texts("scope", "model", "dataset", "temperature"),
         column("taken for the person's", "share", "estimate", *INTERVAL),
         column("labels", "of", "n_chosen", "n_labels"),
         column("pairs labelled", "of", "n_labelled", "n_pairs"),

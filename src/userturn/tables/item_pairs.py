@@ -31,9 +31,7 @@ BOTH = [name + suffix for suffix in ("", BASELINE) for name in COUNTS]
 CHANGE = ["change", "first_change", "design"]  # null unless the item was scored under both
 PATTERN = [*BOTH, *CHANGE]
 BOUNDS: Schema = {
-    "least_if_unscored": pl.Float64,
-    "most_if_unscored": pl.Float64,
-    "lower_if_unscored": pl.Float64,
+    **dict.fromkeys(("least_if_unscored", "most_if_unscored", "lower_if_unscored"), pl.Float64),
     "upper_if_unscored": pl.Float64,
 }
 
@@ -41,11 +39,7 @@ BOUNDS: Schema = {
 def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
     """Pair items under a condition with the same items under the baseline, one row per pair.
 
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        factor: the column in which the two conditions differ.
-        baseline: the value of `factor` in the baseline.
-        blocks: the columns that both have in common, including `item`.
+    The conditions differ in the column `factor` and have `blocks` in common, which include `item`.
     """
     after = items.filter(pl.col(factor) != baseline)
     before = items.filter(pl.col(factor) == baseline)
@@ -64,7 +58,8 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
     says whether an item has one turn in each condition, equally many in both, or neither.
     """
     keys = [name for name in blocks if name != "item"]
-    own = [name for name in after.columns if name not in (*blocks, *SEEN, *_other_counts(after))]
+    counted = [*SEEN, "first_item", *(name for name in after.columns if name.startswith("label:"))]
+    own = [name for name in after.columns if name not in (*blocks, *counted)]
     base = before.select(*blocks, *SEEN)
     cells = after.select(*keys, *own).unique().join(base.select(keys).unique(), on=keys)
     here = after.select(*keys, *own, "item", *SEEN)
@@ -76,10 +71,6 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
     )  # fmt: skip
     counts = both.with_columns(pl.col(BOTH).fill_null(0))
     return counts.with_columns(*_changes(), _design())
-
-
-def _other_counts(items: pl.DataFrame) -> list[str]:
-    return [name for name in items.columns if name.startswith("label:") or name == "first_item"]
 
 
 def _scored_twice() -> pl.Expr:
@@ -109,11 +100,6 @@ def paired_items(
 
     There is one table for perturbations, one for temperatures, and one for each model beside a
     base and beside itself in the default format.
-
-    Args:
-        items: one row per item of a cell and judge, with `family`.
-        coolest: the lowest temperature, the baseline of the others.
-        baselines: pairs of a post-trained model and one of its bases.
     """
 
     def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
@@ -131,7 +117,7 @@ def paired_items(
 
 def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
     """Return the pairs of items of a model in another format and in the default one."""
-    condition, base = (items.filter(pl.col("model") == one) for one in (name, model))
+    condition, base = (items.filter(model=one) for one in (name, model))
     keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
     return beside(condition, base, keys).with_columns(
         factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)
@@ -147,10 +133,7 @@ def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 def margins_of(group: pl.DataFrame, genuine: Sequence[pl.Expr], turns: Sequence[str]) -> Counts:
     """Return the turns of one group's items, counted, under some conditions.
 
-    Args:
-        group: counts of pairs, as `counted` returns them.
-        genuine: the genuine turns under each condition.
-        turns: the columns with its turns.
+    `genuine` and `turns` are the genuine turns and the column of all turns under each condition.
     """
     kinds = pl.all().cast(pl.Float64)
     positive = group.select(e.alias(str(i)) for i, e in enumerate(genuine)).select(kinds)
@@ -198,10 +181,8 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
 MCNEMAR = "McNemar mid-p"
 
 
-def test_name(change: Array, n: Array) -> str:
+def flips(change: Array, n: Array) -> str:
     """Return the name of the sign-flip test of some changes."""
-    if np.isin(change, (-1, 0, 1)).all():
-        return MCNEMAR
     return "sign flips exact" if is_exact(change, n) else "sign flips of rounded changes"
 
 
@@ -219,7 +200,7 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
     seen = shared.drop_nulls("first_change") if unequal else shared
     change = np.round(seen["first_change" if unequal else "change"].to_numpy(), 9)
     n = seen["n"].cast(pl.Float64).to_numpy()
-    name = test_name(change, n)
+    name = MCNEMAR if np.isin(change, (-1, 0, 1)).all() else flips(change, n)
     # One more item that differs and one that does not, since no observed change is not certainty.
     turns = 1.0
     if not unequal and n.sum():
@@ -238,11 +219,7 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
 
 
 def compared(group: pl.DataFrame) -> dict[str, Any]:
-    """Return two rates over all scored turns, their difference with limits, bounds, and its test.
-
-    Args:
-        group: counts of pairs of one contrast, as `counted` returns them.
-    """
+    """Return two rates over all scored turns, their difference with limits, bounds and its test."""
     margins = scored_margins(group)
     turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
     found = change(margins)

@@ -41,10 +41,6 @@ def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dic
     """Yield rows of a judge's card: its Brier score, and bins of its probability.
 
     Of each bin there are the mean probability of its turns, and the share that is genuine in truth.
-
-    Args:
-        turns: columns of `known_turns.TURN`, of one judge and source.
-        everywhere: `by` and `group` of all turns.
     """
     known = turns.drop_nulls("probability").with_columns(genuine=pl.col("truth") == GENUINE)
     if known.is_empty():
@@ -93,10 +89,6 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Return the measures of each judge, by source, and within a source by kind of turn.
 
     Kappa with people is a coefficient of agreement (`agreement`), and not among them.
-
-    Args:
-        turns: columns of `known_turns.TURN`, one row per turn and judge.
-        seed: the study's seed, for the limits of kappa.
     """
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
@@ -132,10 +124,7 @@ def measures(
 ) -> Iterator[dict[str, object]]:
     """Yield the measures that can be computed on these turns.
 
-    Args:
-        turns: the turns.
-        of: what they are.
-        drawn: the turns among which people's labels found them, if they are a kind of turn.
+    If the turns are of a kind that people's labels found, they were found among `drawn`.
     """
     is_genuine, is_called = pl.col("truth") == GENUINE, pl.col("label") == GENUINE
     is_right = is_called == is_genuine
@@ -207,12 +196,6 @@ def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.
     Of drawn turns, the judge's two sides were drawn apart, one much more densely. So the turns of
     the kind are estimated on either side, and the limits know that a side on which none was found
     may have some.
-
-    Args:
-        part: the turns of the kind.
-        among: the turns among which they were found.
-        right: whether the judge is right.
-        side: whether the judge calls a turn by the side of the kind.
     """
     scored = among.drop_nulls("label")
     both = scored.filter(side).height and scored.filter(~side).height

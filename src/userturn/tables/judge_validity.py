@@ -69,13 +69,8 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
 
     A side is shown if the lower limit of one of its sources reaches the threshold, and no upper
     limit of another is below it.
-
-    Args:
-        card: the table `judges`.
-        judge: name of the judge.
-        thresholds: `judge_card` of the config.
     """
-    own = card.filter(pl.col("judge") == judge, pl.col("by") == ALL, pl.col("lower").is_not_null())
+    own = card.filter(pl.col("lower").is_not_null(), judge=judge, by=ALL)
     found = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
     return [one for one in found if one]
 
@@ -83,7 +78,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
 def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None:
     """Return why a side is not shown by a judge's card, None if it is."""
     sources = pl.col("source").is_in(list(side.sources))
-    rows = card.filter(pl.col("measure") == side.measure, sources, pl.col("n_scored") > 0)
+    rows = card.filter(sources, pl.col("n_scored") > 0, measure=side.measure)
     known = rows.sort("lower", "source").to_dicts()
     refuted = [row for row in known if row["upper"] < least]
     if known and known[-1]["lower"] >= least and not refuted:
@@ -132,13 +127,7 @@ def shown_judges(card: pl.DataFrame, grid: Grid) -> list[str]:
 def unknown_rates(
     card: pl.DataFrame | None, thresholds: Mapping[str, float], judges: Sequence[str]
 ) -> str | None:
-    """Return the sentence that raw rates by some judges are no findings; None if all are.
-
-    Args:
-        card: the table `judges`; None or without rows where no judge was measured.
-        thresholds: `judge_card` of the config.
-        judges: names of the judges whose rates are shown.
-    """
+    """Return the sentence that raw rates by some judges are no findings; None if all are."""
     said = []
     for judge in judges:
         nothing = card is None or card.is_empty()
@@ -163,10 +152,7 @@ READ = (
 def not_validated(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
     """Return the sentence that rates by judges of a study are no findings, or None.
 
-    Args:
-        card: the table `judges`, or None.
-        grid: the study's grid, with the judges' entries and the thresholds.
-        judges: the judges whose rates are shown; all judges of the study if none is named.
+    All judges of the study are meant if none is named.
     """
     thresholds = grid.config.get("judge_card", {})
     return unknown_rates(card, thresholds, judges or tuple(grid.judges))

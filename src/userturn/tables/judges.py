@@ -32,9 +32,8 @@ def flip_rates(material: Material) -> pl.DataFrame:
 def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:
     """Return one row of a judge's card for each judge.
 
-    Args:
-        own: one row per turn and judge, `genuine` after the turn's own answer, null if unscored.
-        edited: some of these turns, `genuine` after the edited answer.
+    `own` is `genuine` after the turn's own answer, null if unscored; `edited` has some of these
+    turns after the edited answer.
     """
     on = [*TURN_KEYS, "judge"]
     after = edited.with_columns(flipped=~pl.col("genuine")).drop("genuine")
@@ -126,14 +125,7 @@ def table(material: Material) -> pl.DataFrame:
 def judges(
     turns: pl.DataFrame, agreed: pl.DataFrame, seed: int, flipped: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return each judge's card and the agreement of raters as one table.
-
-    Args:
-        turns: turns of known kind, one row per turn and judge.
-        agreed: coefficients of agreement of raters.
-        seed: the study's seed.
-        flipped: the rates of flips, as rows of a card.
-    """
+    """Return each judge's card and the agreement of raters as one table."""
     none = pl.DataFrame(without_turns(turns), schema=CARD)
     with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
     by = pl.when(pl.col("group") == ALL).then(pl.lit(ALL)).otherwise(pl.lit("family"))
@@ -153,14 +145,12 @@ def judges(
 
 def cards(judges: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the judges' cards: measures over all turns of a source."""
-    return judges.filter(pl.col("source").is_not_null(), pl.col("by") == ALL)
+    return judges.filter(pl.col("source").is_not_null(), by=ALL)
 
 
 def kinds_of_controls(judges: pl.DataFrame) -> pl.DataFrame:
     """Return which share of each kind of control a judge calls by its side."""
-    return judges.filter(
-        pl.col("source").is_in(CONTROLS), pl.col("by") == "kind", pl.col("measure") == "right side"
-    )
+    return judges.filter(pl.col("source").is_in(CONTROLS), by="kind", measure="right side")
 
 
 OF = (column("of turns scored", "of", "n_scored", "n_turns"),)

@@ -21,16 +21,8 @@ from userturn.tables.make_tables import Material
 
 # The columns of a turn of known kind: its source, its true label, the judge's, and its weight.
 TURN: Schema = {
-    "judge": pl.String,
-    "source": pl.String,
-    "cluster": pl.String,
-    "truth": pl.String,
-    "label": pl.String,
-    "kind": pl.String,
-    "length": pl.String,
-    "language": pl.String,
-    "temperature": pl.String,
-    "dataset": pl.String,
+    **dict.fromkeys(("judge", "source", "cluster", "truth", "label", "kind", "length"), pl.String),
+    **dict.fromkeys(("language", "temperature", "dataset"), pl.String),
     "weight": pl.Float64,  # how many turns of the study it represents
     "probability": pl.Float64,  # that it is genuine, by a judge that says so
 }
@@ -109,13 +101,7 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
 
 
 def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Return verdicts on the labelled turns with the turns' true labels.
-
-    Args:
-        verdicts: verdicts of any judges.
-        items: `item`, `conversation`, `language` and `label` of each turn.
-        said: `item` and `text` of each turn.
-    """
+    """Return verdicts on the labelled turns with the turns' true labels."""
     known = items.select("item", "conversation", "language", truth="label").join(said, on="item")
     return turns_of(
         verdicts.join(known, on="item", how="left", maintain_order="left"),

@@ -6,7 +6,7 @@ import polars as pl
 
 from userturn.datasets.turns import clusters
 from userturn.storage.table_files import ANSWER_KEYS, CELL_COLUMNS, CELL_KEYS, Schema
-from userturn.tables.layout import TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.workflow.registry import Table
@@ -46,12 +46,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def languages_table(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per cell and language of the prompt.
-
-    Args:
-        told: `generation.turn_languages.LANGUAGES_SCHEMA`, of all turns.
-        grades: grades of the answers before them.
-    """
+    """Return one row per cell and language of the prompt."""
     graded = grades.filter(pl.col("correct").is_not_null()).select(*ANSWER_KEYS, "correct")
     rows = []
     for names, turns in told.partition_by([*CELL_KEYS, "prompt_language"], as_dict=True).items():
@@ -93,24 +88,17 @@ def _reasons(what: str, rows: pl.DataFrame) -> list[str]:
     return [f"{n} {what}{'s' if n > 1 else ''}: {reason}" for reason, n in counts.iter_rows()]
 
 
-def shown_share(heading: str, name: str) -> Any:
-    """Return a column of the report: a share with its limits."""
-    return column(heading, "share", *(f"{name}{limit}" for limit in LIMITS))
-
-
 LAYOUT = Layout(
     "Answers and turns by the language of the prompt",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation", "language"),
+        *texts("model", "dataset", "temperature", "perturbation", "language"),
         column("items", "count", "n_items"),
         column("turns", "count", "n_turns"),
-        shown_share("right", "accuracy"),
-        shown_share("answered in another language", "answered_in_another"),
-        shown_share("turn in another language than the prompt", "turned_in_another"),
-        shown_share("than the answer", "turned_unlike_answer"),
+        limited("right", "share", "accuracy"),
+        limited("answered in another language", "share", "answered_in_another"),
+        limited("turn in another language than the prompt", "share", "turned_in_another"),
+        limited("than the answer", "share", "turned_unlike_answer"),
         *texts("untold"),
     ),
 )

@@ -21,22 +21,17 @@ DASH = "–"  # in Markdown and LaTeX, a number that is null
 class Column(NamedTuple):
     """A column that is shown.
 
-    Attributes:
-        heading: its heading in the report; None leaves it out there.
-        kind: text; count; number; p; share or change, with its limits if there are three columns;
-            share or kappa: a number with its limits, and the name of the measure that it is;
-            bounds: two shares; points: two limits of a change, in points;
-            interval: a number after its limits; of: a number out of another.
-        columns: the table's columns that it shows.
-        printed: its heading in Markdown and LaTeX; None leaves it out there.
-        text: its text in Markdown and LaTeX, if not that of its kind.
+    Its kind is text, count, number or p; share or change, with its limits if there are three
+    columns; share or kappa, a number with its limits and the name of the measure that it is;
+    bounds, two shares; points, two limits of a change, in points; interval, a number after its
+    limits; or of, a number out of another.
     """
 
-    heading: str | None
+    heading: str | None  # in the report; None leaves it out there
     kind: str
-    columns: tuple[str, ...]
-    printed: str | None
-    text: pl.Expr | None = None
+    columns: tuple[str, ...]  # the table's columns that it shows
+    printed: str | None  # its heading in Markdown and LaTeX; None leaves it out there
+    text: pl.Expr | None = None  # its text in Markdown and LaTeX, if not that of its kind
 
 
 class Layout(NamedTuple):
@@ -71,9 +66,19 @@ def column(
     return Column(heading, kind, columns or (heading,), heading if printed == "" else printed, text)
 
 
+def limited(heading: str, kind: str, name: str) -> Column:
+    """Return a column that shows a number with its limits, `name_lower` and `name_upper`."""
+    return column(heading, kind, name, f"{name}_lower", f"{name}_upper")
+
+
 def texts(*names: str) -> tuple[Column, ...]:
-    """Return columns of text, each with its own name as heading."""
-    return tuple(Column(name.replace("_", " "), "text", (name,), name) for name in names)
+    """Return columns of text, each with its own name as heading; a temperature is as it was set."""
+    return tuple(
+        TEMPERATURE
+        if name == "temperature"
+        else Column(name.replace("_", " "), "text", (name,), name)
+        for name in names
+    )
 
 
 def reported(*columns: Column) -> tuple[Column, ...]:
@@ -102,7 +107,6 @@ IF_UNSCORED = column(
     "upper_if_unscored",
     printed="if unscored at worst, points",
 )
-# A temperature is shown as it was set.
 AS_SET = pl.col("temperature").cast(pl.String).fill_null(DASH)
 TEMPERATURE = column("temperature", "number", text=AS_SET)
 P = (column("p", "p"), column("p, adjusted", "p", "p_adjusted", printed="p (Holm)"))

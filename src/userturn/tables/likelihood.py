@@ -9,11 +9,11 @@ from userturn.generation.scores import turn_gains
 from userturn.humans.labels import NO_LABELS, PEOPLE, PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS
-from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.discrimination import clustered_auc
 from userturn.storage.table_files import CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
-from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, texts
+from userturn.tables.added_columns import stacked
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood_measures import (
     CHARACTER,
     IDENTIFIED,
@@ -24,6 +24,7 @@ from userturn.tables.likelihood_measures import (
     pairs_of,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.turn_rates import mean_over
 from userturn.workflow.registry import Table
 
 AREA = "area"
@@ -34,11 +35,8 @@ NOT_BOTH = "not both genuine and other turns among the scored ones"
 def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Return the area under the curve of the gain, for each rater, model and temperature.
 
-    Turns of all datasets and perturbations are together; the gain is in nats a character.
-
-    Args:
-        gains: one row per turn (`likelihood.gains.turn_gains`).
-        labels: one row per turn and rater: key columns, `rater` and `genuine`, null if unscored.
+    Turns of all datasets and perturbations are together; the gain is in nats a character. `labels`
+    has one row per turn and rater, null if unscored.
     """
     value = pl.col("gain_answer") / pl.col("n_characters")
     valued = gains.with_columns(value=value).drop_nulls("value")
@@ -68,12 +66,7 @@ IDENTIFIED_ANSWER, GAIN = "identified_answer", "gain_answer"
 
 
 def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain and identification of each cell's turns, all and by each judge's verdict.
-
-    Args:
-        gains: one row per turn (`likelihood.gains.turn_gains`).
-        judged: one row per turn and judge, with `rater` and `genuine`.
-    """
+    """Return the gain and identification of each cell's turns, all and by each judge's verdict."""
     everything = gains.with_columns(rater=pl.lit(ALL), turns=pl.lit(ALL))
     verdict = pl.when("genuine").then(pl.lit("genuine")).otherwise(pl.lit("not_genuine"))
     labelled = judged.drop_nulls("genuine").with_columns(turns=verdict).drop("genuine")
@@ -93,7 +86,7 @@ def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         "n_conversations": seen["conversation"].n_unique(),
     }
     found = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
-    gain = clustered_mean(seen["value"], seen["conversation"].to_list())
+    gain = mean_over(seen, "value")
     yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **found}
     yield row | {"measure": GAIN, "unit": CHARACTER, **gain._asdict()}
 
@@ -165,9 +158,8 @@ def table(material: Material) -> pl.DataFrame:
         parts[OWN] = contingency(gains, gains.join(verdicts, on=TURN_KEYS, how="left"))
         parts[OWN] = pl.concat([parts[OWN], endings[OWN]], how="diagonal_relaxed")
         parts[TELLS] = areas(gains, pl.concat([verdicts, _by_people(material)]))
-    named = [part.with_columns(part=pl.lit(name)) for name, part in parts.items() if part.height]
-    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
-    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    some = {name: part for name, part in parts.items() if part.height}
+    return stacked(some, "part", SCHEMA)
 
 
 def _gains(material: Material, kind: str) -> list[pl.DataFrame]:
@@ -234,9 +226,7 @@ LAYOUT = (
         "The models' own turns: how much they depend on the answer",
         {"part": OWN},
         (
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "rater", "turns", "measure"),
+            *texts("model", "dataset", "temperature", "perturbation", "rater", "turns", "measure"),
             ESTIMATE,
             column("chance", "number", "chance"),
             OF_TURNS,
@@ -253,8 +243,7 @@ LAYOUT = (
         "The models' own turns: does the gain tell the genuine ones?",
         {"part": TELLS},
         (
-            *texts("rater", "model"),
-            TEMPERATURE,
+            *texts("rater", "model", "temperature"),
             column("area under the curve", "number", "estimate", *INTERVAL),
             column("genuine", "count", "n_genuine"),
             column("not genuine", "count", "n_not_genuine"),

@@ -13,12 +13,12 @@ from userturn.generation.scorer import ENDING
 from userturn.stats.clustered_measures import clustered_mean, mean_p
 from userturn.stats.margins import clustered_change
 from userturn.stats.proportions import CONFIDENCE, Floats, Interval
-from userturn.stats.significance import holm, sign_flip_p
+from userturn.stats.significance import sign_flip_p
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import FORMAT
+from userturn.tables.added_columns import FORMAT, with_holm
 from userturn.tables.repeated_trainings import over_trainings, p_of_none
-from userturn.tables.turn_rates import rate_over
+from userturn.tables.turn_rates import mean_over, most_frequent, rate_over
 
 CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
 LENGTHS = {CHARACTER: pl.col("n_characters"), TOKEN: pl.col("n_tokens"), WHOLE: pl.lit(1)}
@@ -39,8 +39,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(turns, name, "share") | identification(turns, name, n_others)
     for name in GAINS:
         for unit, length in LENGTHS.items():
-            values = turns.with_columns(value=pl.col(name) / length).drop_nulls("value")
-            found = clustered_mean(values["value"], values["conversation"].to_list())
+            found = mean_over(turns.with_columns(value=pl.col(name) / length), "value")
             yield _row(turns, name, unit) | found._asdict()
 
 
@@ -58,10 +57,10 @@ def ending(scores: pl.DataFrame) -> dict[str, Any]:
     The mean over contexts of the probability of the token that ends a user turn, right after the
     user header; limits are by conversation.
     """
-    scored = scores.filter(pl.col("context") == ENDING)
+    scored = scores.filter(context=ENDING)
     value = pl.col("logprob").exp()
     seen = scored.drop_nulls("logprob").with_columns(value=value)
-    estimate, lower, upper = clustered_mean(seen["value"], seen["conversation"].to_list())
+    estimate, lower, upper = mean_over(seen, "value")
     if lower is not None and upper is not None:
         lower, upper = max(0.0, lower), min(1.0, upper)
     return {
@@ -71,20 +70,13 @@ def ending(scores: pl.DataFrame) -> dict[str, Any]:
         "n_scored": seen.height,
         "n_conversations": seen["conversation"].n_unique(),
         **{"estimate": estimate, "lower": lower, "upper": upper},
-        "reason": _reason(scored) if scored.height else NO_ENDINGS,
+        "reason": most_frequent(scored["error"]) if scored.height else NO_ENDINGS,
     }
-
-
-def _reason(turns: pl.DataFrame) -> str | None:
-    """Return the most frequent reason why turns were not scored."""
-    reasons = turns["error"].drop_nulls().value_counts()
-    ordered = reasons.sort("count", "error", descending=[True, False])
-    return str(ordered["error"][0]) if ordered.height else None
 
 
 def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
     seen = turns.drop_nulls(name)
-    why = _reason(turns)
+    why = most_frequent(turns["error"])
     if why is None and seen.height < turns.height:
         why = "no other context could be scored"
     return {
@@ -110,21 +102,13 @@ POST_TRAINING = "post-training"
 
 
 class Pair(NamedTuple):
-    """Two groups of models that are compared.
+    """Two groups of models that are compared."""
 
-    Attributes:
-        factor: `size`, `family`, `post-training` or `format`.
-        condition: name of the model or family.
-        baseline: name of the other one.
-        models: models of the condition.
-        models_before: models of the baseline; of each of several trainings its base.
-    """
-
-    factor: str
-    condition: str
-    baseline: str
-    models: list[str]
-    models_before: list[str]
+    factor: str  # `size`, `family`, `post-training` or `format`
+    condition: str  # name of the model or family
+    baseline: str  # name of the other one
+    models: list[str]  # of the condition
+    models_before: list[str]  # of the baseline; of each of several trainings its base
 
 
 def pairs_of(grid: Grid) -> list[Pair]:
@@ -138,9 +122,7 @@ def pairs_of(grid: Grid) -> list[Pair]:
 def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
     """Yield each model with the next smaller of its family, families, and models with their bases.
 
-    Args:
-        members: the models with family and size, by family and size.
-        trained: pairs of a post-trained model and a base, by recipe; such a model is of no family.
+    A post-trained model is of no family.
     """
     of_families: dict[str, list[FamilyMember]] = {}
     names = {model for ones in trained.values() for model, _ in ones}
@@ -167,10 +149,6 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
     reject a mean of 0 that is skewed. Over several trainings of a recipe limits and p are of these,
     too (`tables.repeated_trainings`). Holm adjusts the p-values of one factor, dataset and measure.
-
-    Args:
-        gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
-        pairs: what is compared.
     """
     rows = [
         row
@@ -182,11 +160,7 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     if not rows:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None).sort(*TESTS, maintain_order=True)
-    parts = [
-        part.with_columns(p_adjusted=pl.Series(holm(part["p"].to_numpy())))
-        for part in table.partition_by(TESTS, maintain_order=True)
-    ]
-    return pl.concat(parts)
+    return with_holm(table, TESTS)
 
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
@@ -275,4 +249,4 @@ def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     names = {*models}
     of_models = seen.filter(pl.col("model").is_in(names)).sort("model")
     means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
-    return means.filter(pl.col("len") == len(names)).drop("len")
+    return means.filter(len=len(names)).drop("len")

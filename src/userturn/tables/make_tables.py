@@ -18,13 +18,7 @@ from userturn.stats.proportions import rows_have_copies
 from userturn.storage.files import write_text
 from userturn.storage.table_files import TURN_KEYS, csv_of, read_tables, write_table
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import (
-    join_formats,
-    marked,
-    read_joined,
-    split_formats,
-    unmarked,
-)
+from userturn.tables.added_columns import join_formats, marked, read_joined, split_formats, unmarked
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import Layout, parts_of, printed
 from userturn.tables.turn_rates import count_items
@@ -143,12 +137,8 @@ def make_tables(
 ) -> None:
     """Write tables in the formats that their paths end in.
 
-    Args:
-        grid: the study's grid.
-        identity: identity of the tables.
-        inputs: by name, the paths of what the tables are made from.
-        outputs: by the table's name, one path per format.
-        is_again: whether a finished study's tables are made again, of whatever it has.
+    `inputs` has the paths of what they are made from by name, `outputs` one path per format. Where
+    they are made again, a finished study's are made of whatever it has.
 
     Raises:
         UserError: too many scores ended in an error.

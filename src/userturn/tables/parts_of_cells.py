@@ -19,7 +19,7 @@ from userturn.storage.table_files import (
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
-from userturn.tables.corrected_rates import CORRECTED, Domain, drawn_and_labelled
+from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, drawn_and_labelled
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
@@ -29,7 +29,6 @@ from userturn.tables.turn_rates import (
     STRICT_AND_LENIENT,
     beside_strict,
     count_answers,
-    limits_of,
     pool,
 )
 
@@ -72,13 +71,7 @@ def in_turns(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """Return the rate of genuine turns of each cell, judge and `group`.
-
-    Args:
-        verdicts: one row per judged turn, with `item`, `label`, `genuine` and `group`.
-        members: the family of each model.
-        scope: what the groups are.
-    """
+    """Return the rate of genuine turns of each cell, judge and `group`, a column of verdicts."""
     counts = verdicts.group_by(*JUDGED_CELL_KEYS, "group", clusters()).agg(
         n_turns=pl.len().cast(pl.Int64),
         n_scored=pl.col("genuine").count().cast(pl.Int64),
@@ -97,13 +90,7 @@ def rates_by_language(
     """Return the rate of each cell, judge and language of the prompt, and the corrected rate.
 
     A judge whose rules know only English has no rate in other languages: what it finds there says
-    nothing.
-
-    Args:
-        verdicts: verdicts of all judges, with the language in `group`.
-        members: the family of each model.
-        english_only: names of such judges.
-        labels: the turns that people labelled, with the language in `group`.
+    nothing. Verdicts and labels have the language in `group`.
     """
     found = rates_of_parts(verdicts, members, BY_LANGUAGE)
     cannot = pl.col("judge").is_in(sorted(english_only)) & pl.col("group").ne_missing(ENGLISH)
@@ -136,12 +123,7 @@ def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
     # Strata are of a cell: turns of one without a drawn turn in this language stand for nothing.
     cell = labels.drawn.join(here, on=CELL_KEYS, how="semi")
     n_missing = cell["stratum"].n_unique() - drawn["stratum"].n_unique()
-    reason = domain.reason or (f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
-    counts = {"n_turns_drawn_from": written.height, "n_labelled": domain.labelled.height}
-    if reason:
-        return counts | {"corrected_reason": reason}
-    found = domain.corrected
-    return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
+    return corrected_rate(domain, f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
 
 
 TURN = "turn"
@@ -162,9 +144,6 @@ def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
 
     Not every conversation has a later turn, so rates of two turns are of different conversations,
     and their difference is not what a turn changes: both rates here are of the shared ones.
-
-    Args:
-        verdicts: one row per judged turn, with `item`, `sample`, `genuine` and `family`.
     """
     turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
     counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
@@ -244,11 +223,7 @@ def between_languages(
 ) -> pl.DataFrame:
     """Return the contrast of each language with English, or with the first language, by problem.
 
-    Args:
-        items: one row per problem, language, cell and judge, with `family`; `item` is the language
-            and the problem, one below the other.
-        blocks: the columns that two items of a pair have in common.
-        controls: names of the perturbations that are controls.
+    `item` is the language and the problem, one below the other.
     """
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)

@@ -41,9 +41,7 @@ class Assumption(NamedTuple):
 def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     """Return the assumptions for the next study, by the names of the command's options.
 
-    Args:
-        results: results folder of the finished study.
-        judge: the judge whose verdicts count; None for the study's first one.
+    Without a judge, the verdicts of the study's first one count.
 
     Raises:
         UserError: the folder is not that of a finished study, or the study lacks the judge.
@@ -56,10 +54,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
             f"'{judge}' is not a judge of the rates in '{results}'; expected one of "
             f"{', '.join(judges) or '(none)'}: name one with --judge"
         )
-    kept = {
-        n: t.filter(pl.col("judge") == judge) if "judge" in t.columns else t
-        for n, t in tables.items()
-    }
+    kept = {n: t.filter(judge=judge) if "judge" in t.columns else t for n, t in tables.items()}
     return {
         **_rate(kept["rates"]),
         "related": _related(kept["contrasts"]),
@@ -89,7 +84,7 @@ def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
     """Return the rate of a model nearest to a half, which needs the most items, and its turns."""
     rows = (
         of_models(rates)
-        .filter(pl.col("perturbation") == PLAIN, pl.col("estimate").is_not_null())
+        .filter(pl.col("estimate").is_not_null(), perturbation=PLAIN)
         .sort((pl.col("estimate") - 0.5).abs(), "model", "temperature")
     )
     if rows.is_empty():
@@ -105,9 +100,7 @@ def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
 
 def _of_models(contrasts: pl.DataFrame) -> pl.DataFrame:
     """Return the confirmatory contrasts of models' follow-ups."""
-    return contrasts.filter(
-        pl.col("correction") == "Holm", pl.col("scope") == "model", pl.col("judge") != VERIFIER
-    )
+    return contrasts.filter(pl.col("judge") != VERIFIER, correction="Holm", scope="model")
 
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
@@ -138,7 +131,7 @@ def _alike(results: Path, judge: str) -> Assumption:
     """
     paths = [str(path) for path in results.glob(f"cells/*/*/*/{PLAIN}/verdicts/{judge}.parquet")]
     items = count_items(paths).filter(is_default())
-    hottest = items.filter(pl.col("temperature") == pl.col("temperature").max())
+    hottest = items.filter(temperature=pl.col("temperature").max())
     n, y = pl.col("n_scored").cast(pl.Float64), pl.col("n_genuine").cast(pl.Float64)
     of_models = hottest.group_by("dataset", "model").agg(
         turns=n.sum(),
@@ -169,7 +162,7 @@ def _tests(contrasts: pl.DataFrame) -> Assumption:
 def _judge(card: pl.DataFrame) -> dict[str, Assumption]:
     """Return the sensitivity and specificity of a judge by people's labels, if there are any."""
     source = "people's labels in the pilot"
-    by_people = card.filter(pl.col("source") == PEOPLE, pl.col("by") == ALL)
+    by_people = card.filter(source=PEOPLE, by=ALL)
     measured = dict(by_people.drop_nulls("estimate").select("measure", "estimate").iter_rows())
     return {
         name: Assumption(measured.get(name), source if name in measured else NOBODY)
@@ -186,11 +179,7 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
     """Return the assumptions of `userturn power --measure`, by the names of its options.
 
     Of all pairs of models and datasets, they are those of the pair whose difference varies most. A
-    study of one model has no correlation.
-
-    Args:
-        results: results folder of the finished study.
-        measure: one of `likelihood_measures.UNITS`.
+    study of one model has no correlation. The measure is one of `likelihood_measures.UNITS`.
 
     Raises:
         UserError: the study scored too few reference follow-ups.
@@ -269,7 +258,7 @@ def _tests_of_follow_ups(results: Path, measure: str) -> Assumption:
     path = results / "tables" / "likelihood.parquet"
     if path.is_file():
         table = pl.read_parquet(path)
-        table = table.filter(pl.col("part") == COMPARED, pl.col("measure") == measure)
+        table = table.filter(part=COMPARED, measure=measure)
         if largest := table.group_by(TESTS).len()["len"].max():
             return Assumption(float(str(largest)), "the pilot's largest set of contrasts")
     return Assumption(None, "the pilot has no contrast")

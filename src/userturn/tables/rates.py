@@ -19,9 +19,9 @@ from userturn.tables.layout import (
     LOWEST,
     OVER_DATASETS,
     SCORED,
-    TEMPERATURE,
     Layout,
     column,
+    limited,
     printed_only,
     reported,
     texts,
@@ -136,13 +136,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Count what became of the turns of each cell and judge, and of the answers before them.
-
-    Args:
-        turns: user turns of all cells, with `outcome` and `finish_reason`.
-        verdicts: verdicts on them.
-        answers: answers to all datasets, with `finish_reason`.
-    """
+    """Count what became of the turns of each cell and judge, and of the answers before them."""
     kinds = {kind: pl.col("outcome") == kind for kind in ("ok", "empty", "error")}
     kinds["truncated"] = pl.col("finish_reason") == "length"
     counts = {f"n_{kind}": is_kind.sum().cast(pl.Int64) for kind, is_kind in kinds.items()}
@@ -158,10 +152,7 @@ def rates(
 ) -> pl.DataFrame:
     """Return the share of each label among the scored turns of cells, models and families.
 
-    Args:
-        items: counts of verdicts by item.
-        outcomes: those of each cell and judge, by `outcomes_of`.
-        paper: the paper's name for the turns of a label; null for our own.
+    `paper` has the paper's name for the turns of a label.
     """
     of_genuine = beside_strict(pool_scopes(with_lenient(items), STRICT_AND_LENIENT, SCOPES))
     labels = [LABEL + label for label in labels_of(items) if label != GENUINE]
@@ -202,17 +193,13 @@ def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
 
 def of_cells(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of cells, in the default format and others."""
-    return rates.filter(pl.col("scope") == CELL, pl.col("label") == GENUINE)
+    return rates.filter(scope=CELL, label=GENUINE)
 
 
 def of_models(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of models over all turns of their datasets."""
     of_model = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
     return rates.filter(*of_model, pl.col("label") == GENUINE)
-
-
-def _limited(name: str) -> tuple[str, str, str]:
-    return name, f"{name}_lower", f"{name}_upper"
 
 
 OF_GENUINE = {"label": GENUINE}
@@ -222,9 +209,7 @@ LAYOUT = (
         "Follow-up rates over all datasets",
         OVER_DATASETS | OF_GENUINE | {"scope": "model"},
         (
-            *texts("family", "model"),
-            TEMPERATURE,
-            *texts("judge"),
+            *texts("family", "model", "temperature", "judge"),
             printed_only("scored", "count", "n_scored"),
             *reported(*texts("average")),
             SHARE._replace(printed="{} %"),
@@ -250,13 +235,11 @@ LAYOUT = (
         "Chance floor: the same turns after another item's answer",
         OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE,
-            column("floor", "share", "floor", "floor_lower", "floor_upper"),
-            column("above the floor", "change", *_limited("above_floor")),
-            column("share that reacts", "share", *_limited("reacts")),
+            limited("floor", "share", "floor"),
+            limited("above the floor", "change", "above_floor"),
+            limited("share that reacts", "share", "reacts"),
             column("judged twice", "of", "n_scored_again", "n_judged_again"),
             column("no floor", "text", "floor_reason"),
             column("no share", "text", "reacts_reason"),
@@ -272,9 +255,7 @@ LAYOUT = (
         "Every cell",
         OF_GENUINE | {"scope": CELL},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE,
             LENIENTLY,
             SCORED,
@@ -290,9 +271,7 @@ LAYOUT = (
         "After each turn of real conversations",
         {"scope": BY_TURN},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("turn", "text", "group"),
             column("conversations", "count", "n_items"),
             SHARE,
@@ -310,16 +289,14 @@ LAYOUT = (
         "By the language of the prompt",
         {"scope": BY_LANGUAGE},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             column("language", "text", "group"),
             SHARE,
             LENIENTLY,
             SCORED,
             BOUNDS,
             *texts("reason"),
-            column("corrected by people", "share", *_limited("corrected")),
+            limited("corrected by people", "share", "corrected"),
         ),
         about=(
             "A judge whose rules know only English has no rate in other languages. What is known "
@@ -330,11 +307,9 @@ LAYOUT = (
         "Rates corrected by people's labels",
         OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
         reported(
-            *texts("model", "dataset"),
-            TEMPERATURE,
-            *texts("perturbation", "judge"),
+            *texts("model", "dataset", "temperature", "perturbation", "judge"),
             SHARE._replace(heading="by the judge"),
-            column("corrected", "share", *_limited("corrected")),
+            limited("corrected", "share", "corrected"),
             column("labelled", "of", "n_labelled", "n_turns_drawn_from"),
             column("none", "text", "corrected_reason"),
         ),

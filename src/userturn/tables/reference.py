@@ -48,23 +48,14 @@ WORDS = {pl.String: "text", pl.Boolean: "yes or no", pl.Float64: "number"}
 
 
 class StoredFile(NamedTuple):
-    """A file of a study, or a kind of file.
+    """A file of a study, or a kind of file."""
 
-    Attributes:
-        name: its name in data/columns.yaml.
-        paths: paths below results, with wildcards in braces.
-        rules: the rules that make it; empty if every rule does.
-        modules: the modules of `userturn` that write it.
-        holds: what the file, or one row of it, is.
-        columns: its columns, or the keys of JSON, with their types in words.
-    """
-
-    name: str
-    paths: tuple[str, ...]
-    rules: tuple[str, ...]
-    modules: tuple[str, ...]
-    holds: str
-    columns: Mapping[str, str]
+    name: str  # in data/columns.yaml
+    paths: tuple[str, ...]  # below results, with wildcards in braces
+    rules: tuple[str, ...]  # that make it; empty if every rule does
+    modules: tuple[str, ...]  # of `userturn` that write it
+    holds: str  # what the file, or one row of it, is
+    columns: Mapping[str, str]  # or the keys of JSON, with their types in words
 
 
 def type_in_words(kind: Any) -> str:
@@ -152,11 +143,7 @@ def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
 def reference() -> str:
     """Return the page, in Markdown."""
     columns = meanings()
-    parts = {
-        "Tables": stored_tables(),
-        "Figures": stored_figures(),
-        "Other files": stored_files(),
-    }
+    parts = {"Tables": stored_tables(), "Figures": stored_figures(), "Other files": stored_files()}
     page = HEAD
     for title, files in parts.items():
         page += f"\n## {title}\n"

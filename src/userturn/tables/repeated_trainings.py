@@ -39,12 +39,8 @@ def over_trainings(
     The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: the confidence is
     at least the stated one for independent parts that are normal, whatever their variances). What
     items and trainings have together is in both, so that limits are rather too far. Satterthwaite's
-    degrees of freedom were measured beside it (docs/methods.md).
-
-    Args:
-        within: the change over these trainings, its limits at this confidence over items.
-        changes: the change by each training, two or more.
-        confidence: confidence of the interval.
+    degrees of freedom were measured beside it (docs/methods.md). There are two changes or more,
+    each by one training; the limits within are those over items at this confidence.
     """
     if within.estimate is None or within.lower is None or within.upper is None:
         return within
@@ -53,11 +49,7 @@ def over_trainings(
 
 
 def p_of_none(limits: Limits) -> float:
-    """Return the two-sided p that a change is 0: the level at which its limits reach 0.
-
-    Args:
-        limits: returns the change's interval of any confidence.
-    """
+    """Return the two-sided p that a change is 0: the level at which its limits reach 0."""
 
     def holds_none(p: float) -> bool:
         found = limits(1 - p)
@@ -132,12 +124,8 @@ def compare_trainings(
     """Return the contrasts of a recipe, over its trainings, with each base.
 
     The test is by the interval, since the items' signs cannot be exchanged between several models
-    and one.
-
-    Args:
-        parts: for each training the pairs of its items and its base's.
-        first: names of the first training and its base, which the recipe's rows have.
-        pairs: names of each training and its base.
+    and one. `parts` are the pairs of the items of each training and of its base; the recipe's rows
+    have the names of the `first`.
     """
     changes = changes_of(parts)
     whole, rows = together(parts, first, pairs), []
@@ -199,13 +187,6 @@ def with_held_out(
     """Return contrasts with those of models over the datasets that they have not seen.
 
     Such a row takes the place of the one over all datasets, which gets a scope of its own.
-
-    Args:
-        found: contrasts.
-        items: the items that they are of.
-        contrasts_of: compares a model with its base.
-        baselines: pairs of a post-trained model and one of its bases.
-        seen: the datasets that models have seen.
     """
     datasets = set(items["dataset"].cast(pl.String).unique())
     for name, base in baselines:
@@ -215,7 +196,7 @@ def with_held_out(
         is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
         scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
         others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
-        held_out = contrasts_of(others, (name, base)).filter(pl.col("scope") == "model")
+        held_out = contrasts_of(others, (name, base)).filter(scope="model")
         found = pl.concat(
             [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
         )

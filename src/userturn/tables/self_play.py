@@ -8,11 +8,17 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.generation.scores import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
-from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.table_files import Schema
-from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
+from userturn.tables.layout import BOUNDS, GENUINE, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import RATE, change, rate_columns, rate_over
+from userturn.tables.turn_rates import (
+    RATE,
+    change,
+    mean_over,
+    most_frequent,
+    rate_columns,
+    rate_over,
+)
 from userturn.tables.turn_texts import share_repeated
 from userturn.workflow.registry import Table
 
@@ -65,11 +71,7 @@ SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,
     "judge": pl.String,
-    "depth": pl.Int64,
-    "n_conversations": pl.Int64,
-    "n_ended": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
+    **dict.fromkeys(("depth", "n_conversations", "n_ended", "n_turns", "n_scored"), pl.Int64),
     "n_genuine": pl.Int64,
     **RATE,
     **dict.fromkeys(CHANGE, pl.Float64),
@@ -120,19 +122,17 @@ def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
     seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
     if gains.is_empty():
         return {}
-    found = clustered_mean(seen["value"], seen["conversation"].to_list())
+    found = mean_over(seen, "value")
     return {**dict(zip(GAIN, found, strict=True)), "n_valued": seen.height}
 
 
 def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
     """Return the first sample of each turn with how much it repeats of what the user said before.
 
-    Args:
-        turns: user turns of one depth, with `item`, `sample`, `outcome` and `text`.
-        conversations: `item` and `messages` up to the answer before the turn.
-        depth: its number; the last `depth - 1` user messages are the model's own.
+    Conversations go up to the answer before the turn; their last `depth - 1` user messages are the
+    model's own.
     """
-    said = turns.filter(pl.col("sample") == 0).select("item", "outcome", "text")
+    said = turns.filter(sample=0).select("item", "outcome", "text")
     both = said.join(conversations.select("item", "messages"), on="item", maintain_order="left")
     shares = [
         _repeated(text, messages, depth) if outcome == "ok" else (None, None)
@@ -156,13 +156,11 @@ def _repeated(
 
 def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one judge's verdicts on the first samples, beside their repetition."""
-    judged = verdicts.filter(pl.col("sample") == 0).select(
-        "item", "genuine", "label", conversation=clusters()
-    )
+    judged = verdicts.filter(sample=0).select("item", "genuine", "label", conversation=clusters())
     return judged.join(turns, on="item", maintain_order="left").with_columns(
         speech=pl.when(pl.col("genuine").is_not_null()).then(
             pl.col("label").eq_missing(ASSISTANT_SPEECH)
-        ),
+        )
     )
 
 
@@ -171,22 +169,20 @@ def measures(
 ) -> dict[str, Any]:
     """Return counts, rates and means of one depth, by one judge.
 
-    Args:
-        turns: the result of `beside` at this depth.
-        first: the same at depth 1.
-        conversations: all conversations, with `ended` beyond depth 1.
+    `turns` and `first` are results of `beside`, at this depth and at depth 1.
     """
     drift, _ = rate_over(turns, ["conversation"], "speech")
     is_first = "ended" not in conversations.columns
-    ended: list[str] = [] if is_first else conversations["ended"].drop_nulls().to_list()
+    nothing = pl.Series([], dtype=pl.String)
+    ended = nothing if is_first else conversations["ended"].drop_nulls()
     return {
         **measures_of(turns, first, "conversation"),
         "n_conversations": conversations.height,
         "n_ended": len(ended),
         **dict(zip(SPEECH, drift, strict=True)),
-        **dict(zip(PROMPT, _mean(turns, "prompt"), strict=True)),
-        **dict(zip(TURNS, _mean(turns, "turns"), strict=True)),
-        "reason": _most_frequent(ended),
+        **dict(zip(PROMPT, mean_over(turns, "prompt"), strict=True)),
+        **dict(zip(TURNS, mean_over(turns, "turns"), strict=True)),
+        "reason": most_frequent(ended),
     }
 
 
@@ -205,24 +201,11 @@ def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[
     }
 
 
-def _mean(turns: pl.DataFrame, name: str) -> Any:
-    seen = turns.drop_nulls(name)
-    return clustered_mean(seen[name], seen["conversation"].to_list())
-
-
-def _most_frequent(reasons: Sequence[str]) -> str | None:
-    counts = pl.Series("reason", reasons, dtype=pl.String).value_counts()
-    ordered = counts.sort("count", "reason", descending=[True, False])
-    return ordered["reason"][0] if ordered.height else None
-
-
 LAYOUT = Layout(
     "Self-play: the model answers its own user turns",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("judge"),
+        *texts("model", "dataset", "temperature", "judge"),
         column("depth", "count", "depth"),
         column("ended before", "of", "n_ended", "n_conversations"),
         GENUINE,

@@ -38,12 +38,7 @@ def runs(text: str) -> Runs:
 
 
 def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[str]]) -> set[int]:
-    """Return the numbers of the items of which a text stands in training data, or the reverse.
-
-    Args:
-        items: the texts of each item.
-        conversations: the texts of each training conversation: messages, goal and reference.
-    """
+    """Return the numbers of the items of which a text stands in training data, or the reverse."""
     of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
     places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, (_, found) in enumerate(of_items):
@@ -78,9 +73,7 @@ TABLE = Table(
     needs="training_data",
     version=2,
 )
-MEANINGS = {
-    "n_items": "items of the dataset",
-}
+MEANINGS = {"n_items": "items of the dataset"}
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # shorter texts recur by chance
 GRAM = 5
@@ -91,10 +84,7 @@ KINDS = ("exact", "near", "contained")
 COUNTED: Schema = {
     "model": pl.String,
     "dataset": pl.String,
-    "n_items": pl.Int64,
-    "n_exact": pl.Int64,
-    "n_near": pl.Int64,
-    "n_contained": pl.Int64,
+    **dict.fromkeys(("n_items", "n_exact", "n_near", "n_contained"), pl.Int64),
 }
 SCHEMA: Schema = COUNTED | SEEN
 
@@ -153,13 +143,7 @@ class Learnt:
 def count_overlap(
     learnt: Learnt, items: Sequence[Sequence[str]], conversations: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return `n_items`, and how many occur: each item counts once, by its best match.
-
-    Args:
-        learnt: the texts of the training data.
-        items: the texts of each item.
-        conversations: the texts of each training conversation.
-    """
+    """Return `n_items`, and how many occur: each item counts once, by its best match."""
     parts = contained(items, conversations)
     best = []
     for number, texts in enumerate(items):
@@ -171,9 +155,7 @@ def count_overlap(
 def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
     """Return an item's texts: what the user says, and its reference.
 
-    Args:
-        row: of the dataset.
-        instruction: a text that the study appends to prompts and that training data lacks.
+    The instruction is what the study appends to prompts and training data lacks.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     texts = [text.removesuffix(instruction) for text in said]

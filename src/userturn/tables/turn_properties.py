@@ -24,9 +24,9 @@ from userturn.stats.clustered_measures import (
 from userturn.stats.proportions import Interval
 from userturn.storage.table_files import CELL_COLUMNS, CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
-from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
+from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
+from userturn.tables.turn_rates import LIMITS, limits_of, mean_over, rate_over
 from userturn.tables.turn_similarity import (
     BY_CHRF,
     LIMITS_OF_CHRF,
@@ -126,15 +126,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 class Before(NamedTuple):
-    """What is known of the items of a dataset.
+    """What is known of the items of a dataset."""
 
-    Attributes:
-        said: the user messages of each item.
-        people: what people wrote after an item, where that is known.
-    """
-
-    said: Mapping[str, list[str]]
-    people: Mapping[str, People]
+    said: Mapping[str, list[str]]  # the user messages of each item
+    people: Mapping[str, People]  # what people wrote after an item, where that is known
 
 
 def _read(path: str, seed: int) -> Before:
@@ -157,12 +152,7 @@ def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
 
 
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
-    """Return the row of the turns of a cell.
-
-    Args:
-        turns: all turns of a cell, `COLUMNS`.
-        before: what is known of their items.
-    """
+    """Return the row of the turns of a cell."""
     ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
     known = _told_languages(_with_words(_with_endings(ordered)))
     repeated = [
@@ -226,8 +216,7 @@ def _told_languages(turns: pl.DataFrame) -> pl.DataFrame:
 
 def _mean(turns: pl.DataFrame, name: str) -> Interval:
     """Return the mean of a column; limits are not below 0, nor above 1 of a share."""
-    seen = turns.drop_nulls(name)
-    estimate, lower, upper = clustered_mean(seen[name].cast(pl.Float64), seen["cluster"].to_list())
+    estimate, lower, upper = mean_over(turns, name, "cluster")
     if lower is None or upper is None:
         return Interval(estimate, None, None)
     return Interval(estimate, max(0.0, lower), min(upper, 1.0 if name in OF_ONE else inf))
@@ -256,34 +245,27 @@ def _variety(turns: pl.DataFrame) -> Iterator[Interval]:
     yield over_clusters(counts, yules_k, inf)
 
 
-def shown(heading: str, kind: str, name: str) -> Column:
-    """Return a column of the report: a measure with its limits."""
-    return column(heading, kind, *(f"{name}{end}" for end in LIMITS))
-
-
 LAYOUT = Layout(
     "What the turns are like, without a judge",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation"),
+        *texts("model", "dataset", "temperature", "perturbation"),
         column("copies", "of", "n_copies", "n_ok"),
-        shown("copies, share", "share", "exact_copies"),
-        shown("near copies", "share", "near_copies"),
-        shown("repeats the prompt", "share", "repeats_prompt"),
-        shown("words", "number", "words"),
-        shown("ends at once", "share", "ends_at_once"),
-        shown("cut", "share", "cut"),
-        shown("distinct-1", "number", "distinct_1"),
-        shown("distinct-2", "number", "distinct_2"),
-        shown("MATTR", "number", "mattr"),
-        shown("HD-D", "number", "hdd"),
-        shown("Yule's K", "number", "yules_k"),
+        limited("copies, share", "share", "exact_copies"),
+        limited("near copies", "share", "near_copies"),
+        limited("repeats the prompt", "share", "repeats_prompt"),
+        limited("words", "number", "words"),
+        limited("ends at once", "share", "ends_at_once"),
+        limited("cut", "share", "cut"),
+        limited("distinct-1", "number", "distinct_1"),
+        limited("distinct-2", "number", "distinct_2"),
+        limited("MATTR", "number", "mattr"),
+        limited("HD-D", "number", "hdd"),
+        limited("Yule's K", "number", "yules_k"),
         *texts("language"),
-        shown("in that language", "share", "in_language"),
-        shown("chrF to the person's turn", "number", "chrf"),
-        shown("to an unrelated person's", "number", "chrf_unrelated"),
-        shown("above that", "number", "chrf_above"),
+        limited("in that language", "share", "in_language"),
+        limited("chrF to the person's turn", "number", "chrf"),
+        limited("to an unrelated person's", "number", "chrf_unrelated"),
+        limited("above that", "number", "chrf_above"),
     ),
 )

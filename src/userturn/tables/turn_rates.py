@@ -13,6 +13,7 @@ import polars as pl
 from userturn.datasets.turns import clusters
 from userturn.judges.judge import scan_verdicts
 from userturn.judges.verdict import ARGUABLE
+from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.margins import change as change_of
 from userturn.stats.margins import side_by_side
 from userturn.stats.proportions import Floats, Interval, Patterns, clustered_rate
@@ -20,13 +21,9 @@ from userturn.storage.table_files import JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 
 RATE: Schema = {  # over scored turns, with interval, coverage and bounds
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
+    **dict.fromkeys(("estimate", "lower", "upper"), pl.Float64),
     "interval": pl.String,
-    "coverage": pl.Float64,
-    "if_unscored_negative": pl.Float64,
-    "if_unscored_positive": pl.Float64,
+    **dict.fromkeys(("coverage", "if_unscored_negative", "if_unscored_positive"), pl.Float64),
 }
 LABEL = "label:"  # prefix of the column that counts a label
 VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
@@ -74,9 +71,8 @@ def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
 def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataFrame:
     """Return the answers to each graded dataset in the form of counted items: right is genuine.
 
-    Args:
-        grades: one row per answer; `correct` is null where the verifier could not decide.
-        item: what is counted as one item; by default what belongs together, as in `count_items`.
+    By default what belongs together is one item, as in `count_items`. Answers that the verifier
+    could not decide count as unscored.
     """
     correct = pl.col("correct")
     graded = grades.filter(correct.is_not_null().any().over("model", "dataset")).sort("item")
@@ -110,11 +106,7 @@ SCOPES = {  # what a rate is over, beside temperature, perturbation and judge
 
 RATE_SCHEMA: Schema = {
     "average": pl.String,
-    "n_datasets": pl.Int64,
-    "n_items": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_positive": pl.Int64,
+    **dict.fromkeys(("n_datasets", "n_items", "n_turns", "n_scored", "n_positive"), pl.Int64),
     **RATE,
     "reason": pl.String,
 }
@@ -150,24 +142,17 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
     return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
 
 
-def _bounds(totals: Floats, average: str) -> dict[str, float]:
-    """Return coverage and the rate over all turns with every unscored one negative, or positive."""
-    if average == "micro":
-        totals = totals.sum(0, keepdims=True)
-    turns, scored, positive = totals.T
-    return {
-        "coverage": float((scored / turns).mean()),
-        "if_unscored_negative": float((positive / turns).mean()),
-        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
-    }
-
-
 def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
-    """Return a rate; each dataset is an array of patterns, with rows `n_items` and COUNTS."""
+    """Return a rate with its bounds: every unscored turn is negative, or positive.
+
+    Each dataset is an array of patterns, with rows `n_items` and COUNTS.
+    """
     totals = np.stack([counts[1:] @ counts[0] for counts in datasets])
-    seen = [Patterns(n, scored, positive) for n, _, scored, positive in datasets]
+    seen = [Patterns(n, m, y) for n, _, m, y in datasets]
     interval, method = clustered_rate(seen, average)
     is_scored = interval.estimate is not None
+    of_each = totals.sum(0, keepdims=True) if average == "micro" else totals
+    turns, scored, positive = of_each.T
     return {
         "average": average,
         "n_datasets": len(datasets),
@@ -175,7 +160,9 @@ def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
         **dict(zip(COUNTS, map(round, totals.sum(0)), strict=True)),
         **interval._asdict(),
         "interval": method if is_scored else None,
-        **_bounds(totals, average),
+        "coverage": float((scored / turns).mean()),
+        "if_unscored_negative": float((positive / turns).mean()),
+        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
         "reason": None if is_scored else "no turn was scored",
     }
 
@@ -187,12 +174,6 @@ def pool(
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
-
-    Args:
-        items: one row per item of a cell, as `item_counts.count_items` returns it.
-        by: the columns that make a group.
-        positives: the columns with the counted numerators.
-        averages: `micro`, or both.
 
     Returns:
         The columns `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`; macro rows
@@ -234,11 +215,7 @@ def pool_scopes(
 
 
 def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT.
-
-    Args:
-        pooled: rates by `pool` of STRICT_AND_LENIENT.
-    """
+    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT."""
     of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
     strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
     limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
@@ -269,17 +246,26 @@ def rate_over(
     """Return the share of positive turns with its 95% limits, and the name of the interval.
 
     Turns of one cluster are not independent: the limits are Wilson's at the effective number of
-    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn.
-
-    Args:
-        turns: one row per turn.
-        clusters: the columns that identify a turn's cluster.
-        positive: the column that is counted, null for an unscored turn.
+    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn. `clusters`
+    are the columns that identify a turn's; `positive` is null for an unscored turn.
     """
     seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
     counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
     m, y = counts.T.astype(float)
     return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
+
+
+def mean_over(turns: pl.DataFrame, name: str, cluster: str = "conversation") -> Interval:
+    """Return the mean of a column over the turns that have it, with limits over clusters."""
+    seen = turns.drop_nulls(name)
+    return clustered_mean(seen[name].cast(pl.Float64), seen[cluster].to_list())
+
+
+def most_frequent(reasons: pl.Series) -> str | None:
+    """Return the most frequent reason, of equal ones the first by its letters; None if none."""
+    counts = reasons.drop_nulls().alias("reason").value_counts()
+    ordered = counts.sort("count", "reason", descending=[True, False])
+    return str(ordered["reason"][0]) if ordered.height else None
 
 
 def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
@@ -301,11 +287,6 @@ def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
 
 def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:
     """Return how the rate of genuine turns changes in the clusters that both tables have scored.
-
-    Args:
-        first: one row per turn, with `genuine`, null for an unscored one.
-        later: the same.
-        cluster: the column that identifies a turn's cluster.
 
     Returns:
         The change with its 95% limits, null if no cluster is in both, and their number.

@@ -25,7 +25,7 @@ from userturn.storage.table_files import (
     Schema,
     write_table,
 )
-from userturn.tables.layout import TEMPERATURE, Column, Layout, column, texts
+from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of
 from userturn.tables.turn_texts import SAID
@@ -114,12 +114,7 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
     """Return what people wrote after each item, where that and another person's turn is known.
 
     The other one is that of the next item in a drawn order whose conversation and turn differ, as
-    answers are exchanged for the chance floor.
-
-    Args:
-        items: the columns `PEOPLES`.
-        dataset: name.
-        seed: the study's seed.
+    answers are exchanged for the chance floor. Items have the columns `PEOPLES`.
     """
     turns = {
         item: said.strip()
@@ -132,12 +127,7 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
 
 
 def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
-    """Return `n_compared` and the columns of chrF of a cell.
-
-    Args:
-        turns: `item`, `cluster` and `said`, null where a turn has no text.
-        people: the result of `people_of`.
-    """
+    """Return `n_compared` and the columns of chrF of a cell."""
     rows = [
         (cluster, chrf(said, people[item].there), chrf(said, people[item].elsewhere))
         for item, cluster, said in turns.select("item", "cluster", "said").iter_rows()
@@ -149,9 +139,7 @@ def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any
 def above_unrelated(measure: str, rows: Sequence[tuple[str, float, float]]) -> dict[str, Any]:
     """Return the means of a measure, of its baseline and of their difference, with limits.
 
-    Args:
-        measure: its name, with which those of the columns begin.
-        rows: of each turn its cluster, and how near it is to that person and to an unrelated one.
+    Of each turn, a row has its cluster, and how near it is to that person and to an unrelated one.
     """
     clusters, there, elsewhere = zip(*rows, strict=True) if rows else ((), (), ())
     above = [one - other for one, other in zip(there, elsewhere, strict=True)]
@@ -220,23 +208,17 @@ def _similar(turns: pl.DataFrame) -> dict[str, Any]:
     return {**means, "n_compared": len(rows), "reason": None if rows else NOBODY}
 
 
-def _shown(heading: str, name: str) -> Column:
-    return column(heading, "number", *(f"{name}{end}" for end in LIMITS))
-
-
 LAYOUT = Layout(
     "How near turns are to what people said",
     {},
     (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation"),
+        *texts("model", "dataset", "temperature", "perturbation"),
         column("turns compared", "count", "n_compared"),
-        _shown("similarity to the person's turn", "similarity"),
-        _shown("to an unrelated person's", "similarity_unrelated"),
-        _shown("above that", "similarity_above"),
-        _shown("chrF to the person's turn", "chrf"),
-        _shown("chrF above an unrelated person's", "chrf_above"),
+        limited("similarity to the person's turn", "number", "similarity"),
+        limited("to an unrelated person's", "number", "similarity_unrelated"),
+        limited("above that", "number", "similarity_above"),
+        limited("chrF to the person's turn", "number", "chrf"),
+        limited("chrF above an unrelated person's", "number", "chrf_above"),
         *texts("reason"),
     ),
 )

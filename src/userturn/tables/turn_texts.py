@@ -14,7 +14,7 @@ from userturn.stats.discrimination import ROUNDING
 from userturn.stats.proportions import Interval, Patterns, pooled_rate
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
-from userturn.tables.layout import column
+from userturn.tables.layout import column, limited
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import NEAR, grams, normalised
 from userturn.tables.turn_rates import LIMITS, by_place, limits_of
@@ -29,9 +29,6 @@ def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
     A copy has the characters of a turn after another item; what belongs to one item
     (`datasets.clusters`) is no copy of each other. `said` and `is_copy` are null where a turn has
     no text. White space at the ends is left out.
-
-    Args:
-        turns: of one cell: `dataset`, `item`, `outcome` and `text`.
     """
     named = turns.with_columns(SAID, clusters().alias("cluster"))
     n_clusters = pl.col("cluster").n_unique().over("said")
@@ -44,9 +41,6 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
     Nearly means what it does of training data (`tables.training_overlap`): the Jaccard similarity
     of their sets of character 5-grams is 0.8 or more. A turn without a word is near no other.
-
-    Args:
-        turns: the result of `with_copies`.
     """
     texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
     held: dict[str, set[str]] = {}
@@ -116,7 +110,7 @@ OF_COPIES = {
 SCHEMA: Schema = {**JUDGED_CELL_COLUMNS, **COPIED}
 COPIES_SHOWN = (
     column("copies of another item's turn", "of", "n_copies", "n_ok"),
-    column("over different texts", "share", "distinct", "distinct_lower", "distinct_upper"),
+    limited("over different texts", "share", "distinct"),
 )
 
 
@@ -139,12 +133,7 @@ def said_of(cell: pl.DataFrame) -> pl.DataFrame:
 
 
 def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per cell and judge, and one over all datasets.
-
-    Args:
-        judged: one row per turn and judge: key columns, `genuine`, null for an unscored turn, and
-            the columns of `said_of`.
-    """
+    """Return one row per cell and judge, and one over all datasets."""
     once = [*JUDGED_CELL_KEYS, "text"]
     weight = 1 / pl.col("genuine").count().over(once)
     weighed = judged.with_columns(
