@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_105, 32_320),
-    "tests": (52_606, 29_871),
+    "src": (58_368, 32_281),
+    "tests": (52_571, 29_871),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
