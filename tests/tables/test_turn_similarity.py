@@ -10,10 +10,10 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_encoder import write_tiny_encoder
-from userturn.config.check import validate
 from userturn.config.load import load_config
 from userturn.errors import ConfigError
 from userturn.models.embedder import embedded
+from userturn.sources.registry import check_study
 from userturn.storage.table_files import CELL_KEYS
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
@@ -167,12 +167,16 @@ def test_a_study_without_an_embedder_has_no_such_file_nor_another_identity(
     [
         ({"source": "org/encoder"}, "embedder: the key 'revision' is missing"),
         ({"source": "org/encoder", "revision": "main"}, "expected a commit of 40 digits"),
+        ({"source": "./nowhere"}, r"embedder: model source '\./nowhere' does not exist"),
         ({"model": "org/encoder"}, "embedder: unknown key 'model'"),
     ],
 )
-def test_an_embedder_of_the_hub_is_pinned(entry: dict[str, str], message: str) -> None:
+def test_an_embedder_is_there_or_pinned(
+    entry: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     with pytest.raises(ConfigError, match=message):
-        validate({**load_config(FILES), "embedder": entry})
+        check_study({**load_config(FILES), "embedder": entry})
 
 
 USER, ANSWER = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}

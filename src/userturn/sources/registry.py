@@ -11,7 +11,9 @@ from userturn.config.check import check
 from userturn.config.endpoint_models import check_endpoint_models
 from userturn.config.entries import Config
 from userturn.config.trained_models import check_trained
+from userturn.errors import ConfigError, UserError
 from userturn.judges.check_entries import check_judges
+from userturn.models.fetch import check_source
 from userturn.prompts.perturbations import check_perturbations
 from userturn.sources.answers import grades_identity
 from userturn.sources.source import SCORES, Asked, Job, JudgeRule, Source, Turns
@@ -140,3 +142,8 @@ def check_study(config: Config) -> None:
     check_judges(config)
     check_trained(config)
     check_endpoint_models(config)
+    if "embedder" in config:
+        try:
+            check_source(config["embedder"]["source"])
+        except UserError as error:
+            raise ConfigError(f"embedder: {error}") from error
