@@ -77,10 +77,6 @@ def test_where_neither_can_be_shown_a_probe_without_an_answer_is_an_error() -> N
     assert "ends in an error" in prove_missing_answer(template)
 
 
-def test_the_header_alone_is_still_shown_without_any_turn_of_the_assistant() -> None:
-    assert made(TURN).probe_prompt([], None).text == "<|im_start|>user\n"
-
-
 def test_a_header_by_hand_stands_behind_the_empty_turn() -> None:
     template = made(TURN, user_header="<|im_start|>user")
     text = template.probe_prompt(ITEM, None).text

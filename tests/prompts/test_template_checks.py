@@ -243,11 +243,6 @@ def test_gpt_oss_user_turn_stops_at_ends_and_new_messages_but_at_no_channel(
     assert made.stop_token_ids == (199999, 200002, 200006, 200007, 200012)
 
 
-def test_gpt_oss_answer_passes_the_end_of_its_analysis(gpt_oss: PreTrainedTokenizerFast) -> None:
-    made = template(gpt_oss, end_of_sequence=(200002, 199999, 200012))
-    assert made.end_token_ids == (199999, 200002, 200012)
-
-
 def test_gpt_oss_date_is_the_study_s_and_return_is_in_no_prompt(
     gpt_oss: PreTrainedTokenizerFast,
 ) -> None:

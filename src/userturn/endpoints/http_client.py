@@ -221,7 +221,6 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             raise RetriableError(f"the connection broke: {text}") from None
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:
-        """Raise what an error's status and body mean."""
         whole = received.decode(errors="replace")
         target = response.headers.get("Location", "")
         led = f"to {self.redacted(target, 200)}, which is not followed; " if target else ""
