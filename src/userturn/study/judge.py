@@ -34,5 +34,4 @@ def judge_of(grid: Grid, name: str) -> Judge:
 
 def rubric_judge(grid: Grid, dataset: str) -> Judge | None:
     """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
-    judge = grid.grader(dataset)
-    return judge_of(grid, judge) if judge else None
+    return judge_of(grid, judge) if (judge := grid.grader(dataset)) else None
