@@ -79,18 +79,10 @@ def test_the_draw_is_the_same_whatever_the_order_of_items() -> None:
 def test_a_human_turn_has_two_contexts_of_its_own_and_two_of_each_distractor() -> None:
     own, other = exchange("own", 30), exchange("other", 31)
     contexts = human_contexts(own, [other])
+    assert own_contexts(own, [other]) == [contexts[0], contexts[2]]  # of a model's turn
     assert [(c.kind, c.distractor, c.prompt, c.answer) for c in contexts] == [
         (OWN, None, own.prompt, own.answer),
         (ASSISTANT_HEADER, None, own.prompt, own.answer),
         (OTHER_ANSWER, "other", own.prompt, other.answer),
         (OTHER_CONVERSATION, "other", other.prompt, other.answer),
-    ]
-
-
-def test_a_model_s_own_turn_is_scored_after_its_answer_and_its_other_answers() -> None:
-    own, other = exchange("own", 30), exchange("other", 31)
-    contexts = own_contexts(own, [other])
-    assert [(c.kind, c.prompt, c.answer) for c in contexts] == [
-        (OWN, own.prompt, own.answer),
-        (OTHER_ANSWER, own.prompt, other.answer),
     ]

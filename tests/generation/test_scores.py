@@ -1,5 +1,6 @@
-"""Scores are gathered some items at a time, and the parts make the table of the whole."""
+"""Every token of a scored turn is in the journal, and parts of a table make that of the whole."""
 
+import math
 from pathlib import Path
 
 import polars as pl
@@ -10,12 +11,19 @@ from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.generation import scores as scores_module
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA
-from userturn.generation.scores import SCORES_SCHEMA, check_scored, score_record, scores_of
-from userturn.models.requests import scores, scoring_request
+from userturn.generation.scores import (
+    SCORE_SCHEMA,
+    SCORES_SCHEMA,
+    check_scored,
+    score_record,
+    scores_of,
+)
+from userturn.models.requests import Completion, ScoringRequest, refusal, scores, scoring_request
 from userturn.sources.registry import asked
 from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.sources.source import Asked
 from userturn.storage.journal import Writer
+from userturn.storage.journal_table import read_outcomes
 from userturn.storage.table_files import write_table
 from userturn.study.finished_requests import LostPlansError, swept_again_if_lost
 from userturn.study.grid import Grid
@@ -91,13 +99,60 @@ def scores_with_errors(path: Path, n_errors: int) -> Path:
 def test_table_of_scores_with_too_many_errors_is_refused_with_the_first_reason(
     tmp_path: Path,
 ) -> None:
-    path = str(scores_with_errors(tmp_path / "own_turns.parquet", n_errors=2))
+    """Of 20 scores one may be an error; the turn that was not asked for is none."""
+    path = str(scores_with_errors(tmp_path / "own_turns.parquet", n_errors=1))
+    check_scored([path], 0.05)
+    scores_with_errors(Path(path), n_errors=2)
     with pytest.raises(UserError, match="2 of 20 scores ended in an error") as refused:
         check_scored([path], 0.05)
     assert "max_error_share allows 0.05; the first: no rows; " in str(refused.value)
     assert Path(path).exists()  # so that nothing is asked again by itself
 
 
-def test_share_of_errors_in_scores_is_of_those_that_were_asked_for(tmp_path: Path) -> None:
-    """Of 20 scores one may be an error; the turn that was not asked for is none."""
-    check_scored([str(scores_with_errors(tmp_path / "own_turns.parquet", n_errors=1))], 0.05)
+REQUEST = ScoringRequest("k", "d", "i", (1, 2, 3, 4), 2)
+
+
+def test_scores_come_back_from_the_journal_bit_for_bit(tmp_path: Path) -> None:
+    found = [-1 / 3, -2.220446049250313e-16]
+    record = score_record(REQUEST, scores(found))
+    assert (record["outcome"], record["logprobs"]) == ("ok", found)
+    with Writer(tmp_path) as writer:
+        writer.append(record)
+    table = read_outcomes(tmp_path, pl.Series(["k"]), schema=SCORE_SCHEMA)
+    assert table["logprobs"].to_list() == [found]
+
+
+@pytest.mark.parametrize(
+    ("completion", "reason"),
+    [
+        (scores([-1.0]), "expected 2 finite numbers"),
+        (scores([-1.0, math.nan]), "expected 2 finite numbers"),
+        (scores([-math.inf, -1.0]), "expected 2 finite numbers"),
+        (scores([]), "expected 2 finite numbers"),
+        (refusal(ValueError("too long")), "ValueError: too long"),
+    ],
+)
+def test_missing_or_infinite_scores_and_refusals_are_an_error_with_a_reason(
+    completion: Completion, reason: str
+) -> None:
+    record = score_record(REQUEST, completion)
+    assert (record["outcome"], record["logprobs"]) == ("error", [])
+    assert str(record["error"]).endswith(reason)
+
+
+def test_the_key_follows_from_tokens_span_model_and_dataset_and_not_from_the_item() -> None:
+    base = scoring_request({"m": 1}, "d", "i", [1, 2, 3], 1).key
+    assert scoring_request({"m": 1}, "d", "other", [1, 2, 3], 1).key == base
+    others = [
+        scoring_request({"m": 2}, "d", "i", [1, 2, 3], 1),
+        scoring_request({"m": 1}, "e", "i", [1, 2, 3], 1),
+        scoring_request({"m": 1}, "d", "i", [1, 2, 4], 1),
+        scoring_request({"m": 1}, "d", "i", [1, 2, 3], 2),
+    ]
+    assert len({base, *(request.key for request in others)}) == 5
+
+
+@pytest.mark.parametrize("n_context", [0, 3])
+def test_a_request_without_context_or_turn_is_refused(n_context: int) -> None:
+    with pytest.raises(ValueError, match="at least one token of context"):
+        scoring_request({}, "d", "i", [1, 2, 3], n_context)

@@ -19,8 +19,6 @@ from tests.support.self_play_study import (
 from userturn.errors import ConfigError
 from userturn.generation.load_engine import load_model
 from userturn.sources.registry import check_study
-from userturn.sources.self_play import depth_identity, depths
-from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending
@@ -68,6 +66,7 @@ def test_one_turn_more_asks_exactly_its_own_requests(tmp_path: Path) -> None:
     grid = study(tmp_path, 2)
     first = sweep(grid)
     assert len(first.asked) == 4 * 4  # an answer and a user turn of 4 items at 2 depths
+    assert sweep(grid).asked == []  # as after a kill
     collect(grid)
     longer = study(tmp_path, 3)
     pending = Pending(longer)
@@ -79,23 +78,6 @@ def test_one_turn_more_asks_exactly_its_own_requests(tmp_path: Path) -> None:
     assert {text.count("<|im_start|>assistant") for text in texts} == {3}
     collect(longer)
     assert Pending(longer).tables == {}
-
-
-def test_depths_of_a_longer_conversation_keep_their_identity(tmp_path: Path) -> None:
-    short, long = study(tmp_path, 2), study(tmp_path, 4)
-    for what in (ANSWERS, USER_TURNS):
-        of_short, of_long = (
-            depth_identity(grid, at_depth(grid, 2), what) for grid in (short, long)
-        )
-        assert of_short == of_long
-    identities = {depth_identity(long, at, w) for at in depths(long) for w in (ANSWERS, USER_TURNS)}
-    assert len(identities) == 3 * 2
-
-
-def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
-    grid = study(tmp_path, 3)
-    sweep(grid)
-    assert [request.item for request in sweep(grid).asked] == []
 
 
 def conversations(grid: Grid, depth: int) -> dict[str, tuple[Any, str | None]]:

@@ -1,7 +1,6 @@
 """Several answers an item: each is asked, shown, scored and graded once, and more ask only new."""
 
 import shutil
-from collections.abc import Iterable, Iterator
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.support.collected import ask_pending, collect_answers, collect_user_turns
+from tests.support.collected import collect_answers, collect_user_turns
+from tests.support.collected import swept as swept_by
 from tests.support.findings_of import findings_of, said_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
@@ -21,12 +21,9 @@ from userturn.audit.check_verdicts import check_grades
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.generation.collect import CANDIDATES_SCHEMA, collect_table, table_of
-from userturn.generation.load_engine import load_model
 from userturn.generation.scores import reaction_signals
-from userturn.generation.sweep import request_runner
 from userturn.grading.grade import CANDIDATE_GRADES_SCHEMA, grade
-from userturn.models.requests import AnyRequest, Completion, ScoringRequest, scores
-from userturn.processes import StopFlag
+from userturn.models.requests import AnyRequest, ScoringRequest
 from userturn.prompts.perturbations import NO_ANSWER
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import REACTIONS, table_path
@@ -34,31 +31,12 @@ from userturn.sources.registry import artifacts, asked
 from userturn.sources.scores import scores_path
 from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid
-from userturn.study.model_description import read_description
 from userturn.study.record import record_study, study_record
 from userturn.workflow.pending import Pending
 
 N_ITEMS = 3
 PAIR = ("tiny", "items")
 TABLES = [table_path(*PAIR, kind) for kind in (ANSWERS, USER_TURNS)]
-
-
-class Answering:
-    """An engine that writes its seed, and finds every token e⁻¹ likely."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-        self.asked: list[AnyRequest] = []
-
-    def __call__(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion]]:
-        for request in requests:
-            self.asked.append(request)
-            if isinstance(request, ScoringRequest):
-                yield request, scores([-1.0] * (len(request.token_ids) - request.n_context))
-                continue
-            text = f"Answer: {request.sampling.seed}"
-            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-            yield request, Completion((*ids, request.sampling.stop_token_ids[0]), "stop")
 
 
 def study(folder: Path, n: int, **more: Any) -> Grid:
@@ -73,18 +51,13 @@ def study(folder: Path, n: int, **more: Any) -> Grid:
 
 def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     """Do what a sweep does, and return what it asked."""
-    model = load_model(grid, "tiny", read_description(grid, "tiny"))
-    runner = request_runner(grid, model, shard, StopFlag())
-    answering = Answering(model.template.tokenizer)
-    runner.load = lambda: answering  # type: ignore[assignment,return-value]
     wanted = Pending(grid).identities("tiny")
-    ask_pending(grid, model, shard, wanted, runner)
+    asked_for = swept_by(grid, "tiny", shard, wanted, lambda one: f"Answer: {one.sampling.seed}")
     for of in TABLES:
         path = grid.results / of.removeprefix("results/")
         path.parent.mkdir(parents=True, exist_ok=True)
         collect_table(grid, asked(grid)[of], str(path))
-    assert runner.n_found + runner.n_asked >= len(answering.asked) == runner.n_asked
-    return answering.asked
+    return asked_for
 
 
 @pytest.fixture(scope="module")

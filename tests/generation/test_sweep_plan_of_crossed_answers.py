@@ -1,14 +1,12 @@
 """Crossed answers: another model's answers are shown, after they are there, and once each."""
 
-from collections.abc import Iterable, Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.support.collected import ask_pending
+from tests.support.collected import swept as swept_by
 from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
@@ -19,35 +17,15 @@ from userturn.audit.pair import Pair
 from userturn.errors import UserError
 from userturn.generation.collect import collect_table
 from userturn.generation.describe_model import describe_model
-from userturn.generation.load_engine import load_model
-from userturn.generation.sweep import request_runner
-from userturn.models.requests import Completion, Request
-from userturn.processes import StopFlag
+from userturn.models.requests import AnyRequest
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.registry import asked, asked_of
 from userturn.study.grid import Grid
-from userturn.study.model_description import read_description
 from userturn.study.record import record_study, study_record
 from userturn.workflow.pending import Pending
 
 N_ITEMS, N_FIRST = 4, 2  # two turns of each of two conversations
 CROSSED = "results/crossed/tiny/items/t0/{}/user_turns.parquet"
-
-
-class Named:
-    """An engine whose every text is of its model and item: `tiny of x.`"""
-
-    def __init__(self, model: str, tokenizer: Any) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.asked: list[Request] = []
-
-    def __call__(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
-        for request in requests:
-            self.asked.append(request)
-            ids = self.tokenizer(f"{self.model} of {request.item}.", add_special_tokens=False)
-            stop = request.sampling.stop_token_ids[0]
-            yield request, Completion((*ids["input_ids"], stop), "stop")
 
 
 def study(folder: Path, *answers_from: str) -> Grid:
@@ -77,16 +55,11 @@ def study(folder: Path, *answers_from: str) -> Grid:
     return grid
 
 
-def sweep(grid: Grid, name: str, after_others: bool = False) -> list[Request]:
+def sweep(grid: Grid, name: str, after_others: bool = False) -> list[AnyRequest]:
     """Do what a model's sweeps and the collection of its tables do; return what it was asked."""
     wanted, requests = set(Pending(grid).identities(name, after_others)), []
-    for shard in grid.shards(name):
-        model = load_model(grid, name, read_description(grid, name))
-        engine = Named(name, model.template.tokenizer)
-        runner = request_runner(grid, model, shard, StopFlag())
-        runner.load = lambda: engine  # type: ignore[assignment,return-value] # noqa: B023
-        ask_pending(grid, model, shard, wanted, runner)
-        requests += engine.asked
+    for shard in grid.shards(name):  # every text is of its model and item: `tiny of x.`
+        requests += swept_by(grid, name, shard, wanted, lambda one: f"{name} of {one.item}.")
     for of in asked_of(grid, name, wanted):
         collect_table(grid, of, str(place(grid, of.path)))
     return requests

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.other_names import OtherNames, new_notes
+from userturn.generation.other_names import OtherNames, finished_of, new_notes
 from userturn.generation.plan_files import AnyPlan, plan_keys, requests_in_order
 from userturn.generation.reasoning import read_answer
 from userturn.generation.scores import ScoreRecord, score_record
@@ -205,11 +205,11 @@ class RequestRunner:
         """Return what is known of a dataset's plans, and note what they ask for."""
         asked = self._asked(dataset, plans)
         if self.names is not None:
-            found, journals = _finished(asked), self.journal(dataset).parent
+            found, journals = finished_of(asked), self.journal(dataset).parent
             renamed = [self.names.take_over(plan, found, journals) for plan in plans]
             if any(renamed):
                 asked = self._asked(dataset, plans)
-        finished, keys = _finished(asked), plan_keys(plan.path for plan in plans)
+        finished, keys = finished_of(asked), plan_keys(plan.path for plan in plans)
         if self.shared is not None:
             finished |= self._shared(self.shared(dataset), set(keys) - finished, dataset)
         finished &= set(keys)
@@ -260,11 +260,6 @@ class RequestRunner:
                 f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
                 "run the same command again to continue"
             )
-
-
-def _finished(asked: pl.DataFrame) -> set[str]:
-    """Return the keys that have a record without an error."""
-    return set(asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"])
 
 
 def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:

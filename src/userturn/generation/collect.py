@@ -95,10 +95,8 @@ def shown_samples(
 def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
     """Return the answers of a table that are shown; None where there is none.
 
-    Args:
-        answers: a table of answers.
-        form: how the model wraps them that is shown them as its own; the common one for those of
-            another model, whose reasoning is not shown.
+    The form is that of the model which is shown them as its own; the common one for those of
+    another model, whose reasoning is not shown.
     """
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
@@ -154,11 +152,7 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
     """Yield a table of answers, user turns or scores, a part at a time.
 
     Answers have the reasoning in its own column, and `sample` only where there are several.
-
-    Args:
-        grid: the study's grid.
-        of: the table.
-        outcomes: the outcomes in the journal, if it was already read; not for scores.
+    `outcomes` are those in the journal, if it was already read; scores need none.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
@@ -215,7 +209,7 @@ def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
 def collect_table(grid: Grid, of: Asked, path_to_table: str) -> None:
     """Write a table of answers, user turns or scores from the journal.
 
-    Scores with too many errors stop what is made of them (`likelihood.collect.check_scored`).
+    Scores with too many errors stop what is made of them (`scores.check_scored`).
 
     Raises:
         UserError: a request has no record, or too many answers or user turns are errors.

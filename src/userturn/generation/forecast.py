@@ -99,7 +99,7 @@ class Counting:
 
     Attributes:
         names: by ask, the names under which it has a reply.
-        present: the items that the study has, by their name: the hash of their messages.
+        present: the items that the study has (`present_items`).
         pending: the identities whose requests are counted.
         missing: by the identity of a plan, how many of its requests have no reply.
         asked: these requests, each once.
@@ -158,10 +158,8 @@ def forecast(
 ) -> dict[str, Forecast]:
     """Return what a sweep of each model would ask; nothing if some dataset is not at hand.
 
-    Args:
-        grid: the study's grid.
-        pending: by model, the identities of answers, cells and scores that are not there, and
-            all identities, on which those may depend.
+    `pending` has, by model, the identities of answers, cells and scores that are not there, and all
+    identities, on which those may depend.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         scratch = Path(folder)
@@ -214,16 +212,15 @@ def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     notes = rows.filter(pl.col("of").is_not_null()).select("of", "ask", "asked_as", "item")
     again = lines.drop("ask", "asked_as", "item", "of").join(notes, left_on="key", right_on="of")
     refused = _refused(grid, model, rows).with_columns(outcome=pl.lit(NO_REQUEST))
-    asked = pl.concat([lines, again, refused], how="diagonal")
-    asked = asked.drop_nulls("ask")
+    asked = pl.concat([lines, again, refused], how="diagonal").drop_nulls("ask")
     return asked.with_columns(key="ask").unique("key", keep="first", maintain_order=True)
 
 
 def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the notes of requests that can still not be made."""
     limit = longest_text(grid, model, last_description(grid, model))
-    notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null())
-    notes = notes.filter(pl.col("planner") == PLANNER_VERSION)
+    is_of_now = pl.col("planner") == PLANNER_VERSION
+    notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null(), is_of_now)
     needed = [tokens_needed(error or "") for error in notes["error"]]
     holds = [n is None or n > limit for n in needed]
     return notes.filter(pl.Series(holds, dtype=pl.Boolean))

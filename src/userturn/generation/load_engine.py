@@ -68,15 +68,9 @@ def note_server(
     longest: int,
     found: ServerCheck,
 ) -> None:
-    """Compare a server with what is noted of it, and note it.
+    """Compare a server, as it is now found, with what is noted of it, and note it.
 
-    Args:
-        grid: of the study.
-        model: name.
-        shard: of the sweep.
-        identity: what identifies the model's requests.
-        longest: the largest number of tokens in prompt and continuation together.
-        found: the server as it is now.
+    `longest` is the largest number of tokens in prompt and continuation together.
 
     Raises:
         UserError: another model is behind the same name, or it takes shorter prompts than the

@@ -156,13 +156,18 @@ def _write_again(plan: AnyPlan, changes: Mapping[str, Mapping[str, Any]]) -> Non
     write_table(table, plan.path, noted["identity"], model=noted["model"])
 
 
+def finished_of(asked: pl.DataFrame) -> set[str]:
+    """Return the keys that have a record without an error, of what journals say."""
+    return {*asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"]}
+
+
 def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield notes of what a plan asks for that the journal, `asked`, does not say yet."""
     of = pl.coalesce("key", "of")
     said = {*asked.select(of, "ask").iter_rows()}
     refused = asked.filter(of.is_null(), pl.col("planner") == PLANNER_VERSION)
     reasons = {*refused.select("ask", "error").iter_rows()}
-    there = {*asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"]}
+    there = finished_of(asked)
     columns = ["key", "ask", "asked_as", "asked_item", "item", "error"]
     rows = scan_plans([plan.path]).select(columns).collect()
     for key, ask, dataset, name, item, error in rows.iter_rows():

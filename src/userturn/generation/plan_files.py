@@ -63,11 +63,8 @@ def next_in_hash_order(
     """Return for each item the one with the next hash, the first for the last.
 
     Shards are intervals of the hash, so the next item is nearly always in the same shard. Items of
-    the same conversation are passed over. A single item or conversation has no next one.
-
-    Args:
-        items: ids.
-        contents: by id, the hash of its messages; an item of the same content is passed over.
+    the same conversation are passed over, and of the same content, if `contents` has the hash of
+    each item's messages. A single item or conversation has no next one.
     """
     ordered = sorted(items, key=fingerprint)
     of, n = [cluster_of(item) for item in ordered], len(ordered)
@@ -97,13 +94,9 @@ def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan on disk of texts to generate, and the sampling settings that all of them share.
+    """A plan on disk of texts to generate; they share sampling settings, but for the seed.
 
-    Attributes:
-        path: of its table.
-        dataset: name of its dataset.
-        sampling: settings of every request, except the seed.
-        role: of the writer, as seeds have it.
+    The role is that of the writer, as seeds have it.
     """
 
     path: Path
@@ -196,9 +189,7 @@ def plan_keys(paths: Iterable[Path]) -> pl.Series:
 def read_plan(folder: Path, n_rows: int = LAST) -> Iterator[pl.DataFrame]:
     """Yield the plan of all shards in dataset order; a row that two shards planned comes once.
 
-    Args:
-        folder: folder of the plan, with one table per shard.
-        n_rows: number of rows in each part, or a few more, since an item's rows stay together.
+    Each part has `n_rows` rows, or a few more, since an item's rows stay together.
     """
     shards = scan_plans(sorted(folder.glob("[!.]*.parquet"))).select(*PLAN_SCHEMA)
     positions = shards.select("position").collect()["position"].sort()

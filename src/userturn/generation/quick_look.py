@@ -36,10 +36,7 @@ DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are
 def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
     """Return a table of scores (`scores.SCORES_SCHEMA`), as a study makes it.
 
-    Args:
-        config: a study's configuration, whose key `likelihood` has the dataset.
-        model: name of the model's entry.
-        dataset: name of the dataset's entry.
+    The configuration's key `likelihood` has the dataset.
 
     Raises:
         UserError: the model or the dataset is not available, or the model's prompts fail the
@@ -90,18 +87,11 @@ class QuickLook:
 
 
 def look(
-    config: Mapping[str, Any],
-    model: str,
-    question: str,
-    answer: str | None = None,
+    config: Mapping[str, Any], model: str, question: str, answer: str | None = None
 ) -> QuickLook:
     """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
-    Args:
-        config: a study's configuration.
-        model: name of the model's entry.
-        question: the user's first message.
-        answer: the answer to show as the model's own; None to let it write one.
+    The answer is shown as the model's own; without one, it writes one.
 
     Raises:
         UserError: the model is not available, or its prompts fail the checks.

@@ -14,10 +14,7 @@ ANY_FORM = AnswerForm()
 
 
 class Answer(NamedTuple):
-    """The answer's visible text, its reasoning (None without any), and an error if it has one.
-
-    An answer with an error is never shown.
-    """
+    """What is visible of an answer, and its reasoning, if any; one with an error is never shown."""
 
     text: str
     reasoning: str | None

@@ -30,7 +30,7 @@ from userturn.generation.scorer import (
 from userturn.prompts.answer_form import AnswerForm
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import read_reactions, table_path
-from userturn.sources.registry import asked, turns_to_score_by_name
+from userturn.sources.registry import asked, sources
 from userturn.sources.scores import has_endings, n_own_distractors, n_own_turns
 from userturn.sources.source import ANSWERS, USER_TURNS, Asked, named
 from userturn.storage.journal_table import Journal, read_outcomes
@@ -53,7 +53,8 @@ FAILED = "the user turn of depth {} failed: {}"
 
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
-    found: Iterator[TurnToScore] = named(turns_to_score_by_name()[scored.name])(grid, scored, shard)
+    of_name = {name: f for of in sources().values() for name, f in of.turns_to_score.items()}
+    found: Iterator[TurnToScore] = named(of_name[scored.name])(grid, scored, shard)
     return found
 
 

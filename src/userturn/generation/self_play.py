@@ -40,10 +40,9 @@ def collect_self_play(
         path_to_answers: output file of its answers.
         path_to_user_turns: output file of its user turns.
     """
-    answers, turns = tables
-    path_to_conversations_before, path_to_turns_before = paths_before
-    before = pl.read_parquet(path_to_conversations_before)
-    said = pl.read_parquet(path_to_turns_before, columns=["sample", *READ])
+    (answers, turns), (conversations_before, turns_before) = tables, paths_before
+    before = pl.read_parquet(conversations_before)
+    said = pl.read_parquet(turns_before, columns=["sample", *READ])
     conversations = continued(before, said, turns.depth - 1)
     write_table(conversations, path_to_conversations, turns.identity)
     collect_table(grid, answers, path_to_answers)

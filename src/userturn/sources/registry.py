@@ -88,11 +88,6 @@ def scored_inputs(grid: Grid) -> list[str]:
     return [name for name, of in source_inputs().items() if scores.intersection(of(grid))]
 
 
-def turns_to_score_by_name() -> dict[str, str]:
-    """Return what yields the turns of a table of scores, by the name of its file."""
-    return {n: function for s in sources().values() for n, function in s.turns_to_score.items()}
-
-
 def judge_rules() -> list[JudgeRule]:
     """Return every rule by which judges read turns."""
     return [rule for source in sources().values() for rule in source.judge_rules]

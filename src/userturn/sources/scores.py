@@ -57,16 +57,13 @@ def scored_models(grid: Grid) -> list[str]:
 
 def _shared(grid: Grid, turns: str) -> dict[str, Any]:
     settings = likelihood_settings(grid.config) or {}
+    ends = turns in (HUMAN_TURNS, OWN_TURNS) and has_endings(grid.config)
     return {
         "version": SCORES_VERSION,
         "turns": turns,
         "distractors": settings["distractors"],
         "seed": grid.config["seed"],
-        **(
-            {"endings": True}
-            if turns in (HUMAN_TURNS, OWN_TURNS) and has_endings(grid.config)
-            else {}
-        ),
+        **({"endings": True} if ends else {}),
     }
 
 

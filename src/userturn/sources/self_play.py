@@ -129,13 +129,12 @@ def depths(grid: Grid) -> list[Depth]:
     settings = self_play_settings(grid.config)
     if settings is None:
         return []
-    begins = [cell for cell in grid.cells if cell.perturbation == PLAIN]
     chosen = settings.get("datasets", list(grid.datasets))
     return [
-        Depth(cell.model, cell.dataset, cell.temperature, depth)
+        Depth(*cell[:3], depth)
         for depth in range(2, settings["turns"] + 1)
-        for cell in begins
-        if cell.dataset in chosen
+        for cell in grid.cells
+        if cell.perturbation == PLAIN and cell.dataset in chosen
     ]
 
 
