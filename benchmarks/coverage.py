@@ -23,12 +23,7 @@ from benchmarks.coverage_of_models import (
     slopes,
 )
 from benchmarks.coverage_of_outcomes import outcomes
-from benchmarks.coverage_of_scores import (
-    areas,
-    cards,
-    floors,
-    identified,
-)
+from benchmarks.coverage_of_scores import areas, cards, floors, identified
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.power import promises
 from benchmarks.simulated import PAPER, Generator, Result, held, items, patterns

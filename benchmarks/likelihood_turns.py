@@ -19,13 +19,7 @@ from userturn.config.load import load_config
 from userturn.controls.control_turn import hard_failures, parse_texts
 from userturn.controls.known_turns import read_labelled
 from userturn.datasets.messages import ShownAnswer
-from userturn.generation.scorer import (
-    ASSISTANT_HEADER,
-    OTHER_ANSWER,
-    OWN,
-    Context,
-    turn_tokens,
-)
+from userturn.generation.scorer import ASSISTANT_HEADER, OTHER_ANSWER, OWN, Context, turn_tokens
 from userturn.judges import heuristic
 from userturn.judges.heuristic import MANY, judge_by_words
 from userturn.judges.verdict import GENUINE

@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_327, 32_281),
-    "tests": (52_427, 29_769),
+    "src": (58_283, 32_283),
+    "tests": (52_329, 29_776),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

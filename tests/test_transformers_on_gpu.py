@@ -50,9 +50,7 @@ def test_random_numbers_of_another_seed_are_a_fault(
 ) -> None:
     draw = batch_rows.draw_tokens
     monkeypatch.setattr(
-        batch_rows,
-        "draw_tokens",
-        lambda rows, s, numbers: draw(rows, s, [1 - n for n in numbers]),
+        batch_rows, "draw_tokens", lambda rows, s, numbers: draw(rows, s, [1 - n for n in numbers])
     )
     assert transformers_on_gpu.main(LIMIT, ["llama"]) == 1
     assert "WRONG: llama in float32: sampled tokens are " in capsys.readouterr().out

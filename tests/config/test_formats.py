@@ -193,9 +193,7 @@ def test_chat_api_without_an_address_is_refused(chats: dict[str, Any]) -> None:
         check_endpoint_models(chats)
 
 
-def test_model_behind_a_chat_api_plays_the_user_under_its_own_name(
-    chats: dict[str, Any],
-) -> None:
+def test_model_behind_a_chat_api_plays_the_user_under_its_own_name(chats: dict[str, Any]) -> None:
     entry = complete_entries(chats, "results")["closed"]
     assert (entry["source"], entry["served_as"]) == (STAND_IN, "gpt-x")
     assert entry["probe"] == "role_play"

@@ -137,10 +137,7 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
         (b'{"question": "a", "answer": {}}', "the reference answer is keys with values, expected"),
         (b'{"question": "a\\ud800", "answer": "1"}', "lone surrogate"),
         (b'{"question": "a", "answer": ["1"]}', "the reference answer is a list"),
-        (
-            b'{"question": "a", "anwser": "1"}',
-            "which is not a column, did you mean 'anwser'",
-        ),
+        (b'{"question": "a", "anwser": "1"}', "which is not a column, did you mean 'anwser'"),
     ],
 )
 def test_a_bad_row_is_refused_by_its_line(tmp_path: Path, line: bytes, reason: str) -> None:

@@ -296,11 +296,7 @@ CORPORA: dict[str, dict[str, Any]] = {  # a row of each, in the schema of its ca
             {"role": "model", "content": "Thus", "turn": 1, "if_chosen": False, "score": 49},
         ],
     },
-    "ultrachat": {
-        "prompt": "Hi",
-        "prompt_id": "p1",
-        "messages": [USER, ANSWER, BACK, ANSWER],
-    },
+    "ultrachat": {"prompt": "Hi", "prompt_id": "p1", "messages": [USER, ANSWER, BACK, ANSWER]},
 }
 
 

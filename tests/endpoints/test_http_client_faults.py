@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.faults.usages import USAGES
-from tests.support.judge_server import (
-    GENUINE,
-    Asked,
-    completion,
-    http,
-    judge_server,
-)
+from tests.support.judge_server import GENUINE, Asked, completion, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.endpoints import http_client
 from userturn.errors import UserError

@@ -21,11 +21,7 @@ THINK = "<|im_start|>assistant\n<think>\n"
         ("[THINK]2 + 2[/THINK]Four.", "", Answer("Four.", "2 + 2")),
         (f"{ANALYSIS}<|channel|>final<|message|>Four.", "", Answer("Four.", ANALYSIS)),
         ("<|channel|>final<|message|>Four.<|return|>", "", Answer("Four.", None)),
-        (
-            "<|channel|>final <|constrain|>json<|message|>4",
-            "",
-            Answer("4", None),
-        ),
+        ("<|channel|>final <|constrain|>json<|message|>4", "", Answer("4", None)),
         ("<|channel|>analysis<|message|>Two", "", Answer("", "<|channel|>analysis<|message|>Two")),
         ("<|channel|>ana", "", Answer("", "<|channel|>ana")),
         (ANALYSIS, "", Answer("", ANALYSIS)),

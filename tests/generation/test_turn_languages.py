@@ -23,9 +23,7 @@ ITEMS = pl.DataFrame(
     },
     schema_overrides={"problem": pl.String},
 )
-ANSWERS = pl.DataFrame(
-    {"item": ["a", "b"], "answer": [ENGLISH, "18"], "outcome": ["ok", "ok"]},
-)
+ANSWERS = pl.DataFrame({"item": ["a", "b"], "answer": [ENGLISH, "18"], "outcome": ["ok", "ok"]})
 
 
 def told(item: str, shown: str | None, turn: str | None, outcome: str = "ok") -> dict:

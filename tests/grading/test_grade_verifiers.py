@@ -104,8 +104,7 @@ def test_what_math_verify_rounds_or_strips_is_another_value(answer: str, referen
 
 
 @pytest.mark.parametrize(
-    ("answer", "reference"),
-    [(r"12 \text{ furlongs}", r"12 \text{ chains}"), (r"\{1,2\}", "(1,2)")],
+    ("answer", "reference"), [(r"12 \text{ furlongs}", r"12 \text{ chains}"), (r"\{1,2\}", "(1,2)")]
 )
 def test_what_a_stricter_look_cannot_decide_is_undecided(answer: str, reference: str) -> None:
     graded = mathematical((f"Answer: ${answer}$", reference))

@@ -454,9 +454,7 @@ def imported_pairs(folder: Path, *lines: str, skip: bool = False) -> pl.DataFram
     return pl.read_parquet(out)
 
 
-def test_the_models_turn_is_chosen_where_the_label_is_not_the_persons_place(
-    tmp_path: Path,
-) -> None:
+def test_the_models_turn_is_chosen_where_the_label_is_not_the_persons_place(tmp_path: Path) -> None:
     labels = imported_pairs(tmp_path, *(f"pairs,Ann,{id},first,,false,2" for id in PAIR_IDS))
     assert labels.schema == PAIR_LABELS_SCHEMA
     assert labels["model_chosen"].to_list() == [p == "second" for p in PAIR_KEY["person"]]

@@ -1,11 +1,6 @@
 """Labels of people: what each stands for, and what they agree on."""
 
-from tests.support.annotation_rounds import (
-    LABELS,
-    annotated,
-    key_of,
-    study,
-)
+from tests.support.annotation_rounds import LABELS, annotated, key_of, study
 from userturn.humans.labels import drawn_turns, people, weighted
 
 

@@ -47,7 +47,7 @@ def test_page_holds_every_turn_in_the_order_of_opaque_ids() -> None:
 
 def test_data_of_the_page_is_nothing_but_what_annotators_may_see() -> None:
     assert set(data_of(PAGE)) == {
-        *("round", "unit", "guide", "digest", "labels", "rules", "ours", "items", "practice"),
+        *("round", "unit", "guide", "digest", "labels", "rules", "ours", "items", "practice")
     }
     assert data_of(PAGE)["items"][0]["conversation"][-1] == {
         "role": "assistant",

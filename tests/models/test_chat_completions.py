@@ -95,12 +95,7 @@ def test_conversation_is_sent_as_its_messages_and_the_reply_is_its_text(
     sent = one.asked[-1].body
     assert sent["messages"] == TALK
     drawn = {"temperature": 0.0, "top_p": 0.9, "presence_penalty": 0.5}
-    assert sent == {
-        "model": NAME,
-        "messages": TALK,
-        "max_completion_tokens": OURS,
-        **drawn,
-    }
+    assert sent == {"model": NAME, "messages": TALK, "max_completion_tokens": OURS, **drawn}
     assert f"Bearer {KEY}" in one.asked[-1].headers
     assert made.finish_reason == "stop" and made.token_ids[-1] in template.end_token_ids
     assert template.decode(made.token_ids[:-1]) == "Vier! <|end|> 🎈"
@@ -154,10 +149,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "no choice": (http(200, b'{"choices": []}'), "no chat completion"),
     "no JSON": (http(200, b"<html>Hello</html>"), "no chat completion"),
     "a prompt cut": (replied("Why?", n_read=2), "it cuts prompts"),
-    "a refused prompt": (
-        http(400, b'{"error": {"message": "content_filter"}}'),
-        "status 400",
-    ),
+    "a refused prompt": (http(400, b'{"error": {"message": "content_filter"}}'), "status 400"),
     "too long": (http(400, b'{"error": {"code": "context_length_exceeded"}}'), "status 400"),
     "down": (http(500, b"{}"), "status 500: {}, after 2 attempts"),
 }

@@ -98,10 +98,7 @@ REFUSED = {
         each("{% if m.content | length < 20 %}" + TURN + "{% endif %}"),
         "alters the text",
     ),
-    "writes a message twice": (
-        "{{ messages[0].content }}\n" + CHATML,
-        "message 1 of 3 2 times",
-    ),
+    "writes a message twice": ("{{ messages[0].content }}\n" + CHATML, "message 1 of 3 2 times"),
     "hides the last user message": (
         each(
             "{% if not (loop.last and loop.index > 1 and m.role == 'user') %}"

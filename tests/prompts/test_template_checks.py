@@ -98,9 +98,7 @@ FAMILIES = {
         "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     ),
     "mistral": Family(
-        mistral,
-        "<s>[INST]What is two and two?[/INST]Two and two make four.</s>[INST]",
-        "[/INST]",
+        mistral, "<s>[INST]What is two and two?[/INST]Two and two make four.</s>[INST]", "[/INST]"
     ),
     "gemma 3": Family(
         small("gemma3", families.GEMMA, [], bos_token="<bos>", eos_token="<eos>"),

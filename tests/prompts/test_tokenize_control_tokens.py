@@ -127,8 +127,7 @@ def test_a_line_that_names_no_speaker_stays(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a[i] < b[j]", "a[i]<9]", "List[int]", "x | y || z", "see [1] and [a]", "~/bin", "!b"],
+    "text", ["a[i] < b[j]", "a[i]<9]", "List[int]", "x | y || z", "see [1] and [a]", "~/bin", "!b"]
 )
 def test_ordinary_text_is_no_token_and_is_not_escaped(text: str) -> None:
     assert not CONTROL_TOKEN.search(text)

@@ -50,9 +50,7 @@ def test_turns_after_a_models_own_answers_must_be_there() -> None:
         check_study(crossed("other", perturbations=["truncate"]))
 
 
-def test_every_model_is_probed_after_every_other_one_and_never_after_itself(
-    tmp_path: Path,
-) -> None:
+def test_every_model_is_probed_after_every_other_one_and_never_after_itself(tmp_path: Path) -> None:
     grid = Grid(crossed("other", "reference", datasets=["everyday"]), tmp_path)
     pairs = {(at.model, at.answerer) for at in crossings(grid)}
     others = {("smollm2-135m", "other"), ("third", "other")}

@@ -167,10 +167,7 @@ LISTED: dict[str, tuple[Edit, str]] = {
     "programs of rows": (dataset(verifier="code"), "program  datasets.gsm8k.verifier"),
     "template": (model(chat_template=OUTSIDE), "path     models.evil.chat_template"),
     "system prompt": (model(system=OUTSIDE), "path     models.evil.system"),
-    "format": (
-        study(formats={"evil": {"system": OUTSIDE}}),
-        "path     formats.evil.system",
-    ),
+    "format": (study(formats={"evil": {"system": OUTSIDE}}), "path     formats.evil.system"),
     "rubric": (judge(rubric=OUTSIDE), "path     judges.evil.rubric"),
     "judge's prompt": (judge(prompt=OUTSIDE), "path     judges.evil.prompt"),
     "every judge's prompt": (

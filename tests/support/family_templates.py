@@ -86,12 +86,7 @@ PHI = [
     "</s>",
     "<unk>",
 ]
-DEEPSEEK = [
-    "<｜begin▁of▁sentence｜>",
-    "<｜end▁of▁sentence｜>",
-    "<｜User｜>",
-    "<｜Assistant｜>",
-]
+DEEPSEEK = ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>"]
 MISTRAL = ["<s>", "</s>", "<unk>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"]
 
 # In our own words, with the structure of the vendors' templates that no package here ships.

@@ -253,9 +253,7 @@ FILES: dict[str, Edit] = {
     "a figure's data at an address": chart_with(data={"url": "ADDRESS/x.json"}),
     "a figure's data on the disk": chart_with(data={"url": "file://CANARY"}),
     "a figure's picture": chart_with(
-        data={"values": [{"u": "ADDRESS/x.png"}]},
-        mark="image",
-        encoding={"url": {"field": "u"}},
+        data={"values": [{"u": "ADDRESS/x.png"}]}, mark="image", encoding={"url": {"field": "u"}}
     ),
     "a figure's link": chart_with(usermeta={"embedOptions": {"loader": {"baseURL": "ADDRESS"}}}),
     "a figure of a geometry": chart_with(

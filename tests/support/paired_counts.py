@@ -51,10 +51,7 @@ def newcombe(
         product = a * d - b * c
         corrected = np.where(product > 0, np.maximum(product - n / 2, 0), product)
         phi = np.where(margins > 0, corrected / np.sqrt(margins), 0.0)
-        (l1, u1), (l2, u2) = (
-            limits(a + b, n, confidence),
-            limits(a + c, n, confidence),
-        )
+        (l1, u1), (l2, u2) = (limits(a + b, n, confidence), limits(a + c, n, confidence))
         below = (p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2
         above = (u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2
     lower = difference - np.sqrt(np.maximum(below, 0))

@@ -57,10 +57,7 @@ def paired_of(*cells: pl.DataFrame, n: int) -> pl.DataFrame:
 
 
 def pair_key(
-    paired: pl.DataFrame,
-    per_cell: int,
-    earlier: pl.DataFrame = NO_PAIRS,
-    round_name: str = "pairs",
+    paired: pl.DataFrame, per_cell: int, earlier: pl.DataFrame = NO_PAIRS, round_name: str = "pairs"
 ) -> pl.DataFrame:
     """Return the key of a round drawn from such turns."""
     return keyed_pairs(drawn_pairs(paired, earlier, per_cell, SEED), round_name, SEED)

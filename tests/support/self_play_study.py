@@ -98,10 +98,7 @@ def collect(grid: Grid) -> None:
         collect_self_play(
             grid,
             [asked(grid)[path] for path in (at.path_to_answers, at.path_to_user_turns)],
-            [
-                place(grid, before.path_to_conversations),
-                place(grid, before.path_to_user_turns),
-            ],
+            [place(grid, before.path_to_conversations), place(grid, before.path_to_user_turns)],
             *(
                 str(folder / f"{name}.parquet")
                 for name in ("conversations", "answers", "user_turns")

@@ -11,15 +11,7 @@ from tests.support.slow import starting
 from userturn.storage.journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = [
-    "Snakefile",
-    "config.yaml",
-    "rules",
-    "scripts",
-    "envs",
-    "profiles",
-    "data",
-]
+PARTS = ["Snakefile", "config.yaml", "rules", "scripts", "envs", "profiles", "data"]
 CELLS_ALONE = ("--until", "collect_user_turns")  # where what comes after is not the matter
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.chat_formats import all_formats
-from tests.support.tiny_families import (
-    EXPERTS,
-    FAMILIES,
-    LINEAR,
-    QWEN_EXPERTS,
-    SIZES,
-)
+from tests.support.tiny_families import EXPERTS, FAMILIES, LINEAR, QWEN_EXPERTS, SIZES
 
 PLAIN = {name: value for name, value in SIZES.items() if name != "head_dim"}
 WIDE = PLAIN | {"hidden_size": 128, "pad_token_id": 0}  # heads of 32, where they are not a choice

@@ -148,8 +148,7 @@ def write_family(name: str, folder: Path) -> Path:
     torch.manual_seed(0)
     model = make_model((len(tokenizer) + 63) // 64 * 64, tokenizer).to(torch.float32)
     model.generation_config = GenerationConfig(
-        eos_token_id=tokenizer.convert_tokens_to_ids(ends),
-        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.convert_tokens_to_ids(ends), pad_token_id=tokenizer.pad_token_id
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -18,9 +18,7 @@ def tiny_grid(folder: Path, n_items: int, n_shards: int = 1, **changes: Any) -> 
     source = folder / "model"
     if not source.exists():
         write_tiny_model(source)
-    config["models"] = {
-        "tiny": {"source": str(source), "max_model_len": 4096, "shards": n_shards},
-    }
+    config["models"] = {"tiny": {"source": str(source), "max_model_len": 4096, "shards": n_shards}}
     config["datasets"] = {
         "items": {
             "file": str(ROOT / "data/demo/word_problems.jsonl"),

@@ -18,12 +18,7 @@ from userturn.controls.control_turn import LABELS as CONTROLS
 from userturn.datasets.language import TOO_SHORT
 from userturn.endpoints.budget import SLOT
 from userturn.endpoints.usage import Spent
-from userturn.generation.scorer import (
-    ASSISTANT_HEADER,
-    OTHER_ANSWER,
-    OTHER_CONVERSATION,
-    OWN,
-)
+from userturn.generation.scorer import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
 from userturn.generation.scores import SCORES_SCHEMA
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
@@ -185,12 +180,7 @@ def _write_labelled(folder: Path, verdicts: pl.DataFrame) -> None:
         save(plain.filter(pl.col("judge") == judge), path)
     known = plain.filter(pl.col("judge") == JUDGES[1], pl.col("label").is_not_null())
     talk = pl.format("talk {}", pl.col("index") // 2)
-    talks = known.with_row_index().select(
-        "item",
-        "label",
-        conversation=talk,
-        language=pl.lit("en"),
-    )
+    talks = known.with_row_index().select("item", "label", conversation=talk, language=pl.lit("en"))
     save(talks, folder / "labelled" / "items.parquet")
     texts = plain.select("item").unique(maintain_order=True).with_columns(text=pl.col("item"))
     save(texts, folder / "labelled" / "user_turns.parquet")

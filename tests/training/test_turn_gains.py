@@ -84,10 +84,7 @@ def test_conversations_that_share_an_answer_are_not_given_it() -> None:
     made = after_other_answers([talk("a"), talk("a", "hm"), talk("b")])
     assert [
         answer["content"] for question, answer, _ in made if question["content"][-1] == "A"
-    ] == [
-        "b",
-        "b",
-    ]
+    ] == ["b", "b"]
     with pytest.raises(UserError, match="no other with other answers; give `data` more"):
         after_other_answers([talk("a"), talk("a", "hm")])
 

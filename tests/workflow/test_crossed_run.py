@@ -40,9 +40,7 @@ def test_each_model_answers_once_and_speaks_after_every_model(crossed: Path) -> 
         assert n_requests(crossed, model=name) == N_ITEMS * (1 + len(MODELS))
     table = pl.read_parquet(crossed / "results/tables/crossed_answers.parquet")
     pairs = table.filter(pl.col("effect") == "pair", pl.col("dataset") == "word-problems")
-    assert {*pairs.select("model", "answers_from").iter_rows()} == {
-        *product(MODELS, MODELS),
-    }
+    assert {*pairs.select("model", "answers_from").iter_rows()} == {*product(MODELS, MODELS)}
     assert "after answers of c, %" in (crossed / "results/tables/crossed_answers.md").read_text()
 
 

@@ -255,3 +255,15 @@ def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:
     done = subprocess.run([program, "rates", tmp_path], text=True, capture_output=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ") and "run `snakemake` first" in done.stderr
+
+
+MENTION = re.compile(r"(?<![\w/.\[])docs/\w+\.md")
+LINK = re.compile(r"\]\(([^)\s#]+)\)")
+
+
+@pytest.mark.parametrize("doc", DOCS, ids=lambda path: path.name)
+def test_every_mention_of_a_document_is_a_link_that_leads_somewhere(doc: Path) -> None:
+    text = re.sub(r"(?m)^```[\s\S]*?^```|`[^`\n]*`|^ {4}(?![-*|]).*$", "", doc.read_text())
+    targets = [target for target in LINK.findall(text) if "://" not in target]
+    assert [target for target in targets if not (doc.parent / target).exists()] == []
+    assert MENTION.findall(LINK.sub("]", text)) == []

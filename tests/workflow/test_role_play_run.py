@@ -88,9 +88,7 @@ def test_contrasts_have_role_play_less_raw_over_the_same_items(
     assert row["n_items"] == len(scored[0] & scored[1]) > 0
 
 
-def test_report_has_the_instruction_and_who_was_told_by_it(
-    study: tuple[Path, JudgeServer],
-) -> None:
+def test_report_has_the_instruction_and_who_was_told_by_it(study: tuple[Path, JudgeServer]) -> None:
     page = (study[0] / "results/report/index.html").read_text()
     told = re.search(r'"role play","([^"]*)","Play a person', page)
     assert told is not None and set(told[1].split(", ")) == {CHAT, "tiny+played"}

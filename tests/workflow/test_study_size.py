@@ -27,8 +27,7 @@ from userturn.workflow.study_size import (
 
 
 @pytest.mark.parametrize(
-    ("name", "n_items"),
-    [("healthbench", 1000), ("healthbench_languages", 5000), ("mgsm", 2750)],
+    ("name", "n_items"), [("healthbench", 1000), ("healthbench_languages", 5000), ("mgsm", 2750)]
 )
 def test_a_limit_for_each_language_does_not_bound_the_whole(
     monkeypatch: pytest.MonkeyPatch,

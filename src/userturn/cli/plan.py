@@ -24,13 +24,7 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import controls_of, needs_reference
 from userturn.sources.registry import asked, check_study
-from userturn.sources.source import (
-    ANSWERS,
-    CHARACTERS_PER_TOKEN,
-    SCORES,
-    USER_TURNS,
-    Size,
-)
+from userturn.sources.source import ANSWERS, CHARACTERS_PER_TOKEN, SCORES, USER_TURNS, Size
 from userturn.stats.margins import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
 from userturn.storage.files import read_identity

@@ -5,6 +5,7 @@ stale.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from userturn.config.load import load_config
 from userturn.config.schema import config_schema, properties_of
 
 PAGE = Path("docs", "reference_config.md")
+DOCUMENT = re.compile(r"docs/(\w+\.md)")
 HEAD = """\
 # Configuration reference
 
@@ -91,7 +93,7 @@ def reference(schema: Node, config: Node) -> str:
             meaning = row.schema.get("description", "")
             cells = (f"`{row.key}`", type_of(row.schema), default_of(row), meaning)
             parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
-    return "".join(parts)
+    return DOCUMENT.sub(r"[\g<0>](\1)", "".join(parts))
 
 
 def main() -> None:

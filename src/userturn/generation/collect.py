@@ -26,10 +26,7 @@ from userturn.storage.table_files import (
     write_parts,
 )
 from userturn.study.asks import NAMES, UNKNOWN, ForecastGrid, journal_of, scan_plans
-from userturn.study.finished_requests import (
-    swept_again_if_lost,
-    written_plans,
-)
+from userturn.study.finished_requests import swept_again_if_lost, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 

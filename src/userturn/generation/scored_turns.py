@@ -41,11 +41,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import last_description
 
-CONVERSATIONS: Schema = {
-    "item": pl.String,
-    "messages": pl.List(MESSAGE),
-    "ended": pl.String,
-}
+CONVERSATIONS: Schema = {"item": pl.String, "messages": pl.List(MESSAGE), "ended": pl.String}
 READ = ["item", "answer", "outcome", "text", "error"]
 EMPTY = "the user turn of depth {} was empty"
 FAILED = "the user turn of depth {} failed: {}"

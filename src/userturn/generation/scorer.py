@@ -325,9 +325,7 @@ class Scorer:
         return scoring_request(self.identity, self.dataset, exchange.item, ids, n_context)
 
 
-def named_rows(
-    turns: Iterable[TurnToScore],
-) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
+def named_rows(turns: Iterable[TurnToScore]) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
     """Yield what a plan's rows say of turns and contexts, which needs no template, with both."""
     every = ((turn, context) for turn in turns for context in turn.contexts)
     for position, ((exchange, _, cell), context) in enumerate(every):

@@ -71,10 +71,7 @@ def finished_plans(
 
 
 def n_finished(
-    grid: Grid,
-    model: str,
-    pending: Collection[str],
-    finished: Mapping[str, Mapping[str, set[str]]],
+    grid: Grid, model: str, pending: Collection[str], finished: Mapping[str, Mapping[str, set[str]]]
 ) -> int | None:
     """Return the number of a shard's requests if everything pending is finished, else None."""
     done = {(dataset, identity) for dataset, plans in finished.items() for identity in plans}

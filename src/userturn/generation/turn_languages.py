@@ -45,10 +45,7 @@ def _of_items(items: pl.DataFrame, answers: pl.DataFrame, detector: str) -> pl.D
         for row in asked.to_dicts()
     ]
     prompts = asked.select(
-        "item",
-        "problem",
-        prompt_language="language",
-        prompt_reason=pl.Series(why, dtype=pl.String),
+        "item", "problem", prompt_language="language", prompt_reason=pl.Series(why, dtype=pl.String)
     )
     said = answers.sort("item").select("item", "answer", "outcome")
     own = _told("answer", said["answer"], said["outcome"], detector)

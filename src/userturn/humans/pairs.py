@@ -217,11 +217,7 @@ def round_of_pairs(
 
 
 def draw_pairs(
-    pairs: PairGrid,
-    round_name: str,
-    path_to_key: str,
-    path_to_items: str,
-    **inputs: Sequence[str],
+    pairs: PairGrid, round_name: str, path_to_key: str, path_to_items: str, **inputs: Sequence[str]
 ) -> None:
     """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 

@@ -116,7 +116,7 @@ OF_A_VERDICT: Schema = {
 VERDICTS_SCHEMA: Schema = {**TURN_COLUMNS, "judge": pl.String, **OF_A_VERDICT}
 # Only in the files of judges that give probabilities.
 OF_SOME: Schema = {
-    "probabilities": pl.List(pl.Struct({"label": pl.String, "probability": pl.Float64})),
+    "probabilities": pl.List(pl.Struct({"label": pl.String, "probability": pl.Float64}))
 }
 
 

@@ -80,10 +80,7 @@ ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
 BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
 
 # vLLM 0.32 allocates the buffers between nodes during warm-up, and not at all in eager mode.
-CPU_NODES_SETTINGS = {
-    "enforce_eager": False,
-    "compilation_config": {"mode": 2, "backend": "eager"},
-}
+CPU_NODES_SETTINGS = {"enforce_eager": False, "compilation_config": {"mode": 2, "backend": "eager"}}
 
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048

@@ -115,10 +115,7 @@ Note = Callable[[Sequence[Rollout], Mapping[str, Scores]], None]
 
 
 def _trl_rewards(
-    rewards: Sequence[Reward],
-    draw: Draw,
-    play: Play,
-    note: Note,
+    rewards: Sequence[Reward], draw: Draw, play: Play, note: Note
 ) -> list[Callable[..., Scores]]:
     """Return rewards in TRL's form.
 
@@ -281,10 +278,7 @@ def _exchange(messages: Sequence[Message], said: str) -> Exchange:
 
 
 def write_answers(
-    trainer: Any,
-    template: Template,
-    conversations: Sequence[Sequence[Message]],
-    max_tokens: int,
+    trainer: Any, template: Template, conversations: Sequence[Sequence[Message]], max_tokens: int
 ) -> list[str]:
     """Return the present model's own next answer in each conversation.
 

@@ -72,9 +72,7 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
             yield end + 1
 
 
-def after_other_answers(
-    conversations: Sequence[Sequence[Message]],
-) -> list[list[Message]]:
+def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
     """Return conversations in which each answer is one of another conversation, as a control.
 
     In the order of their hashes each takes the answers of the next one that shares none with it, so

@@ -23,11 +23,7 @@ from userturn.errors import UserError, note_error, noted_error, sentence, stays
 from userturn.logs import log_to
 from userturn.models.engine_account import noted_engines
 from userturn.storage.files import SCHEMA_VERSION, files_written, write_text
-from userturn.storage.hashing import (
-    beginning_sha256,
-    file_sha256,
-    fingerprint,
-)
+from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
 # What an artifact may depend on; recorded if the job has imported it.
 PACKAGES = (

@@ -139,10 +139,7 @@ SWEEPS = {
     "embed_turns": Job(
         "Tell how near each turn of a model on a dataset is to people's turns, by an embedder.",
         "tables.turn_similarity.embed_turns",
-        {
-            "paths_to_user_turns": "study.similarities.user_turns_of",
-            "path_to_items": DATASET,
-        },
+        {"paths_to_user_turns": "study.similarities.user_turns_of", "path_to_items": DATASET},
         {"path_to_similarities": "results/similarities/{model}/{dataset}.parquet"},
         identity("similarities.identity_of"),
         {"embedder": "embedder", "seed": "seed"},
@@ -164,10 +161,7 @@ PEOPLE = {
     "sample_for_humans": Job(
         "Put the turns of one cell in the order of the draw, and mark the wanted ones.",
         "humans.sample.sample_for_humans",
-        {
-            "path_to_user_turns": TURNS,
-            "path_to_verdicts": "study.humans.sampling_verdicts",
-        },
+        {"path_to_user_turns": TURNS, "path_to_verdicts": "study.humans.sampling_verdicts"},
         {"path_to_human_sample": f"{CELL}/human_sample.parquet"},
         identity("humans.sample_identity"),
         {"settings": "humans", "seed": "seed"},

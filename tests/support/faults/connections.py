@@ -4,16 +4,7 @@ import gzip
 import json
 import zlib
 
-from tests.support.faults.row import (
-    BOUND,
-    GOOD,
-    NO_CONTENT,
-    Fault,
-    again,
-    chat,
-    twice,
-    verdict,
-)
+from tests.support.faults.row import BOUND, GOOD, NO_CONTENT, Fault, again, chat, twice, verdict
 from tests.support.judge_server import BREAKS_OFF, USAGE, http
 
 WHOLE = json.dumps(chat(GOOD)).encode()
