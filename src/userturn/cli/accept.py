@@ -47,6 +47,56 @@ class Tried(NamedTuple):
     seen: str
 
 
+HELP = "try on this machine, judge, hub or cluster what was never tried on one like it"
+
+
+class NotAcceptedError(UserError):
+    """A claim that did not hold."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_configuration(command)
+    command.add_argument("--gpu", action="store_true", help="both engines on this machine's GPUs")
+    command.add_argument("--api", metavar="JUDGE", help="20 questions to a judge behind an API")
+    command.add_argument("--hub", action="store_true", help="a pinned file and a model of the hub")
+    command.add_argument("--slurm", action="store_true", help="one short job on this cluster")
+    command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command; the table is printed whether or not all claims held.
+
+    Raises:
+        NotAcceptedError: with the table, if a claim did not hold.
+        UserError: nothing is to be tried.
+    """
+    a = arguments
+    config = load_study(a.configfile)
+    trials: dict[str, Callable[[], Iterator[Tried]]] = {}
+    if a.gpu:
+        trials["GPU"] = on_gpu
+    if a.api:
+        trials["API"] = lambda: of_judge(config, a.api)
+    if a.hub:
+        trials["hub"] = lambda: from_hub(config)
+    if a.slurm:
+        trials["SLURM"] = lambda: on_cluster(config, a.profile, a.results)
+    if not trials:
+        raise UserError("nothing to try; give --gpu, --api JUDGE, --hub or --slurm, or several")
+    found = [(name, one) for name, trial in trials.items() for one in trial()]
+    packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
+    where = f"{packages}, Python {platform.python_version()}, {platform.system()}"
+    rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in found]
+    heads = ("on", "claim", "held", "seen")
+    table = tabulate(rows, heads, "github", disable_numparse=True)  # Markdown, to send back
+    text = "\n".join([where, "", table])
+    n_bad = sum(not one.held for _, one in found)
+    if n_bad:
+        raise NotAcceptedError(f"{n_bad} of {len(found)} claims did not hold here\n{text}")
+    return text
+
+
 def on_gpu() -> Iterator[Tried]:
     """Yield whether vLLM writes on this machine's GPUs as it does elsewhere (`make check-gpu`)."""
     command = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
@@ -166,53 +216,3 @@ def on_cluster(config: dict[str, Any], profile: str, results: str) -> Iterator[T
     check_study(config)
     for found in examine(Grid(config, results), read_profile(Path(profile)), PATIENCE, False):
         yield Tried(found.what, found.trouble is None, found.trouble or "as expected")
-
-
-HELP = "try on this machine, judge, hub or cluster what was never tried on one like it"
-
-
-class NotAcceptedError(UserError):
-    """A claim that did not hold."""
-
-
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
-    take_configuration(command)
-    command.add_argument("--gpu", action="store_true", help="both engines on this machine's GPUs")
-    command.add_argument("--api", metavar="JUDGE", help="20 questions to a judge behind an API")
-    command.add_argument("--hub", action="store_true", help="a pinned file and a model of the hub")
-    command.add_argument("--slurm", action="store_true", help="one short job on this cluster")
-    command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
-
-
-def run(arguments: argparse.Namespace) -> str:
-    """Run the command; the table is printed whether or not all claims held.
-
-    Raises:
-        NotAcceptedError: with the table, if a claim did not hold.
-        UserError: nothing is to be tried.
-    """
-    a = arguments
-    config = load_study(a.configfile)
-    trials: dict[str, Callable[[], Iterator[Tried]]] = {}
-    if a.gpu:
-        trials["GPU"] = on_gpu
-    if a.api:
-        trials["API"] = lambda: of_judge(config, a.api)
-    if a.hub:
-        trials["hub"] = lambda: from_hub(config)
-    if a.slurm:
-        trials["SLURM"] = lambda: on_cluster(config, a.profile, a.results)
-    if not trials:
-        raise UserError("nothing to try; give --gpu, --api JUDGE, --hub or --slurm, or several")
-    found = [(name, one) for name, trial in trials.items() for one in trial()]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
-    where = f"{packages}, Python {platform.python_version()}, {platform.system()}"
-    rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in found]
-    heads = ("on", "claim", "held", "seen")
-    table = tabulate(rows, heads, "github", disable_numparse=True)  # Markdown, to send back
-    text = "\n".join([where, "", table])
-    n_bad = sum(not one.held for _, one in found)
-    if n_bad:
-        raise NotAcceptedError(f"{n_bad} of {len(found)} claims did not hold here\n{text}")
-    return text

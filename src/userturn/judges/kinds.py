@@ -15,11 +15,6 @@ from userturn.judges.verdict import UserTurn, Verdict
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
     from userturn.judges.session import ReplyFormat
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from userturn.judges.judge import CellToJudge, Judge
-    from userturn.judges.session import ReplyFormat
 
 Entry = Mapping[str, Any]
 

@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from userturn.config.load import PACKED
 from userturn.errors import UserError, note_error, noted_error, sentence, stays
 from userturn.logs import log_to
 from userturn.models.engine_account import noted_engines
@@ -37,7 +38,7 @@ PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBL
 def code_sha256() -> str:
     """Return one hash of this package's modules: the code's version, committed or not."""
     package = Path(__file__).parent.parent
-    modules = sorted(package.rglob("*.py"))
+    modules = sorted(path for path in package.rglob("*.py") if PACKED not in path.parents)
     return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
 
 
