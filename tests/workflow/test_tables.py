@@ -36,7 +36,7 @@ def test_tables_of_what_a_study_lacks_do_not_apply_to_it() -> None:
     # The demo has no conversations of several turns, languages, self-play, pairs, candidates or
     # answers of other models, trains no model, and has no embedder.
     lacking = {"languages", "self_play", "human_likeness", "crossed_answers"}
-    lacking |= {"answer_signals", "training_overlap", "turn_similarity"}
+    lacking |= {"answer_signals", "training_overlap", "training_curve", "turn_similarity"}
     assert TABLES.keys() - set(demo().tables.names) == lacking
     figures = {"rates_by_turn", "rates_by_language", "self_play", "human_likeness"}
     assert FIGURES.keys() - set(demo().figures.names) == figures | {"answer_signals"}
