@@ -72,6 +72,8 @@ RUN_ELSEWHERE = {
     "make rehearsal": "takes hours, for the night",
     "make test-fast": "a part of make test",
     "make test-long": "takes half an hour",
+    "userturn doctor --gpu": "needs a GPU; tests/slurm/test_node_check.py",
+    "userturn COMMAND --help": "tests/cli/test_main.py, of all",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "userturn doctor --gpu --seconds 1800": "needs a GPU; tests/slurm/test_node_check.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
