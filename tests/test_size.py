@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_279, 32_280),
-    "tests": (52_334, 29_779),
+    "src": (58_280, 32_281),
+    "tests": (52_339, 29_782),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -207,6 +207,8 @@ def call_around_jobs(workflow: Any, study: Study) -> None:
 
     def before() -> None:
         study.begin()
+        if workflow.is_main_process:
+            note_run(workflow.overwrite_configfiles)
         if is_alone():
             keep_outputs(workflow, study.grid.results)
 
@@ -238,7 +240,6 @@ def prepare(study: Study, workflow: Any) -> None:
         if not workflow.output_settings.verbose:
             list_few_jobs()
     elif workflow.is_main_process and is_alone():
-        note_run(workflow.overwrite_configfiles)
         study.generation.void_markers()
 
 
