@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_280, 32_281),
-    "tests": (52_339, 29_782),
+    "src": (58_282, 32_282),
+    "tests": (52_336, 29_779),
     "scripts": (21, 16),
     "rules": (251, 0),
 }

@@ -18,7 +18,6 @@ from tests.support.forgery import forge
 from tests.support.judge_server import judge_server
 from userturn.audit.run import audit
 from userturn.cli.main import main
-from userturn.config.load import LAST_RUN
 from userturn.export.write_archive import export
 
 pytestmark = pytest.mark.slow
@@ -172,7 +171,6 @@ def test_own_folder_with_other_settings_is_a_strangers(
     study: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(study)
-    LAST_RUN.unlink()  # else its files are taken, as by every command
     assert main(["audit", "results", "--rejudge", "1"]) == 2
     said = capfd.readouterr().err
     assert "has other settings than config.yaml here, which `--configfile` may add to" in said

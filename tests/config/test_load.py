@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.snakemake_runs import ROOT
+from userturn.cli.arguments import study_config
 from userturn.config.check import check
 from userturn.config.load import (
     FORMER,
@@ -200,11 +201,12 @@ def test_commands_take_the_files_of_the_last_run_here_unless_others_are_given(
     monkeypatch.chdir(tmp_path)
     for name, seed in ("a", 5), ("b", 6):
         Path(f"{name}.yaml").write_text(f"seed: {seed}\n")
-    shipped = load_study()["seed"]
+    shipped = study_config([])["seed"]
     note_run([Path("a.yaml").resolve()])
-    assert (shipped, load_study()["seed"], load_study(["b.yaml"])["seed"]) == (20260402, 5, 6)
+    assert (shipped, study_config([])["seed"], study_config(["b.yaml"])["seed"]) == (20260402, 5, 6)
+    assert load_study()["seed"] == shipped  # by which nothing is authorised
     Path("a.yaml").unlink()
-    assert load_study()["seed"] == shipped
+    assert study_config([])["seed"] == shipped
     Path("a.yaml").write_text("seed: 5\n")
     note_run([])
-    assert load_study()["seed"] == shipped
+    assert study_config([])["seed"] == shipped

@@ -8,7 +8,6 @@ import pytest
 
 from tests.workflow.test_rerun import change_study
 from userturn.cli.why import why
-from userturn.config.load import LAST_RUN
 from userturn.errors import UserError
 from userturn.storage.table_files import write_table
 
@@ -87,12 +86,10 @@ def test_cell_that_the_configuration_no_longer_asks_for_is_told(study: Path) -> 
 
 
 def test_without_configuration_files_the_study_s_own_record_is_believed(study: Path) -> None:
-    (study / LAST_RUN).unlink()  # as in a copy of the results beside a clone
     assert "no, by the configuration that the study was run with" in why(str(study / TURNS))
 
 
 def test_a_record_whose_model_is_not_here_is_no_reason_to_make_a_file_again(study: Path) -> None:
-    (study / LAST_RUN).unlink()
     (study / "models").rename(study / "elsewhere")
     (_, said) = why(str(study / TURNS)).split("made again  ")
     assert said.startswith("not known, by the configuration that the study was run with (model ")

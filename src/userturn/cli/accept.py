@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from userturn.cli.arguments import take_configuration, with_judge
+from userturn.cli.arguments import study_config, take_configuration, with_judge
 from userturn.cli.judge_card import LabelledCell
 from userturn.config.entries import by_language, selected
-from userturn.config.load import INSTALLATION, load_study
+from userturn.config.load import INSTALLATION
 from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.budget import read_accounts
 from userturn.endpoints.usage import Spent, money
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> str:
         UserError: nothing is to be tried.
     """
     a = arguments
-    config = load_study(a.configfile)
+    config = study_config(a.configfile)
     trials: dict[str, Callable[[], Iterator[Tried]]] = {}
     if a.gpu:
         trials["GPU"] = on_gpu

@@ -9,7 +9,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 
 from userturn.config.entries import Config
 from userturn.config.formats import DEFAULT, check_formats, format_of, model_of, models_in_formats
-from userturn.config.load import load_study
+from userturn.config.load import files_of_last_run, load_study
 from userturn.config.trust import is_of_this_folder, named_files
 from userturn.errors import ConfigError, UserError, near_miss
 from userturn.export.read_archive import LEFT_OUT, results_in
@@ -47,11 +47,16 @@ def take_configuration(command: argparse.ArgumentParser) -> None:
     command.add_argument("--results", default="results")
 
 
+def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
+    """Return the configuration with the files given, else with those of the last run here."""
+    return load_study(configfiles or files_of_last_run())
+
+
 def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     """Return the grid of the files given, else of the folder's own record, else of config.yaml."""
     if not configfiles and (results / RECORD).is_file():
         return read_study_record(results).grid(results)
-    config = load_study(configfiles)
+    config = study_config(configfiles)
     check_study(config)
     return Grid(config, results)
 

@@ -3,6 +3,7 @@
 import argparse
 
 from userturn.cli.arguments import take_configuration
+from userturn.config.load import files_of_last_run
 from userturn.slurm.doctor import doctor
 
 HELP = "find what would fail on a SLURM cluster"
@@ -21,4 +22,5 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     a = arguments
-    return doctor(a.profile, a.configfile, a.results, a.seconds, a.gpu)
+    files = a.configfile or files_of_last_run()
+    return doctor(a.profile, files, a.results, a.seconds, a.gpu)

@@ -7,8 +7,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from tabulate import tabulate
 
-from userturn.cli.arguments import take_configuration, with_judge
-from userturn.config.load import load_study
+from userturn.cli.arguments import study_config, take_configuration, with_judge
 from userturn.controls.known_turns import (
     labelled_items,
     labelled_turns,
@@ -38,7 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = with_judge(load_study(arguments.configfile), arguments.judge)
+    config = with_judge(study_config(arguments.configfile), arguments.judge)
     check_study(config)
     return format_card(Grid(config, arguments.results), arguments.judge)
 

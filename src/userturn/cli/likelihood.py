@@ -3,9 +3,8 @@
 import argparse
 from typing import Any
 
-from userturn.cli.arguments import with_model
+from userturn.cli.arguments import study_config, with_model
 from userturn.config.entries import Config, likelihood_settings
-from userturn.config.load import load_study
 from userturn.errors import ConfigError, near_miss
 from userturn.generation.quick_look import human_scores
 from userturn.generation.scores import turn_gains
@@ -25,7 +24,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = load_study(arguments.configfile)
+    config = study_config(arguments.configfile)
     alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
     turns = turn_gains(human_scores(alone, name, arguments.dataset))
     if turns.is_empty():

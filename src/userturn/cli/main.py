@@ -44,11 +44,11 @@ SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
 
 
 def parser(chosen: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line; only the chosen command takes its arguments."""
+    """Return the parser of the command line: of the chosen command alone, or of all in words."""
     root = argparse.ArgumentParser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
     root.add_argument("--version", action="version", version=f"userturn {version('userturn')}")
     added = root.add_subparsers(dest="command", required=True, metavar="command")
-    for name in COMMANDS:
+    for name in [chosen] if chosen in COMMANDS else COMMANDS:
         module = name.replace("-", "_")
         said = SAID.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
         command = added.add_parser(name, help=said and said[1])

@@ -6,11 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import take_configuration
+from userturn.cli.arguments import study_config, take_configuration
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.families import trainings
 from userturn.config.formats import beside_default, in_default
-from userturn.config.load import load_study
 from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
@@ -60,7 +59,7 @@ LONGEST_SHOWN = 240
 
 def plan(configfiles: list[str], results: str) -> str:
     """Return a study's plan as text: grid, requests, tokens, GPUs, judge calls and prompts."""
-    config = load_study(configfiles)
+    config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)
     sizes = dataset_sizes(grid)

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import take_configuration
+from userturn.cli.arguments import study_config, take_configuration
 from userturn.config.check import check
-from userturn.config.load import REGISTRATION, load_study
+from userturn.config.load import REGISTRATION
 from userturn.errors import UserError
 from userturn.storage.files import given_object, write_text
 from userturn.storage.hashing import fingerprint
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
     """Run the command: register if nothing is registered, else compare."""
     if FILE.exists():
         return compared(given_object(FILE), Path(arguments.results))
-    config = load_study(arguments.configfile)
+    config = study_config(arguments.configfile)
     check(config)
     return register(config, Path(arguments.results))
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import take_configuration
-from userturn.config.load import load_study
+from userturn.cli.arguments import study_config, take_configuration
 from userturn.errors import UserError, near_miss
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
@@ -80,7 +79,7 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     Raises:
         UserError: no judge of that name has an endpoint.
     """
-    config = load_study(configfiles)
+    config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)
     entry = grid.all_judges.get(name)

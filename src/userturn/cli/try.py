@@ -5,10 +5,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.cli.arguments import with_model
+from userturn.cli.arguments import study_config, with_model
 from userturn.config.endpoint_models import check_address
 from userturn.config.formats import CHAT, ROLE_PLAY
-from userturn.config.load import load_study
 from userturn.generation.quick_look import QuickLook, look
 from userturn.judges.verdict import Verdict
 
@@ -46,7 +45,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = load_study(arguments.configfile)
+    config = study_config(arguments.configfile)
     if arguments.api == CHAT and arguments.model not in config["models"]:
         named = {arguments.model: {"source": arguments.model}}
         config = {**config, "models": {**config["models"], **named}}

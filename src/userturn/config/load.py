@@ -169,17 +169,15 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
-    """Return `load_config` of the study in the present folder, with more files over its own.
-
-    Without any, these are the files of the last run in this folder.
-    """
-    config = load_config([*config_files(), *(configfiles or _files_of_last_run())])
+    """Return `load_config` of the study in the present folder, with more files over its own."""
+    config = load_config([*config_files(), *configfiles])
     keep_own_rubric(config)
     keep_own_detector(config)
     return config
 
 
-LAST_RUN = Path(".snakemake", "userturn", "configfiles.json")  # never exported
+NOTES = Path(".snakemake", "userturn")  # what is known of this folder's runs; never exported
+LAST_RUN = NOTES / "configfiles.json"
 
 
 def note_run(configfiles: Iterable[str | Path]) -> None:
@@ -191,8 +189,11 @@ def note_run(configfiles: Iterable[str | Path]) -> None:
     LAST_RUN.write_text(json.dumps([str(path) for path in noted]))
 
 
-def _files_of_last_run() -> list[str]:
-    """Return the configuration files of the last run in this folder that are still there."""
+def files_of_last_run() -> list[str]:
+    """Return the configuration files of the last run in this folder that are still there.
+
+    They say what a command is about, and authorise nothing (`config.trust`).
+    """
     try:
         noted = [str(path) for path in json.loads(LAST_RUN.read_text())]
     except (OSError, ValueError, TypeError):

@@ -14,12 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from userturn.config.load import NOTES
 from userturn.logs import say
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents, RecordedContents
-
-NOTES = Path(".snakemake", "userturn")
 
 
 def asked_elsewhere(function: str, grid: Grid, given: Mapping[str, Any], state: Any) -> Any:
