@@ -16,6 +16,13 @@ UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
 UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
 """The same without the joiners, where emoji are to stay whole."""
 _SHOWN = re.compile(UNSEEN_BUT_JOINERS)
+LABELS = {
+    "genuine_followup": "genuine follow-up",
+    "arguable_followup": "arguable follow-up",
+    "prompt_restate": "prompt restated",
+    "assistant_turn_restate": "assistant turn restated",
+}
+"""Labels of the rubrics that are not words but for their underscores, as pages show them."""
 KINDS = {
     "NoneType": "nothing",
     "str": "a text",

@@ -73,7 +73,8 @@ def test_charts_are_data_files_and_their_library_is_written_once_with_equal_byte
 ) -> None:
     paths = [tmp_path / f"{name}.vl.json" for name in ("one", "two")]
     for path in paths:
-        path.write_text(json.dumps({"title": {"text": "</script>"}, "datasets": {}}))
+        chart = {"title": {"text": "</script>"}, "datasets": {"d": [{"x": 1}]}, "mark": "point"}
+        path.write_text(json.dumps(chart | {"data": {"name": "d"}}))
         (tmp_path / path.name.replace(".vl.json", ".svg")).write_text("<svg/>")
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
@@ -81,7 +82,8 @@ def test_charts_are_data_files_and_their_library_is_written_once_with_equal_byte
         pictures = [str(tmp_path / f"{name}.svg") for name in ("one", "two")]
         titles = {"one": "</script>", "two": "</script>"}
         charts, _ = write_charts(pictures, {}, folder)
-        assert charts == {"charts": ["one", "two"], "titles": titles, "parts": {}}
+        named = {"charts": ["one", "two"], "titles": titles}
+        assert charts == {**named, "parts": {}, "emptyFigures": [], "drawnFrom": {}}
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     assert set(files[0]) == {"charts.js", "figure-one.js", "figure-two.js"}
@@ -89,9 +91,10 @@ def test_charts_are_data_files_and_their_library_is_written_once_with_equal_byte
 
 
 def test_picture_has_its_size_and_its_caption_as_text() -> None:
-    html = picture("a_b", ['<svg xmlns="x" width="20.4" height="10">'], {"a_b": "<b>"})
+    html = picture("a_b", ['<svg xmlns="x" width="20.4" height="10">'], {"a_b": "<b>"}, b"%PDF")
     assert 'width="20" height="10"' in html
-    assert '<figure id="figure-a_b">' in html and "&lt;b&gt; <code>figures/a_b.svg" in html
+    assert '<figure id="figure-a_b" data-pdf="JVBERg==">' in html
+    assert '<span>&lt;b&gt;</span> <a href="../figures/a_b.svg">' in html
 
 
 def test_parts_of_a_picture_are_numbered() -> None:
@@ -135,8 +138,9 @@ def test_embedded_json_ends_no_script_and_stays_what_it_was() -> None:
 
 def test_index_counts_what_the_verdicts_say(grid: Grid, page: Path) -> None:
     study = known(page)
-    for key, n, outcomes, n_cut, labels, n_differ, _ in study["cells"]:
+    for key, n, outcomes, n_cut, labels, n_differ, _, n_copies in study["cells"]:
         model, dataset, temperature, perturbation = key
+        assert n_copies == (8 if dataset == "healthbench" else 0), "all say the same there"
         folder = grid.results / "cells" / model / dataset / f"t{temperature}" / perturbation
         turns = pl.read_parquet(folder / "user_turns.parquet")
         verdicts = [

@@ -25,7 +25,7 @@ from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
 from userturn.tables.rates import of_cells
-from userturn.wording import show_codes
+from userturn.wording import LABELS, show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
@@ -564,7 +564,7 @@ def test_names_of_the_config_are_shown_as_they_are_typed_and_labels_as_words(
 ) -> None:
     tab.goto(f"{uri}#/cell/a-1b/open/t0/header_only")
     tab.get_by_text("a-1b · open · t 0 · header_only").first.wait_for()
-    assert tab.locator(".badge").first.inner_text() == "genuine followup"
+    assert tab.locator(".badge").first.inner_text() == "genuine follow-up"
     tab.goto(f"{uri}#/")
     assert "header_only" in tab.locator("[data-field=perturbation] .options").text_content()
     tab.evaluate("document.getElementById('table-rates-4').open = true")
@@ -683,7 +683,7 @@ def test_every_judge_is_shown_with_label_and_rationale(tab: Any, grid: Grid, uri
     tab.goto(f"{uri}#/turn/{CELL}/open-{i}/0")
     tab.get_by_text("The judges differ.").wait_for()
     badges = tab.locator(".verdict .badge").all_text_contents()
-    assert badges == [table["label"][i].replace("_", " ") for table in tables]
+    assert badges == [LABELS.get(label := table["label"][i], label) for table in tables]
     said = tab.locator(".verdict .text").all_text_contents()
     assert said == [table["rationale"][i] for table in tables]
 
@@ -745,11 +745,11 @@ def test_square_of_the_labels_of_two_judges_opens_its_turns(tab: Any, grid: Grid
     n = pl.concat(both).filter(pair).height
     assert n > 0
     tab.goto(f"{uri}#/differ?dataset=open&p=none")
-    tab.click("a[aria-label^='heuristic prompt restate, second generic:']")
+    tab.click("a[aria-label^='heuristic prompt restated, second generic:']")
     tab.get_by_text(f"{n} turn").first.wait_for()
     tab.get_by_text("Done.").wait_for()
     for row in tab.locator(".turn-row").all()[:5]:
-        assert row.locator(".badge").all_text_contents() == ["prompt restate", "generic"]
+        assert row.locator(".badge").all_text_contents() == ["prompt restated", "generic"]
     assert tab.locator(".turn-row").count() == n
     tab.select_option("[name=pair]", "")  # the pair can be taken back
     tab.fill("[name=q]", NEEDLE)
@@ -975,7 +975,7 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     tab.wait_for_selector(".example >> nth=1")
     told = [tab.locator(".example").nth(i).inner_text() for i in (0, 1)]
     assert "Accepted, unchecked" in told[0]
-    assert "genuine followup" in told[0]
+    assert "genuine follow-up" in told[0]
     assert "Rejected, unchecked" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
     about = tab.locator("#about").inner_text()
@@ -1015,7 +1015,15 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert tab.noted == []
 
 
-VIEWS = ("grid", "search", "differ", "likelihood?list=1", f"cell/{CELL}", f"turn/{CELL}/open-6/0")
+VIEWS = (
+    "grid",
+    "sides",
+    "search",
+    "differ",
+    "likelihood?list=1",
+    f"cell/{CELL}",
+    f"turn/{CELL}/open-6/0",
+)
 
 
 def open_everything(page: Any) -> None:
@@ -1077,7 +1085,7 @@ def test_square_of_the_confusion_figure_opens_the_turns_with_its_labels(
     assert n > 0
     tab.goto(whole)
     tab.locator("#figure-confusion").scroll_into_view_if_needed()
-    told = f"judge: heuristic; people: {PAIR[0]}; label: {PAIR[1].replace('_', ' ')}; turns: 3"
+    told = f"judge: heuristic; people: {PAIR[0]}; label: {LABELS[PAIR[1]]}; turns: 3"
     tab.locator(f"#figure-confusion [role=link][aria-label^='{told}']").click(force=True)
     tab.get_by_text("Done.").wait_for()
     assert tab.locator(".turn-row").count() == n
@@ -1152,7 +1160,7 @@ def test_unknown_addresses_and_lost_data_are_named(tab: Any, uri: str, grid: Gri
 
 def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
     of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-9/0")
-    for route in ("", "search", "grid", "differ", "likelihood", *of_cell):
+    for route in ("", "search", "grid", "sides", "differ", "likelihood", *of_cell):
         tab.goto(f"{uri}#/{route}")
         tab.wait_for_selector("h1:visible")
         nameless = tab.evaluate(
@@ -1168,7 +1176,7 @@ def test_phone_shows_every_view_without_scrolling_sideways(
 ) -> None:
     phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
     of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-6/0", f"turn/{CELL}/open-9/0")
-    views = ("", "grid", "search", "differ", "likelihood?list=1", *of_cell)
+    views = ("", "grid", "sides?dataset=open", "search", "differ", "likelihood?list=1", *of_cell)
     for route in views:
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
@@ -1193,7 +1201,7 @@ def test_phone_shows_every_view_without_scrolling_sideways(
 @pytest.mark.parametrize("width", [390, 820])
 def test_what_is_chosen_in_a_list_of_choices_is_read_whole(tab: Any, uri: str, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
-    for route in ("grid", "search", "differ", f"cell/{CELL}"):
+    for route in ("grid", "sides", "search", "differ", f"cell/{CELL}"):
         tab.goto(f"{uri}#/{route}")
         tab.wait_for_selector("h1:visible")
         assert tab.locator("select:visible").evaluate_all(CUT) == [], route
@@ -1228,6 +1236,7 @@ def test_figure_without_data_is_headed_by_its_title(
     )
     page = build(grid, "empty", paths_to_figures=[str(tmp_path / "confusion.svg")])
     tab.goto(page.as_uri())
+    tab.click("#figures .folded > summary:has-text('1 figure without data')")
     heading = tab.locator("#figure-confusion h3")
     assert heading.inner_text().strip() == "Labels of people and of judges"
     heading.scroll_into_view_if_needed()

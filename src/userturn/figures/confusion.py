@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import INK, PALE_TO_BLUE, hover, note, save
+from userturn.figures.theme import INK, LABEL_IN_WORDS, PALE_TO_BLUE, fixed, hover, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import PAIRS, SIDE
@@ -31,7 +31,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
         people=pl.col("label_first"),
         label=pl.col("label_second"),
         turns=pl.col("n"),
-        share=pl.format("{}%", (100 * pl.col("share_of_first")).round(1)),
+        share=pl.format("{}%", fixed(100 * pl.col("share_of_first"), 1)),
     )
     base = alt.Chart(named, width=SIDE * len(labels), height=SIDE * len(labels)).encode(
         x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=_axis(-35)),
@@ -51,7 +51,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
 
 
 def _axis(angle: int) -> Any:
-    return alt.Axis(labelAngle=angle, labelExpr="replace(datum.label, /_/g, ' ')", grid=False)
+    return alt.Axis(labelAngle=angle, labelExpr=LABEL_IN_WORDS, grid=False)
 
 
 def draw_confusion(

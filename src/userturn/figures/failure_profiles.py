@@ -13,7 +13,7 @@ from userturn.workflow.registry import Figure
 FIGURE = Figure(rule="draw_figures", place=40, tables=("rates",))
 TITLE = "What the user turns are"
 # Names of labels as words, in two lines where the last word has one of its own.
-IN_LINES = "split(replace(replace(datum.label, /_(?=[^_]*$)/, '|'), /_/g, ' '), '|')"
+IN_LINES = f"split(replace({theme.LABEL_IN_WORDS}, / (?=[^ ]*$)/, '|'), '|')"
 SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "of")
 
 

@@ -16,6 +16,7 @@ OVER = 0.05  # share of a cell's turns from which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {"E": "n_empty", "T": "n_truncated", "R": "n_refused", "U": "n_unscored", "X": "n_error"}
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
+LEAST = 0.005  # a share that is below it, and is not zero, is written as less than one percent
 MOST = 3  # letters that fit beside each other in a square
 
 
@@ -26,9 +27,13 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
         for letter, count in MARKS.items()
     ]
     table = rates.with_columns(n_unscored=pl.col("n_turns") - pl.col("n_scored"))
-    number = (100 * pl.col("estimate")).round(0).cast(pl.Int64).cast(pl.String)
+    estimate = pl.col("estimate")
+    number = theme.fixed(100 * estimate, 0)
     return table.with_columns(
-        number=number.fill_null("–"),
+        number=pl.when(estimate.is_between(0, LEAST, "none"))
+        .then(pl.lit("<1"))
+        .otherwise(number)
+        .fill_null("–"),
         troubles=pl.concat_str(letters),
         marked=_fitting(pl.concat_str(letters)),
         genuine=theme.in_percent(),

@@ -48,7 +48,7 @@ def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
         detected=pl.col("p_adjusted") < 0.05,
         change=theme.in_percent(CHANGE, " points"),
         items=pl.format("{} tested", "n_items"),
-        adjusted_p=pl.col("p_adjusted").round(3),
+        adjusted_p=theme.p_value(pl.col("p_adjusted")),
     )
 
 

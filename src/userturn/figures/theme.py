@@ -12,6 +12,7 @@ import polars as pl
 from userturn.html.chart import png_of, svg_of
 from userturn.storage.files import artifact, written_whole
 from userturn.study.cells import PLAIN
+from userturn.wording import LABELS
 
 # Okabe and Ito (2008), whose colours all kinds of colour vision keep apart, darkened until each has
 # a contrast of at least 4.5 on white.
@@ -23,7 +24,9 @@ PALE_TO_BLUE = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
 LEGEND, LETTER, SYMBOL = 620, 7, 30  # pixels: of a legend's line, a letter, a symbol and its gaps
-IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbations, as in the page
+# Names of labels and perturbations, as in the page.
+IN_WORDS = "join(split(datum.label, '_'), ' ')"
+LABEL_IN_WORDS = f"({json.dumps(LABELS, sort_keys=True)}[datum.label] || {IN_WORDS})"
 # A figure has rows of every cell: 5,940 with the shipped grid, where Altair stops at 5,000.
 alt.data_transformers.enable("default", max_rows=None)
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
@@ -255,13 +258,28 @@ def over_counts(table: pl.DataFrame, name: str) -> alt.X:
 
 def in_percent(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:
     """Return an estimate with its 95% interval as text: `31.2% [20.1, 44.0]`; null without one."""
-    shares = [(100 * pl.col(name)).round(1) for name in columns]
+    shares = [fixed(100 * pl.col(name), 1) for name in columns]
     return _with_minus(pl.format("{}" + unit + " [{}, {}]", *shares))
 
 
 def with_limits(columns: Sequence[str] = INTERVAL) -> pl.Expr:
-    """Return an estimate with its 95% interval as text: `0.312 [0.201, 0.44]`; null without one."""
-    return _with_minus(pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in columns)))
+    """Return an estimate with its 95% interval as text: `0.312 [0.201, 0.440]`; null without."""
+    return _with_minus(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in columns)))
+
+
+def fixed(number: pl.Expr, digits: int) -> pl.Expr:
+    """Return numbers as text with some digits after the point, as Python's `format` writes them.
+
+    Commands and the report's page write them so, too: a tie goes to the even digit. `round` of
+    Polars scales first, and makes ties of numbers that are none: 28.95, which is a bit less. Zero
+    has no minus.
+    """
+    return number.map_elements(lambda x: f"{x:z.{digits}f}", return_dtype=pl.String)
+
+
+def p_value(p: pl.Expr) -> pl.Expr:
+    """Return p-values as text, as the page's tables have them: `0.040`, and `<0.001` below."""
+    return pl.when(p < 0.001).then(pl.lit("<0.001")).otherwise(fixed(p, 3))
 
 
 def _with_minus(text: pl.Expr) -> pl.Expr:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from vl_convert import vegalite_to_png, vegalite_to_svg
+from vl_convert import vegalite_to_pdf, vegalite_to_png, vegalite_to_svg
 
 from userturn.errors import UserError
 
@@ -57,6 +57,15 @@ def png_of(chart: Mapping[str, Any], pixels: int) -> bytes:
         UserError: the chart names an address.
     """
     return vegalite_to_png(_own(chart), scale=pixels, allowed_base_urls=NO_URLS)
+
+
+def pdf_of(chart: Mapping[str, Any]) -> bytes:
+    """Return a Vega-Lite chart as PDF, with its fonts.
+
+    Raises:
+        UserError: the chart names an address.
+    """
+    return vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS)
 
 
 def _own(chart: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells
+from userturn.wording import LABELS
 from userturn.workflow.registry import FIGURES, TABLES
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
@@ -152,9 +153,9 @@ def _of_judge(entry: Mapping[str, Any]) -> str:
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "answer", "summary", "layout", "charts", "paper", "tables",
-    "choice", "grid", "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside",
-    "examples", "search", "routes",
+    "page", "data", "difference", "answer", "summary", "layout", "charts", "save", "paper",
+    "tables", "choice", "grid", "match", "filters", "pairs", "reading", "cell", "likelihood",
+    "turn", "beside", "sides", "examples", "search", "routes",
 ]  # fmt: skip
 DRAWN = (("tables", TABLES), ("figures", FIGURES))
 STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
@@ -186,13 +187,24 @@ def write_tables(
                 "file": name,
                 "title": layout.title,
                 "about": layout.about or captions.get(name, ""),
+                "rule": TABLES[name].rule,
+                "row": TABLES[name].row,
+                "madeOf": TABLES[name].made_of,
             }
             if name in tables:
                 shown = page_form(layout, tables[name], judge)
                 write_script(folder, f"table-{part}", shown["rows"])
                 place |= {"columns": shown["columns"], "n": len(shown["rows"])}
+                place["isEmpty"] = _is_empty(**shown)
             listed.append(place)
     return listed
+
+
+def _is_empty(columns: Sequence[Sequence[str]], rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a table, as the page has it, has no row or columns of numbers without any."""
+    numbers = [i for i, (_, kind) in enumerate(columns) if kind not in ("text", "count", "of")]
+    values = (value for row in rows for i in numbers for value in row[i])
+    return not rows or (bool(numbers) and all(isinstance(v, str | None) for v in values))
 
 
 def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] | None]]:
@@ -220,7 +232,7 @@ def assembled(study: dict[str, Any], pictures: Iterable[str]) -> str:
         parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS
     )
     page = read_page("report/report.html", style=style, script=script, figures="\n".join(pictures))
-    rules = policy(page, script_src="'self' file:", img_src="data:")
+    rules = policy(page, script_src="'self' file:", img_src="data:", worker_src="blob:")
     before, after = page.replace("{{policy}}", rules).split("{{study}}")
     return f"{before}{embedded(study)}{after}"
 
@@ -236,6 +248,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> d
         "judges": list(grid.judges),
         "judge": judge,
         "aboutJudges": {name: about(entry) for name, entry in grid.judges.items()},
+        "labelWords": LABELS,
         "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
         "rules": rubric.rules,
         "ours": note_on_ours(rubric),

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from vl_convert import javascript_bundle
 
-from userturn.html.chart import size_of, smallest_letter, svg_of
+from userturn.html.chart import pdf_of, size_of, smallest_letter, svg_of
 from userturn.report.explorer_prompts import write_script
 from userturn.storage.files import write_text
+from userturn.workflow.registry import FIGURES
 
 WIDTH, HEIGHT = 700, 860  # CSS pixels of a picture on A4 or US Letter, as print.css has them
 LEAST_LETTER = 8.0  # CSS pixels, which are 6 points
@@ -123,19 +124,24 @@ NOTICE = "/* Vega, Vega-Lite, Vega-Embed: BSD-3-Clause, github.com/vega; D3: ISC
 TAKE = 'userturn.take("charts", (place, chart, options) => vegaEmbed(place, chart, options));'
 
 
-def picture(name: str, parts: Sequence[str], captions: Mapping[str, str]) -> str:
-    """Return a static figure as HTML, whole or in parts that a page of paper has room for."""
+def picture(name: str, parts: Sequence[str], captions: Mapping[str, str], pdf: bytes = b"") -> str:
+    """Return a static figure as HTML, whole or in parts that a page of paper has room for.
+
+    Its PDF is in it, which the page saves.
+    """
     words, caption = escape(name.replace("_", " ")), escape(captions.get(name, ""))
     images = []
     for number, svg in enumerate(parts, 1):
         which = f" (part {number} of {len(parts)})" if len(parts) > 1 else ""
         images.append(_image(svg, f"{caption or words}{which}"))
     kind = ' class="parts"' if len(parts) > 1 else ""
+    file = f"figures/{escape(name)}.svg"
     return (
-        f'<figure id="figure-{escape(name)}"{kind}>'
+        f'<figure id="figure-{escape(name)}"{kind} data-pdf="{_base64(pdf)}">'
         f'<div class="scroll picture" tabindex="0" role="region" aria-label="{words}">'
         f"{''.join(images)}</div>"
-        f"<figcaption>{caption} <code>figures/{escape(name)}.svg</code></figcaption></figure>"
+        f'<figcaption><span>{caption}</span> <a href="../{file}"><code>results/{file}</code></a>'
+        "</figcaption></figure>"
     )
 
 
@@ -143,8 +149,12 @@ def _image(svg: str, alt: str) -> str:
     """Return a picture as HTML, with its size, so that the layout does not jump."""
     found = size_of(svg)
     size = f' width="{round(found[0])}" height="{round(found[1])}"' if found else ""
-    source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    source = f"data:image/svg+xml;base64,{_base64(svg.encode())}"
     return f'<img src="{source}" alt="{alt}"{size} decoding="async">'
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def write_charts(
@@ -153,21 +163,37 @@ def write_charts(
     """Write each figure's chart as a data file, and once the library that draws them.
 
     Returns:
-        `charts`, their names, `titles` by name, and `parts` by name (`paper.Part`) of the figures
-        that have any; and the static figures as HTML. Vega-Lite files are beside the SVG files.
+        `charts`, their names, `titles` by name, `parts` by name (`paper.Part`) of the figures that
+        have any, `emptyFigures`, the names of those without data, and what each is `drawnFrom`; and
+        the static figures as HTML. Vega-Lite files are beside the SVG files.
     """
-    titles, cut, pictures = {}, {}, []
+    titles, cut, empty, pictures = {}, {}, [], []
     for path in map(Path, paths_to_figures):
         name, chart = path.stem, json.loads(path.with_suffix(".vl.json").read_text("utf-8"))
         write_script(folder, f"figure-{name}", chart)
         titles[name] = title_of(chart)
         parts, shown = pictures_of(chart, path.read_text("utf-8"))
-        pictures.append(picture(name, shown, captions))
+        pictures.append(picture(name, shown, captions, pdf_of(chart)))
         if parts:
             cut[name] = parts
+        if has_no_data(chart):
+            empty.append(name)
     if titles:
         write_text(library(), folder / "charts.js")
-    return {"charts": list(titles), "titles": titles, "parts": cut}, pictures
+    drawn_from = {
+        name: {"rule": FIGURES[name].rule, "tables": FIGURES[name].tables}
+        for name in titles
+        if name in FIGURES
+    }
+    found = {"charts": list(titles), "titles": titles, "parts": cut, "emptyFigures": empty}
+    return found | {"drawnFrom": drawn_from}, pictures
+
+
+def has_no_data(chart: Mapping[str, Any]) -> bool:
+    """Return whether a figure, given as Vega-Lite, is a sentence by each judge (`theme.note`)."""
+    charts = [chart, *chart.get("usermeta", {}).get("judges", {}).values()]
+    rows = [row for c in charts for table in c.get("datasets", {}).values() for row in table]
+    return all("note" in row for row in rows)
 
 
 def title_of(chart: Mapping[str, Any]) -> str:

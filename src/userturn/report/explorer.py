@@ -33,6 +33,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
+from userturn.tables.turn_texts import with_copies
 
 Example = Mapping[str, Any]
 
@@ -90,6 +91,7 @@ def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
 
 
 OUTCOMES = ["ok", "empty", "error"]
+CUT, COPY = 1, 2  # what is marked of a turn, as parts of one number
 People = Mapping[tuple[Any, ...], list[list[str | None]]]
 
 
@@ -105,7 +107,7 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
         "finish_reason",
         "error",
     ]
-    turns = pl.read_parquet(folder / "user_turns.parquet", columns=columns)
+    turns = with_copies(pl.read_parquet(folder / "user_turns.parquet", columns=columns))
     said = ["label", "rationale", "unscored_reason"]
     for number, judge in enumerate(judges):
         path = folder / "verdicts" / f"{judge}.parquet"
@@ -136,9 +138,10 @@ def turn_rows(
 ) -> Iterator[list[Any]]:
     """Yield a cell's turns as rows with their texts still in them.
 
-    A row has item, position of the item, sample, outcome, 1 where it was cut at the length limit,
-    text, prompt, error; label, rationale and reason of each judge; and what people said. Without
-    the group of items no text is shown. New labels are added to the numbering of labels.
+    A row has item, position of the item, sample, outcome, 1 where it was cut at the length limit
+    plus 2 where it is a copy of another item's turn, text, prompt, error; label, rationale and
+    reason of each judge; and what people said. Without the group of items no text is shown. New
+    labels are added to the numbering of labels.
     """
     for row in turns.iter_rows(named=True):
         item = row["item"]
@@ -153,7 +156,7 @@ def turn_rows(
             group.positions[item] if group else -1,
             row["sample"],
             OUTCOMES.index(row["outcome"]),
-            int(row["finish_reason"] == "length"),
+            CUT * (row["finish_reason"] == "length") + COPY * bool(row["is_copy"]),
             row["text"] if group else None,
             group.prompt(item, row["prompt_text"], row["answer"]) if group else -1,
             row["error"] if group else None,
@@ -190,7 +193,8 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
     """Return a cell's row of the index.
 
     It has the cell; the number of turns; of each outcome; of those cut at the length limit; by
-    judge the number of each label; of turns that judges label differently, and that people did.
+    judge the number of each label; of turns that judges label differently, that people labelled,
+    and that are copies of another item's turn.
     """
     labels = [pl.col(f"label_{number}") for number in range(n_judges)]
     differ = [one != other for one, other in combinations(labels, 2)]
@@ -200,10 +204,11 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
         list(cell),
         len(rows),
         [outcomes[number] for number in range(len(OUTCOMES))],
-        sum(row[4] for row in rows),
+        sum(row[4] & CUT for row in rows),
         [{label: n for label, n in sorted(c.items()) if label >= 0} for c in by_judge],
         turns.filter(pl.any_horizontal(differ)).height if differ else 0,
         sum(bool(row[9]) for row in rows),
+        sum(row[4] & COPY for row in rows) // COPY,
     ]
 
 

@@ -52,7 +52,7 @@ function cellView(cell) {
   const chooseLabel = (label, judge) => refine({ label, judge: judge === study.judge ? "" : judge });
 
   function showPage(chosen, query) {
-    const sought = wantedBy(query).text;
+    const sought = wantedBy(query).sought;
     const page = Math.min(Math.max(0, Number(query.get("page") ?? 1) - 1 || 0), Math.max(0, Math.ceil(chosen.length / PAGE) - 1));
     list.start = page * PAGE + 1;
     list.replaceChildren(...chosen.slice(page * PAGE, (page + 1) * PAGE).map((turn) => readingRow(turn, query, sought, false)));

@@ -92,6 +92,7 @@ async function drawChart(figure, name) {
   const original = await readFile(`figure-${name}`);
   figure.classList.add("drawn");
   place.hidden = false;
+  place.style.minHeight = `${place.offsetHeight}px`; // while it is drawn again, what follows stays where it is
   const wanted = asChosen(original);
   const rows = rowsOf(wanted);
   const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
@@ -115,6 +116,7 @@ async function drawChart(figure, name) {
 }
 
 async function tryToDraw(figure, name) {
+  figure.querySelector(".notice")?.remove();
   try {
     await drawChart(figure, name);
   } catch (error) {
@@ -122,36 +124,40 @@ async function tryToDraw(figure, name) {
     figure.querySelector(".chart").hidden = true;
     figure.append(make("p", { class: "notice" }, `The chart could not be drawn, so this is its picture: ${error.message}`));
   }
+  figure.querySelector(".chart").style.minHeight = "";
+  figure.classList.remove("waiting");
 }
 
-const begun = new Set(); // figures of which a drawing has begun
 const drawn = new Map(); // name to the last drawing, done or not
+let latestDrawing = Promise.resolve();
+const drawing = make("p", { class: "soft drawing" }, "Drawing the figures");
 
-// One drawing of a figure after the other: the last to begin is the last to end, and shows the choice of then.
-function draw(name) {
-  begun.add(name);
-  drawn.set(name, Promise.resolve(drawn.get(name)).then(() => tryToDraw(at(`figure-${name}`), name)));
+async function whenShown() {
+  while (at("report").hidden) await new Promise((again) => window.addEventListener("hashchange", again, { once: true }));
+  await new Promise((rested) => setTimeout(rested)); // a click is answered between two figures
 }
 
+// All figures, one after the other, before a reader has scrolled to them; of a choice that is no longer shown, none.
 function redrawCharts() {
-  for (const name of isFiltered() ? study.charts : begun) draw(name);
+  const wanted = choiceShown;
+  for (const name of study.charts) {
+    latestDrawing = latestDrawing.then(whenShown).then(() => (wanted === choiceShown ? tryToDraw(at(`figure-${name}`), name) : null));
+    drawn.set(name, latestDrawing);
+  }
+  latestDrawing = latestDrawing.then(() => drawing.remove());
 }
 
+// A figure is on the page once it is drawn. What waits has no height, so that nothing moves when it is there.
 function showFigures() {
-  if (!document.querySelector("#figures figure")) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
-  const seen = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      const name = target.id.slice("figure-".length);
-      if (!begun.has(name)) draw(name);
-    }
-  }, { rootMargin: "400px" });
+  if (!study.charts.length) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
   for (const name of study.charts) {
     const figure = at(`figure-${name}`);
     figure.prepend(make("h3", null, study.titles[name]), make("div", { class: "chart", hidden: true }));
-    seen.observe(figure);
+    figure.querySelector("figcaption").append(saveBar(figure, name), howDrawn(name));
+    figure.classList.add("waiting");
   }
+  if (study.charts.length) at("figures").append(drawing);
+  fold(at("figures"), study.emptyFigures.map((name) => at(`figure-${name}`)), (n) => `${plural(n, "figure")} without data`);
 }
 
 showFigures();

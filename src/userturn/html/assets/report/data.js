@@ -37,11 +37,11 @@ function readFile(name) {
 }
 
 // A cell as the index has it. `labels` holds, for each judge, how often it gave each label.
-const cells = study.cells.map(([key, n, outcomes, nCut, labels, nDiffer, nPeople], number) => {
+const cells = study.cells.map(([key, n, outcomes, nCut, labels, nDiffer, nPeople, nCopies], number) => {
   const [model, dataset, temperature, perturbation] = key;
   const counts = labels.map((byLabel) => study.labels.map((_, label) => byLabel[label] ?? 0));
   return {
-    number, model, dataset, temperature, perturbation, n, outcomes, nCut, counts, nDiffer, nPeople,
+    number, model, dataset, temperature, perturbation, n, outcomes, nCut, counts, nDiffer, nPeople, nCopies,
     path: [model, dataset, `t${temperature}`, perturbation],
     nParts: Math.max(1, Math.ceil(n / study.rows)),
     rates: study.rates[number] ?? [],
@@ -57,7 +57,7 @@ function decodeTurn(cell, texts, row) {
   const said = (number) => (number < 0 ? null : texts[number]);
   const labelled = (number) => (number < 0 ? null : number);
   return {
-    cell, gain: null, tokens: [], item: texts[item], position, sample, outcome, isCut: cut === 1, text: said(text), prompt, error: said(error),
+    cell, gain: null, tokens: [], item: texts[item], position, sample, outcome, isCut: (cut & 1) > 0, isCopy: (cut & 2) > 0, text: said(text), prompt, error: said(error),
     verdicts: triplesOf(verdicts).map(([label, rationale, reason]) => ({ label: labelled(label), rationale: said(rationale), reason: said(reason) })),
     people: triplesOf(people).map(([who, label, notes]) => ({ who: said(who), label: labelled(label), notes: said(notes) })),
   };

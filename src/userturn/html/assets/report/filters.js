@@ -17,7 +17,7 @@ function setForm(form, query) {
 }
 
 const LABELS = [["", "any label"], ...study.labels.map((label) => [label, words(label)]), ["unscored", "unscored"]];
-const OUTCOMES = [["", "any outcome"], ["ok", "ok"], ["empty", "empty"], ["error", "error"], ["cut", "cut off"]];
+const OUTCOMES = [["", "any outcome"], ["ok", "ok"], ["empty", "empty"], ["error", "error"], ["cut", "cut off"], ["copy", "copy of another item's turn"]];
 
 // Where likelihood and a judge disagree. Gains are compared within a model and temperature.
 const GAINS = [["", "any gain"], ["high", "high, but not genuine"], ["low", "low, but genuine"], ["scored", "scored"]];
@@ -37,7 +37,8 @@ function check(name, title) {
 
 function turnControls(everywhere) {
   return [
-    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part of one" })),
+    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part, literally" })),
+    check("regex", "regular expression"),
     choice("in", "in", [["", "turns, rationales, ids"], ["all", "prompts and answers too"]]),
     choice("label", "label", LABELS),
     ...(raters.length > 1 ? [pairControl()] : []),
@@ -63,12 +64,12 @@ const isIn = (cell, query) => [["model", cell.model], ["dataset", cell.dataset],
 function wantedBy(query) {
   return {
     pair: pairOf(query.get("pair")),
-    text: (query.get("q") ?? "").trim().toLowerCase(), everything: query.get("in") === "all", label: query.get("label") ?? "", outcome: query.get("outcome") ?? "",
+    sought: soughtOf((query.get("q") ?? "").trim(), query.has("regex")), everything: query.get("in") === "all", label: query.get("label") ?? "", outcome: query.get("outcome") ?? "",
     judge: Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge)), gain: query.get("gain") ?? "", differ: query.has("differ"), people: query.has("people"),
   };
 }
 
-const nothingWanted = (wanted) => !wanted.pair && !wanted.text && !wanted.label && !wanted.outcome && !wanted.gain && !wanted.differ && !wanted.people;
+const nothingWanted = (wanted) => !wanted.pair && !wanted.sought && !wanted.label && !wanted.outcome && !wanted.gain && !wanted.differ && !wanted.people;
 
 // Whether a cell can hold a wanted turn, by the index alone.
 function mayHold(cell, wanted) {
@@ -76,6 +77,7 @@ function mayHold(cell, wanted) {
   if (wanted.differ && !cell.nDiffer) return false;
   if (wanted.people && !cell.nPeople) return false;
   if (wanted.gain && !cell.nGains) return false;
+  if (wanted.outcome === "copy" && !cell.nCopies) return false;
   const counts = cell.counts[wanted.judge];
   if (wanted.label === "unscored") return total(counts) < cell.n;
   return !wanted.label || counts[study.labels.indexOf(wanted.label)] > 0;
@@ -86,39 +88,39 @@ function fits(turn, wanted) {
   if (wanted.differ && !judgesDiffer(turn)) return false;
   if (wanted.people && !turn.people.length) return false;
   if (wanted.gain && !fitsGain(turn, wanted)) return false;
-  if (wanted.outcome === "cut" ? !turn.isCut : wanted.outcome && study.outcomes[turn.outcome] !== wanted.outcome) return false;
+  if (wanted.outcome === "copy" && !turn.isCopy) return false;
+  if (wanted.outcome === "cut" ? !turn.isCut : wanted.outcome && wanted.outcome !== "copy" && study.outcomes[turn.outcome] !== wanted.outcome) return false;
   if (!wanted.label) return true;
   const { label } = turn.verdicts[wanted.judge];
   return wanted.label === "unscored" ? label === null : label !== null && study.labels[label] === wanted.label;
 }
 
-async function holds(turn, wanted) {
-  if (!wanted.text) return true;
-  const has = (text) => text !== null && text.toLowerCase().includes(wanted.text);
-  if (has(turn.item) || has(turn.text) || turn.verdicts.some((v) => has(v.rationale) || has(v.reason))) return true;
-  if (!wanted.everything) return false;
-  const prompt = await readPrompt(turn);
-  return prompt !== null && (has(prompt.answer) || has(prompt.parts.map((part) => part.text).join("")));
+// The texts of a turn in which is sought.
+async function textsOf(turn, everything) {
+  const texts = [turn.item, turn.text, ...turn.verdicts.flatMap(({ rationale, reason }) => [rationale, reason])];
+  const prompt = everything ? await readPrompt(turn) : null;
+  if (prompt) texts.push(prompt.answer, prompt.parts.map((part) => part.text).join(""));
+  return texts.filter((text) => text !== null);
 }
 
 async function chosenOf(turns, wanted) {
-  const chosen = [];
-  for (const turn of turns) if (fits(turn, wanted) && await holds(turn, wanted)) chosen.push(turn);
-  return chosen;
+  if (wanted.sought?.wrong) throw new Error(wanted.sought.wrong);
+  const fitting = turns.filter((turn) => fits(turn, wanted));
+  if (!wanted.sought) return fitting;
+  const texts = [];
+  for (const turn of fitting) texts.push(await textsOf(turn, wanted.everything));
+  const found = await haveSought(texts, wanted.sought);
+  return fitting.filter((_, i) => found[i]);
 }
 
-// The text with every place of what was sought marked.
-function marked(text, sought) {
-  if (!sought) return [text];
-  const parts = [];
-  const lower = text.toLowerCase();
-  let from = 0;
-  for (let place = lower.indexOf(sought); place >= 0 && lower.length === text.length; place = lower.indexOf(sought, from)) {
-    parts.push(text.slice(from, place), make("mark", null, text.slice(place, place + sought.length)));
-    from = place + sought.length;
+// The turns of a file that are wanted. Of most files no text has what is sought: their turns are not even made.
+async function foundIn(cell, part, wanted) {
+  if (wanted.sought && !wanted.sought.wrong && !wanted.everything) {
+    const { texts } = await readFile(`cell-${cell.number}-${part}`);
+    const found = await haveSought(texts.map((text) => [text]), wanted.sought);
+    if (!found.includes(true)) return [];
   }
-  parts.push(text.slice(from));
-  return parts;
+  return chosenOf(await readPart(cell, part), wanted);
 }
 
 const NOT_SHOWN = "not shown: private dataset";
@@ -132,12 +134,13 @@ function shownAs({ cell, error, text }) {
 function turnRow(turn, query, sought, withCell) {
   const judge = wantedBy(query).judge;
   const text = shownAs(turn);
-  const start = sought ? Math.max(0, text.toLowerCase().indexOf(sought) - 60) : 0;
+  const [first] = sought ? placesOf(text, sought) : [];
+  const start = Math.max(0, (first?.[0] ?? 0) - 60);
   const excerpt = (start ? "…" : "") + text.slice(start, start + 240);
   const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · t ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
   const badges = turn.verdicts.map((v, i) => badge(v.label, { title: `${study.judges[i]}`, class: i === judge ? "badge" : "badge other" }));
   return make("li", null, make("a", { class: "turn-row", href: turnAddress(turn, Object.fromEntries(query)) },
-    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, "labelled by people") : null,
+    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, `people: ${turn.people.map(({ label }) => words(labelName(label) ?? "no label")).join(", ")}`) : null,
       turn.gain === null ? null : make("span", null, `gain ${signed(turn.gain)} nats a token`)),
     make("span", { class: turn.text && !turn.cell.isPrivate ? "excerpt" : "excerpt soft", dir: "auto" }, marked(excerpt, sought)),
     make("span", { class: "badges" }, badges)));

@@ -16,17 +16,26 @@ function make(tag, attributes, ...children) {
 
 const DASH = "–";
 const configured = new Set([...study.models, ...study.datasets, ...study.perturbations, ...study.judges].map(String));
-const inWords = (name) => String(name).replaceAll("_", " ");
+const inWords = (name) => study.labelWords[name] ?? String(name).replaceAll("_", " ");
 const words = (name) => (configured.has(String(name)) ? String(name) : inWords(name)); // what one types is shown as one types it
 const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
-const decimal = (value, digits = 2) => value.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""); // no minus zero
-const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
+// A number as Python writes it in figures and commands: a tie goes to the even digit, 12.5 to 12 and 13.5 to 14.
+function fixed(value, digits) {
+  const [rounded, exact] = [value.toFixed(digits), value.toFixed(100)];
+  const end = exact.indexOf(".") + (digits ? digits + 1 : 0);
+  const isTie = /^\.?50*$/.test(exact.slice(end));
+  return isTie && Number(rounded.at(-1)) % 2 ? exact.slice(0, end) : rounded;
+}
+
+const decimal = (value, digits = 2) => fixed(value, digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""); // no minus zero
+const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${fixed(Math.abs(value), digits)}`;
 const spoken = (text) => { at("spoken").textContent = text; };
 const isGenuine = (label) => study.labels[label] === "genuine_followup";
 
 function percent(share, digits = 1) {
-  return share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)}%`;
+  return share === null || share === undefined ? DASH : `${fixed(100 * share, digits)}%`;
 }
 
 const inPoints = (share) => decimal(100 * share, 1);

@@ -13,18 +13,24 @@ function labelBy(turn, rater) {
   return rater === PEOPLE ? mostFrequent(turn.people.map(({ label }) => label)) : turn.verdicts[study.judges.indexOf(rater)].label;
 }
 
-// A pair of labels as the address has it: "rater|label|rater|label".
+// A pair of labels as the address has it: "rater|label|rater|label". `NOT` is every label but that of a genuine follow-up.
+const NOT = "*not";
+const GENUINE = study.labels.findIndex((_, label) => isGenuine(label));
+const labelOfName = (name) => (name === NOT ? NOT : study.labels.indexOf(name));
+const pairedName = (label) => (label === NOT ? NOT : study.labels[label]);
+const isLabel = (found, wanted) => found !== null && (wanted === NOT ? !isGenuine(found) : found === wanted);
+
 function pairOf(text) {
   const [first, labelFirst, second, labelSecond] = (text ?? "").split("|");
-  const pair = [[first, study.labels.indexOf(labelFirst)], [second, study.labels.indexOf(labelSecond)]];
-  return pair.every(([rater, label]) => raters.includes(rater) && label >= 0) ? pair : null;
+  const pair = [[first, labelOfName(labelFirst)], [second, labelOfName(labelSecond)]];
+  return pair.every(([rater, label]) => raters.includes(rater) && label !== -1) ? pair : null;
 }
 
-const pairAddress = (pair, query) => address(["search"], { ...query, pair: pair.map(([rater, label]) => `${rater}|${study.labels[label]}`).join("|") });
+const pairAddress = (pair, query) => address(["search"], { ...query, pair: pair.map(([rater, label]) => `${rater}|${pairedName(label)}`).join("|") });
 const placeOfPair = (names) => (names.every(([rater, label]) => raters.includes(rater) && study.labels.includes(label)) ? pairAddress(names.map(([rater, label]) => [rater, study.labels.indexOf(label)])) : null);
-const pairName = (pair) => pair.map(([rater, label]) => `${raterName(rater)}: ${words(study.labels[label])}`).join("; ");
-const fitsPair = (turn, pair) => pair === null || pair.every(([rater, label]) => labelBy(turn, rater) === label);
-const mayHoldPair = (cell, pair) => pair === null || pair.every(([rater, label]) => (rater === PEOPLE ? cell.nPeople : cell.counts[study.judges.indexOf(rater)][label]) > 0);
+const pairName = (pair) => pair.map(([rater, label]) => `${raterName(rater)}: ${label === NOT ? "not genuine" : words(study.labels[label])}`).join("; ");
+const fitsPair = (turn, pair) => pair === null || pair.every(([rater, label]) => isLabel(labelBy(turn, rater), label));
+const mayHoldPair = (cell, pair) => pair === null || pair.every(([rater, label]) => (rater === PEOPLE ? cell.nPeople : total(cell.counts[study.judges.indexOf(rater)].filter((_, given) => isLabel(given, label)))) > 0);
 
 // The pair that is sought, as a choice that can be taken back.
 function pairControl() {
@@ -60,9 +66,17 @@ function pairTable(counts, first, second, query) {
   };
   const head = make("tr", null, make("th", { scope: "col" }, `${raterName(first)} ↓ ${raterName(second)} →`), study.labels.map((_, b) => make("th", { scope: "col" }, badge(b))));
   const body = study.labels.map((_, a) => make("tr", null, make("th", { scope: "row" }, badge(a)), study.labels.map((__, b) => square(a, b))));
+  const missed = [[first, second], [second, first]].map(([one, other]) => missedLink(counts, one, other, one === first, query));
   const nSame = total(study.labels.map((_, a) => counts[a][a]));
   return [make("p", { class: "state", role: "status" }, `${plural(all, "turn")} with a label by both, ${all ? percent(nSame / all) : DASH} with the same one. Turns of this study as they are, without weights. Click a number to read its turns.`),
+    make("p", null, missed.flatMap((link, i) => (i ? [" · ", link] : [link]))),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Turns by both labels" }, make("table", { class: "pairs" }, make("thead", null, head), make("tbody", null, body)))];
+}
+
+// The turns that one calls genuine and the other does not: those that a judge missed, beside people.
+function missedLink(counts, one, other, isFirst, query) {
+  const n = total(study.labels.map((_, label) => (isGenuine(label) ? 0 : isFirst ? counts[GENUINE][label] : counts[label][GENUINE])));
+  return make("a", { href: pairAddress([[one, GENUINE], [other, NOT]], query) }, `Genuine by ${raterName(one)}, not by ${raterName(other)}: ${plural(n, "turn")}`);
 }
 
 function pairsView() {

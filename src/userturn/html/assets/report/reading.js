@@ -1,5 +1,5 @@
 // Reading many turns: their order, what they follow, a preview, and the list as a file.
-const ORDERS = [["", "as stored"], ["label", "label"], ["differ", "disagreements first"], ["short", "shortest turn"], ["long", "longest turn"], ["shuffle", "shuffled"]];
+const ORDERS = [["", "as stored"], ["label", "label"], ["differ", "disagreements first"], ["short", "shortest turn"], ["long", "longest turn"], ["text", "equal texts together"], ["shuffle", "shuffled"]];
 
 // FNV-1a: the same seed draws the same turns on every machine.
 function hashOf(text) {
@@ -17,6 +17,7 @@ function inReadingOrder(turns, query) {
     label: (turn) => turn.verdicts[judge].label ?? study.labels.length, differ: (turn) => (judgesDiffer(turn) ? 0 : 1),
     short: lengthOf, long: (turn) => -lengthOf(turn), shuffle: (turn) => drawOf(turn, query.get("seed") ?? "1"),
   };
+  if (query.get("sort") === "text") return [...turns].sort((a, b) => (a.text ?? "").trim().localeCompare((b.text ?? "").trim(), "en"));
   const rank = ranks[query.get("sort") ?? ""];
   return rank ? turns.map((turn) => [rank(turn), turn]).sort(([a], [b]) => a - b).map(([, turn]) => turn) : turns;
 }
@@ -91,17 +92,11 @@ const jsonlOf = (turns) => turns.map((turn) => `${JSON.stringify(Object.fromEntr
 
 // What is listed now, as a file or on the clipboard; texts of private datasets are not in the page.
 function exportBar() {
-  const told = make("span", { class: "soft", role: "status" });
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(latexOf(listed.turns));
-      told.textContent = `${plural(listed.turns.length, "row")} copied`;
-    } catch {
-      told.textContent = "The browser does not let this page copy.";
-    }
-  };
-  const button = (text, click) => make("button", { type: "button", click }, text);
-  return make("div", { class: "buttons export", role: "group", "aria-label": "The listed turns as a file" },
-    button("CSV", () => download(csvOf([HEADINGS, ...listed.turns.map(valuesOf)]), "turns.csv", "text/csv")),
-    button("JSONL", () => download(jsonlOf(listed.turns), "turns.jsonl", "application/jsonl")), button("Copy as LaTeX", copy), told);
+  const n = () => plural(listed.turns.length, "row");
+  const save = (text, name, kind) => { download(text, name, kind); return `${n()} saved`; };
+  return buttonsThat("The listed turns as a file", [
+    ["CSV", () => save(csvOf([HEADINGS, ...listed.turns.map(valuesOf)]), "turns.csv", "text/csv")],
+    ["JSONL", () => save(jsonlOf(listed.turns), "turns.jsonl", "application/jsonl")],
+    ["Copy as LaTeX", () => copied(latexOf(listed.turns), n())],
+  ]);
 }

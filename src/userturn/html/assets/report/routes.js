@@ -1,3 +1,5 @@
+const reveal = () => document.documentElement.classList.remove("starting");
+
 // The address decides what is shown: every view can be linked, and the browser's own back works.
 let shown = { key: null };
 const scrolled = new Map(); // address to the place where a reader left it
@@ -28,6 +30,7 @@ function missingView(what) {
 function viewOf([kind, ...parts]) {
   if (kind === "grid") return gridView();
   if (kind === "search") return searchView();
+  if (kind === "sides") return sidesView();
   if (kind === "differ") return pairsView();
   if (kind === "likelihood") return likelihoodView();
   const cell = cellByPath.get(parts.slice(0, 4).join("/"));
@@ -38,10 +41,14 @@ function viewOf([kind, ...parts]) {
   return missingView("such part");
 }
 
-function showReport(part) {
-  showExamples();
+const FIRST = 1500; // milliseconds that the first screen waits for its two turns
+
+async function showReport(part, table) {
+  await Promise.race([showExamples(), new Promise((late) => setTimeout(late, FIRST))]);
+  reveal();
   const target = part ? at(`part-${part}`) : null;
-  if (target) target.scrollIntoView();
+  if (table) showTable(table);
+  else if (target) target.scrollIntoView();
   else if (shown.key !== null && shown.key !== "") window.scrollTo(0, 0);
 }
 
@@ -59,7 +66,7 @@ async function route() {
   const key = isReport ? "" : parts.join("/");
   at("report").hidden = !isReport;
   at("view").hidden = isReport;
-  const current = isReport ? "report" : ["search", "differ", "likelihood"].includes(parts[0]) ? parts[0] : "grid";
+  const current = isReport ? "report" : ["sides", "search", "differ", "likelihood"].includes(parts[0]) ? parts[0] : "grid";
   for (const link of document.querySelectorAll("nav [data-part]")) link.toggleAttribute("aria-current", link.dataset.part === current);
   if (parts[0] === "main") at("main").focus();
   if (isReport) showChoice(query);
@@ -69,17 +76,20 @@ async function route() {
     const view = isReport ? null : viewOf(parts);
     document.title = view ? `${view.title} · userturn` : [study.about[0], "userturn report"].filter(Boolean).join(" · ");
     at("view").replaceChildren(...(view ? [view.node] : []));
-    if (isReport) showReport(parts[0]);
+    if (isReport) await showReport(parts[0], parts[1]);
     else {
+      reveal();
       window.scrollTo(0, 0);
       if (!first) view.node.querySelector("h1").focus({ preventScroll: true });
     }
     shown = { key, view };
-  } else if (isReport) showReport(parts[0]);
+  } else if (isReport) await showReport(parts[0], parts[1]);
   await shown.view?.update(query);
   if (place !== undefined) window.scrollTo(0, place);
 }
 
+// Views that have nothing to show are not in the menu; their addresses say so.
+for (const [part, isThere] of [["sides", hasSides], ["differ", raters.length > 1], ["likelihood", followUps.length > 0 || cells.some((cell) => cell.nGains)]]) document.querySelector(`nav [data-part=${part}]`).hidden = !isThere;
 document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, select, textarea") || event.altKey || event.ctrlKey || event.metaKey) return;
   const link = document.querySelector(`#view [data-key="${CSS.escape(event.key)}"]`);

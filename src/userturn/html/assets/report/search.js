@@ -37,14 +37,14 @@ function searchView() {
   async function* read(places, wanted) {
     for (const [i, cell] of places.entries()) {
       for (let part = 0; part < cell.nParts; part += 1) {
-        yield [i + (part === cell.nParts - 1 ? 1 : 0), await chosenOf(await readPart(cell, part), wanted)];
+        yield [i + (part === cell.nParts - 1 ? 1 : 0), await foundIn(cell, part, wanted)];
       }
     }
   }
 
   function showTurns(turns, query) {
     listed = { cell: null, turns: inReadingOrder(turns, query) };
-    list.replaceChildren(...listed.turns.map((turn) => readingRow(turn, query, wantedBy(query).text, true)));
+    list.replaceChildren(...listed.turns.map((turn) => readingRow(turn, query, wantedBy(query).sought, true)));
   }
 
   async function run(query) {
@@ -61,7 +61,7 @@ function searchView() {
       const room = found.slice(0, MOST_HITS - first.length);
       first.push(...room);
       found.forEach(drawn.add);
-      list.append(...room.map((turn) => readingRow(turn, query, wanted.text, true)));
+      list.append(...room.map((turn) => readingRow(turn, query, wanted.sought, true)));
       listed = { cell: null, turns: first };
       progress.value = nRead;
       state.textContent = `${plural(drawn.n(), "turn")} found in ${whole(nRead)} of ${plural(places.length, "cell")}.`;

@@ -39,6 +39,8 @@ function showCounts() {
   }
   const others = study.judges.filter((judge) => judge !== judgeShown());
   rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), `${study.aboutJudges[judgeShown()]}; ${others.length ? `beside ${others.join(", ")}` : "the only judge"}`]);
+  const nPeople = total(kept.map((cell) => cell.nPeople));
+  if (nPeople) rows.push(["people", plural(nPeople, "turn"), make("span", null, make("a", { href: address(["search"], { people: true }) }, "What people said of them"))]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
   at("counts").replaceChildren(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
 }
@@ -155,11 +157,12 @@ function showWorth() {
   const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
   if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.group)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
   if (!texts.length) texts.push("No turn of a known kind has a verdict, so the judge has not been tested.");
-  at("worth").replaceChildren(...texts.map((text) => make("p", null, unbroken(text))));
+  const missed = raters.includes(PEOPLE) ? make("p", null, make("a", { href: pairAddress([[PEOPLE, GENUINE], [judgeShown(), NOT]]) }, "Turns that people call genuine and the judge does not"), " · ", make("a", { href: pairAddress([[PEOPLE, NOT], [judgeShown(), GENUINE]]) }, "Turns that it alone calls genuine")) : null;
+  at("worth").replaceChildren(...texts.map((text) => make("p", null, unbroken(text))), ...(missed ? [missed] : []));
 }
 
 function showLabels() {
-  const told = study.labels.map((label, number) => make("div", null, make("dt", null, badge(number)), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
+  const told = study.labels.map((label, number) => make("div", null, make("dt", null, make("a", { href: address(["search"], { label }), "aria-label": `Turns labelled ${words(label)}` }, badge(number))), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
   at("labels").append(...told);
   at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, words(text))));
 }

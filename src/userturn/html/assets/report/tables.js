@@ -28,7 +28,7 @@ const KINDS = {
     return [lower === null ? "no interval" : inOneLine(`[${ends.join(", ")}]`), make("small", null, `estimate ${told}`)];
   },
   "share or kappa": ([value, lower, upper, measure]) => KINDS[measure === "kappa" ? "number" : "share"]([value, lower, upper]),
-  p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
+  p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : fixed(value, 3),
   of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
   share: ([value, lower, upper]) => [percent(value), limits(interval(lower, upper))],
   bounds: ([low, high]) => low === null ? DASH : inOneLine(`${percent(low)}, ${percent(high)}`),
@@ -60,6 +60,15 @@ const redrawn = new Set(); // what shows the rows of a table that was opened, ag
 // The unit of differences is in their heading.
 const headed = (heading, kind) => (["change", "points"].includes(kind) && !heading.includes("points") ? `${heading}, points` : heading);
 
+// What the values of a column are, beside the first: a table as CSV has a column for each, with all digits.
+const LIMITED = ["", ", lower", ", upper", ", measure"];
+const PARTS_OF_KIND = { of: ["", ", of"], bounds: [", lower", ", upper"], points: [", lower", ", upper"] };
+
+function tableCsv(columns, rows) {
+  const parts = columns.map(([heading, kind], i) => (PARTS_OF_KIND[kind] ?? LIMITED).slice(0, Math.max(1, ...rows.map((row) => row[i].length))).map((part) => heading + part));
+  return csvOf([parts.flat(), ...rows.map((row) => parts.flatMap((names, i) => names.map((_, j) => row[i][j])))]);
+}
+
 // The columns of which any row has a value, the rows with these alone, and the headings of the others.
 function filled({ columns, ...shown }, rows) {
   const has = columns.map((_, i) => rows.some((row) => row[i].some((value) => value !== null && value !== "")));
@@ -74,9 +83,9 @@ function dataTable(shown, all) {
   const told = make("p", { class: "soft", role: "status" });
   const more = make("button", { type: "button", click: () => { state.most += ROWS_AT_ONCE; show(); } }, `Show ${ROWS_AT_ONCE} more rows`);
   const isText = (i) => columns[i][1] === "text";
+  const foundRows = () => inOrder(chosenRows(keptByBar(rows, columns), columns, state.sought), state.column, state.falls);
   function show() {
-    const kept = keptByBar(rows, columns);
-    const found = inOrder(chosenRows(kept, columns, state.sought), state.column, state.falls);
+    const found = foundRows();
     body.replaceChildren(...found.slice(0, state.most).map((values) => make("tr", null, values.map((value, i) => make("td", { class: isText(i) ? "text" : "number" }, KINDS[columns[i][1]](value))))));
     const n = Math.min(state.most, found.length);
     told.textContent = n === rows.length ? "" : `${whole(n)} of ${plural(found.length, "row")}${found.length < rows.length ? ` that match, of ${whole(rows.length)}` : ""}`;
@@ -92,17 +101,18 @@ function dataTable(shown, all) {
   const head = make("tr", null, columns.map(([heading], i) => make("th", { scope: "col", class: `${isText(i) ? "text" : "number"}${heading.length > LONG ? " long" : ""}` },
     make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, headed(heading, columns[i][1])))));
   const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, placeholder: "words or a part of one", input: (event) => { state.sought = event.target.value; show(); } }));
+  const save = make("button", { type: "button", click: () => download(tableCsv(columns, foundRows()), `${name}.csv`, "text/csv") }, "Save as CSV");
   show();
   redrawn.add(show);
   return [empty.length ? make("p", { class: "soft" }, `No row has a value of: ${empty.join("; ")}.`) : null,
-    make("div", { class: "controls" }, rows.length > 10 ? filter : null, told),
+    make("div", { class: "controls" }, rows.length > 10 ? filter : null, save, told),
     make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: columns.length > MANY ? "data many" : "data" }, make("thead", null, head), body)), more];
 }
 
 async function fillTable(details, shown) {
   if (details.childElementCount > 1) return;
   const place = make("div", null, make("p", { class: "state" }, "Loading"));
-  details.append(make("p", { class: "soft" }, `${shown.about} `, make("code", null, `tables/${shown.file}.csv`)), place);
+  details.append(make("p", { class: "soft" }, `${shown.about} `, inFolder(`tables/${shown.file}.csv`)), place, howMade(shown));
   try {
     const rows = await readFile(`table-${shown.name}`);
     place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "The table is empty.")]).filter(Boolean));
@@ -111,14 +121,38 @@ async function fillTable(details, shown) {
   }
 }
 
+// A link to a file of the study's folder, in which this page lies.
+const inFolder = (path) => make("a", { href: `../${path}`, title: "in the folder of the study, beside that of this page" }, make("code", null, `results/${path}`));
+
+const FORMULAS = "docs/methods.md has the formulas.";
+
+// How the numbers of a table were made, and the command that tells all of it.
+function howMade({ file, rule, row, madeOf }) {
+  return folded("How it was made", () => [make("p", null, `The rule ${rule} made it from ${madeOf.map(inWords).join(", ")}. A row is ${row}. `, make("code", null, `userturn why results/tables/${file}.csv`), ` says with which settings and inputs, and what makes it again. ${FORMULAS}`)]);
+}
+
+function showTable(name) {
+  const details = at(`table-${name}`);
+  for (const outer of [details, details?.parentElement.closest("details")]) if (outer) outer.open = true;
+  details?.scrollIntoView();
+}
+
+// What has nothing to show is one line, which opens.
+function fold(place, nodes, titled) {
+  if (nodes.length) place.append(make("details", { class: "folded" }, make("summary", null, titled(nodes.length)), nodes));
+}
+
 function showTables() {
+  const empty = [];
   study.tables.forEach((shown, i) => {
     if (!shown.columns) return;
     const details = make("details", { id: `table-${shown.name}` }, make("summary", null, make("span", null, shown.title), make("span", { class: "soft" }, plural(shown.n, "row"))));
     details.addEventListener("toggle", () => { if (details.open) fillTable(details, shown); });
-    details.open = i === 0;
-    at("tables").append(details);
+    details.open = i === 0 && !shown.isEmpty;
+    if (shown.isEmpty) empty.push(details);
+    else at("tables").append(details);
   });
+  fold(at("tables"), empty, (n) => `${plural(n, "table")} without a number`);
   const missing = study.tables.filter((shown) => !shown.columns).map(({ title }) => title);
   if (missing.length) at("tables").append(make("p", { class: "soft" }, `Tables that this study does not have: ${missing.join("; ")}`));
 }

@@ -70,16 +70,16 @@ function steps(turn, query) {
 }
 
 async function turnParts(turn, query) {
-  const sought = wantedBy(query).text;
+  const { sought, everything } = wantedBy(query);
   const prompt = turn.cell.isPrivate ? null : await readPrompt(turn);
   const written = turn.cell.isPrivate ? make("p", { class: "soft" }, NOT_SHOWN)
     : turn.error !== null ? make("p", null, `error: ${turn.error}`)
       : turn.text ? longText({ id: "turn-text" }, turn.text, (shown) => withTokens(shown, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
   const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
-  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : []), ...(prompt?.isAnswerCut ? [["the answer before it", "cut at the token limit, so the turn reacts to half a text"]] : [])];
+  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.isCopy ? [["a copy", make("a", { href: address(["cell", ...turn.cell.path], { outcome: "copy", sort: "text" }) }, "word for word the turn after another item")]] : []), ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : []), ...(prompt?.isAnswerCut ? [["the answer before it", "cut at the token limit, so the turn reacts to half a text"]] : [])];
   return [
     make("div", { class: "reading" },
-      prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
+      prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, everything || !sought?.pattern ? sought : null)) : null,
       make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
       turn.tokens.length ? make("section", null, make("h2", null, "How much the answer helped the model predict it"), tokensNode(turn.tokens, turn.gain)) : null,
       prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null,
@@ -113,7 +113,8 @@ function turnView(cell, item, sample) {
           listed = { cell, turns: await readingList(await readCell(cell, () => {}, () => false), query), query: query.toString() };
         }
         const parts = await turnParts(turn, query);
-        top.replaceChildren(back, steps(turn, values));
+        const link = buttonsThat("This turn", [["Copy link", () => copied(location.href, "The link to this turn is")]]);
+        top.replaceChildren(back, steps(turn, values), link);
         body.replaceChildren(...parts);
       } catch (error) {
         body.replaceChildren(make("p", { class: "notice" }, error.message));
