@@ -226,7 +226,7 @@ def test_how_a_number_was_made_is_told_beside_it(tab: Any) -> None:
     table = tab.locator("#table-rates")
     table.get_by_text("How it was made").click()
     told = table.locator("details p").inner_text()
-    assert "from turns, verdicts" in told and "A row is" in told
+    assert "from user turns, verdicts" in told and "A row is" in told
 
 
 def test_nothing_moves_while_a_page_is_read_to_its_end(tab: Any) -> None:
