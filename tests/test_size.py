@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_282, 32_282),
-    "tests": (52_336, 29_779),
+    "src": (58_365, 32_319),
+    "tests": (52_650, 30_021),
     "scripts": (21, 16),
     "rules": (251, 0),
 }
