@@ -5,10 +5,15 @@ from snakemake.utils import min_version
 from userturn.config.load import config_files
 from userturn.workflow.study import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study, prepare
+from userturn.workflow.run_folder import only_looks
 from userturn.workflow.run_job import by_wildcards
 
 min_version("9.0")
-begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
+begin(
+    [*config_files(), *workflow.overwrite_configfiles],
+    workflow.is_main_process,
+    looks=workflow.output_settings.dryrun or only_looks(),
+)
 
 for path in config_files():
 

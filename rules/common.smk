@@ -1,9 +1,10 @@
 """What comes before the first job and after the last, and how rules read the table of jobs."""
 
+from userturn.slurm.driver import stand_between
 from userturn.workflow.startup import call_around_jobs
 from userturn.workflow.run_job import said_of
 
-call_around_jobs(workflow, study)
+call_around_jobs(workflow, study, stand_between)
 CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report
 
 

@@ -1,4 +1,4 @@
-"""What a job asks of a cluster follows from its entry, and grows by attempt up to a ceiling."""
+"""What a job asks of a cluster follows from its entry, and grows by what it ran out of."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from userturn.config.slurm_resources import SETTINGS, Resources, sbatch_options
+from userturn.config import slurm_resources
+from userturn.config.slurm_resources import SETTINGS, Resources, note_end, sbatch_options
 from userturn.errors import note_error
 
 ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
@@ -18,6 +19,17 @@ def entry(**own: object) -> Any:
     return ENTRY | {"max_runtime": 150} | own
 
 
+@pytest.fixture(autouse=True)
+def no_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_resources, "_ends", {})
+
+
+def ended(*lacked: str) -> None:
+    """Note how the attempts at the job ended that ran out of something."""
+    for what in lacked:
+        note_end("logs/sweep/m.log", what)
+
+
 def asked(name: str, attempt: int = 1, **own: object) -> int | str:
     return Resources({"m": entry(**own)}, LOG).of_job()[name](JOB, attempt)
 
@@ -26,17 +38,28 @@ def cores(**own: object) -> int:
     return Resources({"m": entry(**own)}, LOG).threads(JOB)
 
 
-@pytest.mark.parametrize(("attempt", "expected"), [(1, 1000), (2, 1500), (3, 1800), (9, 1800)])
-def test_memory_grows_by_half_the_first_up_to_its_ceiling(attempt: int, expected: int) -> None:
-    assert asked("mem_mb", attempt) == expected
+@pytest.mark.parametrize(("n_ends", "expected"), [(0, 1000), (1, 1500), (2, 1800), (8, 1800)])
+def test_memory_grows_by_half_the_first_up_to_its_ceiling(n_ends: int, expected: int) -> None:
+    ended(*["memory"] * n_ends)
+    assert asked("mem_mb", n_ends + 1) == expected
 
 
-@pytest.mark.parametrize(("attempt", "expected"), [(1, 60), (2, 120), (3, 150)])
-def test_time_grows_by_the_first_up_to_its_ceiling(attempt: int, expected: int) -> None:
-    assert asked("runtime", attempt) == expected
+@pytest.mark.parametrize(("n_ends", "expected"), [(0, 60), (1, 120), (2, 150)])
+def test_time_grows_by_the_first_up_to_its_ceiling(n_ends: int, expected: int) -> None:
+    ended(*["time"] * n_ends)
+    assert asked("runtime", n_ends + 1) == expected
+
+
+def test_a_retry_asks_for_more_of_what_its_job_ran_out_of_alone() -> None:
+    assert (asked("mem_mb", 3), asked("runtime", 3)) == (1000, 60)  # it was cancelled twice
+    ended("time")
+    assert (asked("mem_mb", 4), asked("runtime", 4)) == (1000, 120)
+    ended("memory")
+    assert (asked("mem_mb", 5), asked("runtime", 5)) == (1500, 120)
 
 
 def test_a_ceiling_below_the_first_wish_changes_nothing() -> None:
+    ended("time")
     assert asked("runtime", 2, runtime=200) == 200
 
 

@@ -222,36 +222,33 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
     assert re.search(r"^sweep +1$", sweep_plan(folder, NEWCOMER), re.MULTILINE)
 
 
-def test_after_a_killed_driver_and_a_minute_without_slurm_nothing_is_lost_or_doubled(
+def test_what_a_killed_driver_left_is_waited_for_and_taken_over_also_without_slurm_for_a_minute(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    folder = project(tmp_path / "killed", {"tiny": {}})
+    folder = project(tmp_path / "killed", {"kept": {}, "cancelled": {}})
     slow_engine = hold_engines(tmp_path / "held", ROOT)
-    (folder / ALLOWED).write_text("22\n")  # of a job's requests: it outlives the next driver
-    marker = "results/sweeps/tiny/1of1.json"
-    driver = cluster.start(folder, marker, **slow_engine)
-    wait_for_lines(folder, "tiny", 22)
+    (folder / ALLOWED).write_text("22\n")  # of a job's requests: it outlives its driver
+    markers = [f"results/sweeps/{model}/1of1.json" for model in ("kept", "cancelled")]
+    driver = cluster.start(folder, *markers, **slow_engine)
+    for model in ("kept", "cancelled"):
+        wait_for_lines(folder, model, 22)
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait()
-    orphan = cluster.running(folder, "tiny")
-    assert orphan is not None
-    assert (
-        cluster.run(folder, marker, "--retries", "0", **slow_engine) == 1
-    )  # the same command, too early
-    (said,) = errors(folder)
-    assert f"is being swept by SLURM job {orphan} of " in said
-    assert f"`scancel {orphan}`" in said
-    cluster.call("scancel", orphan)
-    wait_for(lambda: orphan not in cluster.call("squeue", "-h", "-o", "%i").split(), "its end")
-    assert n_requests(folder) == 22
-    driver = cluster.start(folder, marker, **slow_engine)
-    wait_for_lines(folder, "tiny", 44)
+    kept, cancelled = (cluster.running(folder, model) for model in ("kept", "cancelled"))
+    driver = cluster.start(folder, *markers, **slow_engine)  # the same command, too early
+    for orphan in (kept, cancelled):
+        said = f"waits for SLURM job {orphan} (running), which does the same: `scancel {orphan}`"
+        wait_for(lambda said=said: said in (folder / "run.log").read_text(), said)
+    cluster.call("scancel", str(cancelled))
+    wait_for_lines(folder, "cancelled", 44)  # by another job
     be_away(cluster)
-    assert cluster.running(folder, "tiny") is not None
     (folder / ALLOWED).unlink()
     assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
-    assert n_requests(folder) == N_REQUESTS
-    assert sweeps(cluster, folder, "tiny")[-1]["State"] == "COMPLETED"
+    for model, states in (("kept", ["COMPLETED"]), ("cancelled", ["CANCELLED", "COMPLETED"])):
+        assert n_requests(folder, model=model) == N_REQUESTS
+        assert [job["State"].split()[0] for job in sweeps(cluster, folder, model)] == states
+    assert "Nothing to be done" in sweep_plan(folder, *markers)
+    assert errors(folder) <= {line for line in errors(folder) if "stopped by SIGTERM" in line}
 
 
 def be_away(cluster: Cluster) -> None:

@@ -17,12 +17,13 @@ ENTRY: Any = {
     "runtime": 60,
     "max_runtime": 90,
 }
+BY_MODEL = "'urgent' if wildcards.model == 'big' else 'gpu'"
 DEFAULTS = {"default-resources": {"slurm_partition": "cpu", "slurm_account": "lab"}}
 
 
 def options(attempt: int = 1, **profile: Any) -> dict[str, str]:
     named = {key.replace("_", "-"): value for key, value in profile.items()}
-    return job_options(DEFAULTS | named, "sweep", ENTRY, attempt)
+    return job_options(DEFAULTS | named, "sweep", ENTRY, attempt, "big")
 
 
 def test_defaults_and_entry_are_asked_for_and_grow_by_attempt() -> None:
@@ -56,6 +57,10 @@ def test_defaults_and_entry_are_asked_for_and_grow_by_attempt() -> None:
         ({"slurm_reservation": "mine"}, "--reservation", "mine"),
         ({"set_threads": {"sweep": 4}}, "--cpus-per-task", "4"),
         ({"default_resources": ["slurm_partition=gpu"]}, "--partition", "gpu"),
+        ({"set_resources": {"sweep": {"slurm_partition": BY_MODEL}}}, "--partition", "urgent"),
+        ({"default_resources": [f"slurm_partition={BY_MODEL}"]}, "--partition", "urgent"),
+        ({"set_resources": {"sweep": {"runtime": "attempt * 20"}}}, "--time", "20"),
+        ({"set_resources": {"sweep": {"qos": "n1-standard-4"}}}, "--qos", "n1-standard-4"),
     ],
 )
 def test_what_the_profile_sets_is_asked_for(
@@ -79,6 +84,8 @@ def test_every_retry_is_an_attempt() -> None:
         ({"retries": "two"}, "the profile's retries is 'two', expected a whole number"),
         ({"set-resources": {"sweep": {"runtime": "soon"}}}, "the profile's runtime is 'soon'"),
         ({"set-resources": {"sweep": {"mem": "much"}}}, "the profile's mem is 'much', expected"),
+        ({"set-resources": {"sweep": {"qos": "wildcards.modl"}}}, "qos is 'wildcards.modl', which"),
+        ({"default-resources": {"slurm_partition": "all"}}, "quote it twice: \"'all'\""),
     ],
 )
 def test_number_of_a_profile_that_is_none_is_refused(profile: dict[str, Any], said: str) -> None:

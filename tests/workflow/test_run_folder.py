@@ -8,7 +8,7 @@ from tests.support.snakemake_runs import n_requests, planned, run, snakemake
 from tests.workflow.test_rerun import N_FINISHED
 from userturn.audit.run import audit
 from userturn.workflow import run_folder
-from userturn.workflow.run_folder import release_abandoned_lock, remove_empty_logs
+from userturn.workflow.run_folder import remove_empty_logs, take_folder
 
 DATA = "data/demo/word_problems.jsonl"
 PREPARED = "results/datasets/word-problems.parquet"
@@ -47,7 +47,7 @@ EMPTY = ["analyse.log", "judge/n/t0/a.log", "judge/m/b.log", "sweep/m/1of1.log"]
 
 @pytest.fixture
 def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(run_folder, "_held", [])
+    monkeypatch.setattr(run_folder, "_runs", [])
     for name in EMPTY:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -58,7 +58,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_empty_logs_go_with_their_folders_but_those_of_jobs_on_other_nodes_stay(
     logs: Path, tmp_path: Path
 ) -> None:
-    release_abandoned_lock(tmp_path / ".snakemake")
+    take_folder(tmp_path / ".snakemake")
     remove_empty_logs(logs)
     assert sorted(logs.rglob("*.log")) == [logs / "judge/m/a.log", logs / "sweep/m/1of1.log"]
     assert not (logs / "judge" / "n").exists()

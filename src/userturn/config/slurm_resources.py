@@ -11,6 +11,15 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from userturn.errors import noted_error
 
 THREADS = 8
+MEMORY, TIME = "memory", "time"  # what a job ran out of
+
+# How attempts of this run ended that ran out of something, by their log.
+_ends: dict[str, list[str]] = {}
+
+
+def note_end(log: str, lacked: str) -> None:
+    """Note that an attempt at the job with a log ran out of memory or time."""
+    _ends.setdefault(log, []).append(lacked)
 
 
 class ResourceEntry(TypedDict):
@@ -45,6 +54,7 @@ class Setting(NamedTuple):
     resources: Mapping[str, Value] = {}  # of Snakemake, by name
     options: Mapping[str, Value] = {}  # of sbatch, by name
     is_optional: bool = False  # whether `model_defaults` may leave it out
+    grows_after: str = ""  # how attempts ended after which the next one asks for more
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
@@ -80,13 +90,13 @@ def _cores(entry: ResourceEntry, attempt: int) -> int:
 
 
 def _mem_mb(entry: ResourceEntry, attempt: int) -> int:
-    """Return the memory of a job in MB; each retry adds half of the first attempt's."""
+    """Return the memory of a job in MB; each attempt adds half of the first one's."""
     most = max(entry["max_mem_mb"], entry["mem_mb"])
     return int(min(entry["mem_mb"] * (1 + attempt) // 2, most))
 
 
 def _runtime(entry: ResourceEntry, attempt: int) -> int:
-    """Return the time limit of a job in minutes; each retry adds that of the first attempt."""
+    """Return the time limit of a job in minutes; each attempt adds that of the first one."""
     most = max(entry["max_runtime"], entry["runtime"])
     return int(min(entry["runtime"] * attempt, most))
 
@@ -119,17 +129,19 @@ SETTINGS = {
         _whole(1, "Jobs that share a model's items.") | {"maximum": 1000}, ("sweep",)
     ),
     "mem_mb": Setting(
-        _whole(1, "MB of memory for the first attempt; each retry asks for 50 % more."),
+        _whole(1, "MB of memory at first; 50 % more after each attempt that ran out of it."),
         EVERY,
         {"mem_mb": _mem_mb},
         {"--mem": _mem_mb},
+        grows_after=MEMORY,
     ),
     "max_mem_mb": Setting(_whole(1, "MB of memory for any attempt."), ("sweep", "train")),
     "runtime": Setting(
-        _whole(1, "Minutes for the first attempt; each retry asks for as many more."),
+        _whole(1, "Minutes at first; as many more after each attempt that ran out of them."),
         EVERY,
         {"runtime": _runtime},
         {"--time": _runtime},
+        grows_after=TIME,
     ),
     "max_runtime": Setting(_whole(1, "Minutes for any attempt."), ("sweep", "train")),
 }
@@ -163,11 +175,15 @@ class Resources:
         """Take complete entries by a wildcard's values, and `logs/x/{wildcards.model}.log`."""
         self.entries, self.log, self.wildcard = entries, log, wildcard
 
-    def _by_job(self, value_of: Value) -> Callable[[Any, int], int | str]:
+    def _by_job(self, value_of: Value, grows_after: str) -> Callable[[Any, int], int | str]:
         def of_job(wildcards: Any, attempt: int) -> int | str:
-            if attempt > 1 and noted_error(self.log.format(wildcards=wildcards)):
+            entry = self.entries[getattr(wildcards, self.wildcard)]
+            if attempt == 1:
+                return value_of(entry, 1)
+            log = self.log.format(wildcards=wildcards)
+            if noted_error(log):
                 return value_of(ENDS_AT_ONCE, 1)
-            return value_of(self.entries[getattr(wildcards, self.wildcard)], attempt)
+            return value_of(entry, 1 + _ends.get(log, []).count(grows_after))
 
         return of_job
 
@@ -178,7 +194,7 @@ class Resources:
     def of_job(self) -> dict[str, Callable[[Any, int], int | str]]:
         """Return a function of wildcards and attempt for each resource of Snakemake."""
         return {
-            name: self._by_job(value_of)
+            name: self._by_job(value_of, setting.grows_after)
             for setting in SETTINGS.values()
             for name, value_of in setting.resources.items()
         }

@@ -6,7 +6,6 @@ tokens, not money, because prices are in the config and may be corrected. A hard
 processes: each takes an allowance from what all accounts together leave free, under one lock.
 """
 
-import fcntl
 import os
 import socket
 import time
@@ -18,7 +17,7 @@ from typing import Any, Self
 
 from userturn.endpoints.usage import Price, Spent, metered, money
 from userturn.errors import UserError
-from userturn.storage.files import alone, is_held
+from userturn.storage.files import alone, is_held, lock
 from userturn.storage.journal import decode_line, encode_line
 
 SLOT = 1024  # bytes
@@ -161,7 +160,7 @@ class Account:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # locked while this process lives
+            lock(self._descriptor, self._path)  # locked while this process lives
         self._number += 1
         self.spent.seconds = round(time.monotonic() - self._began, 3)
         record = {

@@ -1,7 +1,6 @@
 """How many requests may be in flight: by latency and rate limits, and by slots of this machine."""
 
 import asyncio
-import fcntl
 import os
 import random
 import time
@@ -10,6 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+
+from userturn.storage.files import lock
 
 FIRST_LIMIT = 4.0
 SLOW = 2.0  # times the usual latency
@@ -77,12 +78,9 @@ def _taken(folder: str, most: int) -> tuple[int, int] | None:
     any_other = ((first + number) % most for number in range(most))
     for number in chain([likely.pop()] if likely else [], any_other):
         slot = _open(folder, number)
-        try:
-            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(slot)
-        else:
+        if lock(slot, Path(folder), waits=False):
             return number, slot
+        os.close(slot)
     return None
 
 

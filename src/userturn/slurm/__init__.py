@@ -1,7 +1,10 @@
-"""Resources of jobs on a SLURM cluster, and the check of a cluster.
+"""Jobs on a SLURM cluster: what is submitted when, and the check of a cluster.
 
 doctor.py: `userturn doctor`: finds what would fail before a job waits for a GPU.
+driver.py: what a job of a run passes before it is submitted, and when it has failed.
+limits.py: what accounts and QOS allow at most.
 node_check.py: what a compute node sees; the doctor runs it there.
+queue.py: the jobs that wait or run, as squeue tells them.
 scheduler.py: what the scheduler would refuse or never start.
 submission.py: what a profile adds to a job's sbatch options.
 """

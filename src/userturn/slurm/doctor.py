@@ -19,6 +19,8 @@ from typing import Any
 from userturn.config.load import load_study
 from userturn.errors import UserError, full_folders
 from userturn.judges.check_entries import check_served_judge
+from userturn.slurm.limits import look_at_limits, owners_of
+from userturn.slurm.node_check import lock_trouble
 from userturn.slurm.scheduler import (
     CheckResult,
     attempts_of,
@@ -80,6 +82,8 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
     yield from _keys(grid)
     yield from _setups(grid)
     full = full_folders(grid.results, ROOM)
+    if _needs_locks(grid):
+        yield CheckResult("files can be locked in the results", lock_trouble(grid.results))
     what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
     yield CheckResult(what, full and f"not in {full}; free some space there")
     missing = [name for name in COMMANDS if shutil.which(name) is None]
@@ -94,6 +98,7 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
     attempts, found = attempts_of(grid, profile), partitions()
     yield look_at_preemption(attempts, found)
     yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
+    yield from look_at_limits(attempts, owners_of(attempts), profile)
     refused = False
     for finding in look_at_requests(attempts, found):
         refused = refused or finding.trouble is not None
@@ -147,6 +152,11 @@ def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Itera
     yield from _answers(job.stdout.strip(), answer, patience)
 
 
+def _needs_locks(grid: Grid) -> bool:
+    """Return whether a judge is a model: its journal and budget are locked while it is asked."""
+    return any("model" in judge for judge in grid.judges.values())
+
+
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
     for name, entry in entries_of_jobs(grid).items():
@@ -158,6 +168,7 @@ def _question(grid: Grid) -> dict[str, Any]:
     return {
         "engine": grid.config["engine"],
         "results": str(grid.results),
+        "needs_locks": _needs_locks(grid),
         "models": models,
         "datasets": {name: str(grid.dataset_path(name)) for name in grid.datasets},
     }

@@ -15,7 +15,7 @@ from typing import Any
 from userturn.config.load import INSTALLATION
 from userturn.errors import UserError
 from userturn.models.fetch import model_folder
-from userturn.storage.files import write_text
+from userturn.storage.files import alone, write_text
 
 GPU_CHECK = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
@@ -26,6 +26,8 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     yield f"{node} sees the project's folder", None
     yield f"{node} writes the results", _write_results(Path(question["results"]))
+    if question["needs_locks"]:
+        yield f"{node} locks files in the results", lock_trouble(Path(question["results"]))
     yield f"{node} imports {question['engine']}", _import(question["engine"])
     yield from ((f"{node} {what}", trouble) for what, trouble in _devices())
     for model, entry in question["models"].items():
@@ -47,6 +49,19 @@ def _write_results(results: Path) -> str | None:
         path.unlink()
     except OSError as error:
         return f"{error}; mount '{results.resolve()}' writable on compute nodes"
+    return None
+
+
+def lock_trouble(results: Path) -> str | None:
+    """Return why no file can be locked in a study's results, on this machine."""
+    path = results / f".doctor-{uuid.uuid4().hex}"
+    try:
+        with alone(path):
+            path.unlink()
+    except (UserError, OSError) as error:
+        return str(error)
+    finally:
+        path.unlink(missing_ok=True)
     return None
 
 

@@ -131,8 +131,11 @@ class CheckResult(NamedTuple):
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command and return its code and what it wrote."""
-    return subprocess.run(command, text=True, capture_output=True, check=False)
+    """Run a command and return its code and what it wrote; 127 if it is not there."""
+    try:
+        return subprocess.run(command, text=True, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))
 
 
 def reason(said: str) -> str:
@@ -168,7 +171,11 @@ class Attempt(NamedTuple):
 def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
     """Return every attempt at every job that loads a model."""
     return [
-        Attempt(name, number, job_options(profile, RULES[name.split()[0]], entry, number))
+        Attempt(
+            name,
+            number,
+            job_options(profile, RULES[name.split()[0]], entry, number, name.split()[-1]),
+        )
         for name, entry in entries_of_jobs(grid).items()
         for number in range(1, n_attempts(profile) + 1)
     ]

@@ -1,10 +1,12 @@
 """What a Snakemake profile adds to a job's sbatch options, as the plugin (2.8.0) passes them."""
 
-import ast
+import os
 import shlex
+import shutil
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from userturn.config.load import read_config_file
@@ -43,21 +45,48 @@ def read_profile(folder: Path) -> dict[str, Any]:
     return read_config_file(path)
 
 
-def _value(given: Any) -> Any:
-    """Return a resource's value: Snakemake evaluates text in it as Python."""
-    try:
-        return ast.literal_eval(given) if isinstance(given, str) else given
-    except (ValueError, SyntaxError):
+def _value(key: str, given: Any, of_job: Mapping[str, Any]) -> Any:
+    """Return a resource's value for one job: Snakemake evaluates text in it as Python.
+
+    Raises:
+        UserError: the text is Python that fails, or that gives neither a text nor a number.
+    """
+    if not isinstance(given, str):
         return given
+    text = os.path.expandvars(given)
+    try:
+        value = eval(text, {"shutil": shutil, **of_job})
+    except (NameError, SyntaxError):
+        return text
+    except Exception as error:
+        raise UserError(
+            f"the profile's {key} is '{given}', which Python refuses ({error}); correct it, or "
+            "quote it twice, \"'...'\", if it is a text"
+        ) from error
+    if not isinstance(value, str | int | float | None):
+        raise UserError(
+            f"the profile's {key} is '{given}', which is a {type(value).__name__} of Python; quote "
+            f"it twice: \"'{given}'\""
+        )
+    return value
 
 
-def job_options(profile: Profile, rule: str, entry: ResourceEntry, attempt: int) -> Options:
+def job_options(
+    profile: Profile, rule: str, entry: ResourceEntry, attempt: int, name: str = ""
+) -> Options:
     """Return the sbatch options of one attempt at a job, by name.
 
-    What the profile sets for the rule stands above the entry's own; its defaults stand below.
+    What the profile sets for the rule stands above the entry's own; its defaults stand below. It
+    may be an expression over the wildcards of the job, which is that of the model or judge `name`.
+
+    Raises:
+        UserError: an expression, a size or a time cannot be read.
     """
     own = _resources_of(profile, rule)
-    given = {key: _value(v) for key, v in {**_defaults(profile), **own}.items()}
+    wildcards = SimpleNamespace(model=name, judge=name, shard=f"1of{entry.get('shards', 1)}")
+    threads = next(o for o in sbatch_options(entry, attempt) if "cpus" in o).partition("=")[2]
+    of_job = {"wildcards": wildcards, "attempt": attempt, "threads": int(threads), "input": ()}
+    given = {k: _value(k, v, of_job) for k, v in {**_defaults(profile), **own}.items()}
     options = {option: str(given[key]) for key, option in PLACE.items() if given.get(key)}
     options |= dict(option.split("=", 1) for option in sbatch_options(entry, attempt))
     for key, option in SIZES.items():

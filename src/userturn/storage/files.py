@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -172,22 +173,51 @@ def given_object(path: str | Path) -> dict[str, Any]:
     return content
 
 
+class NoLocksError(UserError):
+    """A file system on which no file can be locked."""
+
+    stays = True
+
+
+def lock(file: int, path: Path, waits: bool = True) -> bool:
+    """Lock an open file for this process; False if another has it and one does not wait.
+
+    Raises:
+        NoLocksError: its file system knows no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise NoLocksError(
+            f"'{path}' cannot be locked on {socket.gethostname()} ({error.strerror}), which jobs "
+            "of judges need; have the file system mounted with `flock` (Lustre) or with locks "
+            "(NFS), or link `results` to a folder on one that has them"
+        ) from error
+    return True
+
+
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let one process of this machine run at a time; the lock ends with it, however it dies."""
+    """Let one process of this machine run at a time; the lock ends with it, however it dies.
+
+    Raises:
+        NoLocksError: as `lock`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file.fileno(), path)
         yield
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether a process of this machine holds the lock of a file; nobody that of none."""
+    """Tell whether a process of this machine holds the lock of a file; nobody that of none.
+
+    Raises:
+        NoLocksError: as `lock`.
+    """
     if not path.exists():
         return False
     with path.open("rb+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
+        return not lock(file.fileno(), path, waits=False)

@@ -33,9 +33,19 @@ PATIENCE = 60.0  # seconds without a renewal before a lease is taken over: twelv
 
 
 class LeaseError(UserError):
-    """A lease that another job holds."""
+    """A lease that another job holds; `owner` is that job.
 
-    stays = True
+    A retry of a job is only started when the driver sees that the lease is free.
+    """
+
+    def __init__(self, path: Path, owner: Mapping[str, Any]) -> None:
+        """Take the lease's file and its owner."""
+        super().__init__(
+            f"shard {path.stem.partition('.')[0]} of model {path.parent.name} is being swept by "
+            f"{describe_owner(owner)}; wait for it, or end it with `{how_to_end(owner)}`, then run "
+            "again: what it has finished is kept"
+        )
+        self.owner = owner
 
 
 def _machine() -> list[str]:
@@ -70,6 +80,11 @@ def describe_owner(owner: Mapping[str, Any]) -> str:
     process = f"SLURM job {owner['job']}" if owner["job"] else f"process {owner['pid']}"
     gpus = f", GPUs {owner['gpus']}" if owner["gpus"] else ""
     return f"{process} of {owner['user']} on {owner['node']}{gpus}"
+
+
+def how_to_end(owner: Mapping[str, Any]) -> str:
+    """Return the command that ends the owner of a lease."""
+    return f"scancel {owner['job']}" if owner["job"] else f"kill {owner['pid']}"
 
 
 def _is_dead(owner: Mapping[str, Any]) -> bool:
@@ -113,6 +128,29 @@ def newest(folder: Path) -> dict[str, tuple[int, Path]]:
     return leases
 
 
+def is_free(folder: Path, shard: str) -> bool:
+    """Return whether a shard's lease can be taken at once: there is none, or its owner is gone."""
+    generation, path = newest(folder).get(shard, (0, folder))
+    content = _read(path) if generation else None
+    if content is None:
+        return not generation
+    return bool(content["released"]) or _is_dead(content["owner"])
+
+
+def rivals(folder: Path, shard: str) -> dict[str, Content]:
+    """Return, by shard, the owners of leases on the same items that are not surely gone."""
+    return {
+        other: content["owner"]
+        for other, content in held(folder).items()
+        if overlap(shard, other) and not is_free(folder, other)
+    }
+
+
+def swept_now(folder: Path) -> bool:
+    """Return whether any lease in a folder has an owner that is not surely gone."""
+    return any(not is_free(folder, shard) for shard in newest(folder))
+
+
 def held(folder: Path) -> dict[str, Content]:
     """Return the content of each shard's lease that was not given back."""
     contents = {shard: _read(path) for shard, (_, path) in newest(folder).items()}
@@ -127,24 +165,22 @@ def _wait_until_free(path: Path, patience: float) -> None:
     """
     first = seen = _read(path)
     deadline = time.monotonic() + patience
-    if first is not None and not first["released"] and not _is_dead(first["owner"]):
-        say(f"lease {path.stem}: is {describe_owner(first['owner'])} still at work?")
     while time.monotonic() < deadline:
         if seen is not None and (seen["released"] or _is_dead(seen["owner"])):
             return
         if first is not None and seen is not None and seen != first:
-            raise _refusal(path, seen["owner"])
+            raise LeaseError(path, seen["owner"])
         time.sleep(min(1.0, patience / 10))
         first, seen = first or seen, _read(path)
 
 
-def _refusal(path: Path, owner: Mapping[str, Any]) -> LeaseError:
-    end = f"scancel {owner['job']}" if owner["job"] else f"kill {owner['pid']}"
-    return LeaseError(
-        f"shard {path.stem.partition('.')[0]} of model {path.parent.name} is being swept by "
-        f"{describe_owner(owner)}; wait for it, or end it with `{end}`, then run again: what it "
-        "has finished is kept"
-    )
+def watch(folder: Path, shard: str, patience: float) -> None:
+    """Watch the owner of a lease for so many seconds.
+
+    Raises:
+        LeaseError: it is at work.
+    """
+    _wait_until_free(newest(folder)[shard][1], patience)
 
 
 def _fresh() -> Content:
@@ -190,6 +226,30 @@ def _beat(
 
 
 @contextmanager
+def owned(
+    folder: Path,
+    shard: str,
+    lost: Callable[[str], None],
+    pause: float = PAUSE,
+    patience: float = PATIENCE,
+) -> Iterator[Path]:
+    """Own the lease of one name in a folder, whatever others it has, and yield its file.
+
+    Args and errors are those of `lease`.
+    """
+    path = _take(folder, shard, patience)
+    ended = threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
+    beats.start()
+    try:
+        yield path
+    finally:
+        ended.set()
+        beats.join()
+        _write(path, released=True)
+
+
+@contextmanager
 def lease(
     folder: Path,
     shard: str,
@@ -209,17 +269,11 @@ def lease(
     Raises:
         LeaseError: a running job holds it, or holds one with items in common.
     """
-    path = _take(folder, shard, patience)
-    print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
-    ended = threading.Event()
-    beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
-    beats.start()
-    try:
+    for other, owner in rivals(folder, shard).items():
+        say(f"lease {other}: is {describe_owner(owner)} still at work?")
+    with owned(folder, shard, lost, pause, patience):
+        print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
         for other, (_, at) in sorted(newest(folder).items()):
             if other != shard and overlap(shard, other):
                 _wait_until_free(at, patience)
         yield
-    finally:
-        ended.set()
-        beats.join()
-        _write(path, released=True)

@@ -28,6 +28,7 @@ from userturn.sources.registry import asked, asked_of, follows_others
 from userturn.sources.source import ANSWERS, Asked
 from userturn.storage.files import read_artifact, read_identity
 from userturn.storage.hashing import fingerprint
+from userturn.storage.leases import swept_now
 from userturn.study.cells import dataset_files, description_files
 from userturn.study.finished_requests import finished_requests, must_send, sweeps_folder
 from userturn.study.grid import Grid
@@ -213,6 +214,8 @@ class GenerationGrid:
         """Take the grid of a checked configuration, and its pending part."""
         self.grid = grid
         self.pending = pending
+        # Looked at before what is pending: what is swept meanwhile may be finished by then.
+        self.in_doubt = {m for m in grid.models if swept_now(grid.leases_folder(m))}
         self.resources = Resources(
             grid.models, "logs/sweep/{wildcards.model}/{wildcards.shard}.log"
         )
@@ -305,9 +308,10 @@ class GenerationGrid:
 
         What they noted is lost, and Snakemake would not see it: such a sweep is asked for just what
         it was asked for before. A marker comes back if its sweep was not done again and no more
-        needs to be, since a damaged input is whole again.
+        needs to be, since a damaged input is whole again. Who sweeps now may just be writing one.
         """
-        for model, after_others in product(self.grid.models, (False, True)):
+        certain = [model for model in self.grid.models if model not in self.in_doubt]
+        for model, after_others in product(certain, (False, True)):
             is_pending = self._waits(model, after_others)
             for path in map(self.grid.at, self.markers(model, after_others)):
                 aside = path.with_name(f".{path.name}")

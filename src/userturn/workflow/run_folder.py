@@ -1,24 +1,40 @@
 """The folder of a run or a new study: its lock, what is kept around its jobs, misleading names.
 
 Snakemake removes a job's outputs before the job, so they are kept in case that it fails. Empty logs
-and the lock of a killed run are removed. A file named as a library would be run in its place.
+and the lock of a killed run are removed. One run at a time holds a lease on the folder. A file
+named as a library would be run in its place.
 """
 
-import fcntl
+import atexit
 import json
 import os
 import shutil
-import socket
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
 from datetime import date
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from userturn.config.load import INSTALLATION, installed
 from userturn.errors import UserError
+from userturn.logs import say
 from userturn.storage.files import copy_folder
+from userturn.storage.leases import (
+    PATIENCE,
+    PAUSE,
+    LeaseError,
+    describe_owner,
+    held,
+    how_to_end,
+    is_free,
+    owned,
+    rivals,
+    watch,
+)
+from userturn.study.grid import Grid
+from userturn.workflow.job_record import SWEEPS
 from userturn.workflow.jobs import every_job
 
 TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study
@@ -66,42 +82,94 @@ def write_study_folder(folder: Path) -> None:
     (folder / "slurm").symlink_to("profiles/slurm")  # `snakemake --profile slurm` finds it there
 
 
-_held: list[TextIO] = []
+FOLDER = Path(".snakemake")
+DRIVER = "driver"  # the name of the lease, and of the folder that it is in
+# Options of Snakemake with which it makes nothing, so that it may run beside a run.
+LOOKS = {
+    *("-n", "--dry-run", "--dryrun", "--summary", "-S", "--detailed-summary", "-D", "--dag"),
+    *("--d3dag", "--rulegraph", "--filegraph", "--lint", "--report", "--archive", "--unlock"),
+    *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-changes", "--lc"),
+}
+_held = ExitStack()  # the lease of this process's run
+_runs: list[Path] = []  # the folder that it is for
 
 
-def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
-    """Hold this process's lock on a working directory and remove Snakemake's abandoned one.
+def only_looks(arguments: Iterable[str] = sys.argv) -> bool:
+    """Return whether the arguments of Snakemake, this process, have it make nothing."""
+    return not LOOKS.isdisjoint(argument.partition("=")[0] for argument in arguments)
 
-    Returns:
-        Whether a lock was removed. It stays while its owner lives, or if it was taken on another
-        host.
+
+def release_abandoned_lock(folder: Path = FOLDER) -> None:
+    """Remove Snakemake's lock on a working directory if the run that took it has surely ended."""
+    if (folder / DRIVER).is_dir() and is_free(folder / DRIVER, DRIVER):
+        shutil.rmtree(folder / "locks", ignore_errors=True)
+
+
+def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
+    """Let this process alone run a study in a working directory, until it ends.
+
+    The lock that Snakemake left there when its last process was killed, on whatever machine, is
+    removed. It stays if no run has ever held this lease: then it is somebody else's.
+
+    Raises:
+        UserError: another run is at work here.
     """
     try:
         folder.mkdir(exist_ok=True)
-        file = (folder / "driver.lock").open("a+")
+        had_runs = (folder / DRIVER).is_dir()
+        for content in held(folder / DRIVER).values():
+            if not is_free(folder / DRIVER, DRIVER):
+                print(
+                    f"is the run of {describe_owner(content['owner'])} still at work in this "
+                    f"folder? That takes up to {patience:.0f} s to see",
+                    file=sys.stderr,
+                )
+        _held.enter_context(owned(folder / DRIVER, DRIVER, _stop_at_once, patience=patience))
     except PermissionError:  # another user's: Snakemake itself will refuse
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return False
-    _held.append(file)
-    file.seek(0)
-    owner, locks = file.read(), folder / "locks"
-    locked = locks.is_dir() and any(locks.iterdir())
-    if locked and owner != socket.gethostname():
-        return False
-    shutil.rmtree(locks, ignore_errors=True)
-    file.truncate(0)
-    file.write(socket.gethostname())
-    file.flush()
-    return locked
+        return
+    except LeaseError as error:
+        where = f"on {error.owner['node']}: `{how_to_end(error.owner)}`"
+        raise UserError(
+            f"'{folder.absolute().parent}' has a run of {describe_owner(error.owner)}, which is at "
+            f"work; wait until it ends, or end it {where}, then run again"
+        ) from error
+    atexit.register(_held.close)
+    _runs.append(folder)
+    if had_runs:
+        shutil.rmtree(folder / "locks", ignore_errors=True)
+
+
+def _stop_at_once(who: str) -> None:
+    """End this process as a kill would: its jobs go on, and the run that took over finds them."""
+    say(f"error: this run gave no sign of life for {PATIENCE:.0f} s and is ended by {who}")
+    os._exit(1)
 
 
 def is_alone() -> bool:
-    """Return whether this process holds the lock, so that no other runs a study here."""
-    return bool(_held)
+    """Return whether this process runs a study here, and so no other."""
+    return bool(_runs)
+
+
+def leave_to_others(grid: Grid, arguments: Sequence[str], patience: float = 3 * PAUSE) -> None:
+    """End the program if a job's sweep is another job's that gives a sign of life.
+
+    Args:
+        grid: of the study.
+        arguments: of Snakemake in a cluster's job, with `sweep:model=m,shard=1of1`.
+        patience: seconds to watch another job.
+    """
+    for said in arguments:
+        rule, _, given = said.strip("'").partition(":")
+        wildcards = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
+        if rule not in SWEEPS or {"model", "shard"} - wildcards.keys():
+            continue
+        folder = grid.leases_folder(wildcards["model"])
+        for shard, owner in rivals(folder, wildcards["shard"]).items():
+            if owner["job"] != os.environ.get("SLURM_JOB_ID") or owner["job"] is None:
+                try:
+                    watch(folder, shard, patience)
+                except LeaseError as error:
+                    sys.exit(f"error: {error}")
 
 
 OWN = INSTALLATION / "tests"  # a package of the clone that some library may be named after

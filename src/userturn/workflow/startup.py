@@ -24,7 +24,7 @@ from userturn.config.load import (
     note_run,
     read_config_file,
 )
-from userturn.errors import ConfigError, forget_errors, sentence
+from userturn.errors import ConfigError, UserError, forget_errors, sentence
 from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
@@ -32,10 +32,12 @@ from userturn.study.grid import Grid
 from userturn.workflow.run_folder import (
     is_alone,
     keep_outputs,
+    leave_to_others,
     release_abandoned_lock,
     remove_empty_logs,
     restore_outputs,
     shadowing,
+    take_folder,
 )
 from userturn.workflow.study import Study
 
@@ -178,18 +180,18 @@ def _check_config_files(paths: Iterable[str | Path]) -> None:
         sys.exit(f"error: {error}")
 
 
-def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
+def begin(configfiles: Iterable[str | Path], is_driver: bool, looks: bool = False) -> None:
     """Prepare a Snakemake process: check its config files, handle its lock or early warning.
 
-    The main process removes the lock that a killed one left. The process inside a cluster's job
-    must survive the signal that tells its sweep to finish. If a file cannot be read, the program
-    ends and says why.
+    The main process takes the folder for its run, unless it only looks. The process inside a
+    cluster's job must survive the signal that tells its sweep to finish. If a file cannot be read,
+    or another run is at work, the program ends and says why.
     """
     _collect_garbage_rarely()
     if is_driver:
         try:
-            release_abandoned_lock()
-        except OSError as error:
+            release_abandoned_lock() if looks else take_folder()
+        except (OSError, UserError) as error:
             sys.exit(f"error: {sentence(error) or error}")
         if is_alone():
             forget_errors()
@@ -198,9 +200,12 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     _check_config_files(configfiles)
 
 
-def call_around_jobs(workflow: Any, study: Study) -> None:
+def call_around_jobs(
+    workflow: Any, study: Study, stand_between: Callable[[Any, Grid, Iterable[str]], None]
+) -> None:
     """Have Snakemake do what comes before the first job of a study, and after its last.
 
+    `stand_between` has jobs pass a gate (`slurm.driver`).
     Of a workflow that a study's own Snakefile takes as a module, Snakemake leaves out `onstart`,
     `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
     """
@@ -209,6 +214,7 @@ def call_around_jobs(workflow: Any, study: Study) -> None:
         study.begin()
         if workflow.is_main_process:
             note_run(workflow.overwrite_configfiles)
+            stand_between(workflow, study.grid, study.generation.in_doubt)
         if is_alone():
             keep_outputs(workflow, study.grid.results)
 
@@ -230,11 +236,14 @@ def prepare(study: Study, workflow: Any) -> None:
     """Do what comes before Snakemake looks at a study's files.
 
     Labels that nobody reads are named. A dry run says what a run would ask. A run removes the
-    markers of sweeps that have to be done again, if it is the only one here.
+    markers of sweeps that have to be done again, if it is the only one here. The process inside a
+    cluster's job ends, before it removes anything, if another job does the same.
     """
     keep_private(study)
     if workflow.is_main_process:
         _name_unread_labels(study)
+    else:
+        leave_to_others(study.grid, sys.argv)
     if workflow.output_settings.dryrun:
         print_run_size(study)
         if not workflow.output_settings.verbose:

@@ -1,0 +1,243 @@
+"""What stands between Snakemake's scheduler and the executors that run its jobs.
+
+A job is not submitted while another one does the same work: a job that a killed run left in
+SLURM's queue, or the owner of a lease. When that has ended, what it made is taken over, and only
+what is missing is run. Nor is a job failed that SLURM refuses for now.
+"""
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from userturn.config.slurm_resources import note_end
+from userturn.slurm.queue import QueuedJob, does_the_same, queue
+from userturn.slurm.scheduler import run
+from userturn.storage.files import read_identity
+from userturn.storage.hashing import fingerprint
+from userturn.storage.leases import LeaseError, describe_owner, owned, rivals
+from userturn.study.grid import Grid
+from userturn.workflow.job_record import SWEEPS
+
+LOOK = 5.0  # seconds between two looks at the queue, at least
+STATE = re.compile(r"SLURM status is: '(\w+)'")
+# What sbatch says when it would take the same job later.
+PASSES = re.compile(
+    r"\w*SubmitJobs?\w*Limit|temporarily unable to accept|Unable to contact slurm controller|"
+    r"Socket timed out|Resource temporarily unavailable|Zero Bytes were transmitted|"
+    r"Transport endpoint|Connection (refused|timed out)|Communication connection failure"
+)
+OF_A_USER = re.compile(r"\w*Max\w*SubmitJobs?\w*Limit")  # passes only if a job of the user ends
+OUT_OF_MEMORY = re.compile(  # by SLURM's own word, not a GPU's
+    r"^\w+: error: .*(oom[-_ ]kill|exceeded (job )?memory limit|Out Of Memory)", re.MULTILINE
+)
+STOPPED = re.compile(r"^error: (.*stopped by SIG.*)$", re.MULTILINE)
+
+
+def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path, str] | None:
+    """Return the folder and name of the lease that a job of a rule takes, if it takes one."""
+    if rule in SWEEPS:
+        return grid.leases_folder(wildcards["model"]), wildcards["shard"]
+    return (
+        (grid.leases_folder(f"training/{wildcards['model']}"), "1of1") if rule == "train" else None
+    )
+
+
+def is_made(job: Any) -> bool:
+    """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
+    params = dict(job.params.items())
+    pending = params.get("pending")
+    wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
+    made = [str(path) for path in job.output]
+    return all(map(os.path.exists, made)) and wanted in map(read_identity, made)
+
+
+def say(line: str) -> None:
+    """Print a line below Snakemake's own."""
+    print(line, file=sys.stderr, flush=True)
+
+
+@dataclass(eq=False)
+class Gate:
+    """What every job of one executor passes."""
+
+    executor: Any
+    grid: Grid
+    own: str | None  # the name of this run's jobs in SLURM's queue; None for another executor
+    pause: float
+    in_doubt: frozenset[str]  # models that somebody swept when this run was planned
+    ended: threading.Event = field(default_factory=threading.Event)
+    followed: set[str] = field(default_factory=set)  # jobs of another run that this one waits for
+
+    def __post_init__(self) -> None:
+        """Stand before the executor."""
+        executor = self.executor
+        self._run_jobs, self._cancel = executor.run_jobs, executor.cancel
+        self._report_error = executor.report_job_error
+        executor.run_jobs, executor.cancel = self.run_jobs, self.cancel
+        executor.report_job_error = self.report_error
+
+    def run_jobs(self, jobs: Iterable[Any]) -> None:
+        """Run those jobs that nobody else does, and have the others wait."""
+        queued, free = self._queued(), []
+        for job in jobs:
+            busy = None if job.is_group() else self._at_work(job, queued)
+            if busy is None:
+                free.append(job)
+                continue
+            if busy:
+                say(f"{_name(job)} waits for {busy}, which does the same: {_cure(busy)}")
+            threading.Thread(target=self._wait, args=(job,), daemon=True).start()
+        if free:
+            self._run_jobs(free)
+
+    def cancel(self) -> None:
+        """Cancel all jobs, those that another run left included."""
+        self.ended.set()
+        if self.followed:
+            run(["scancel", *sorted(self.followed)])
+        self._cancel()
+
+    def _queued(self) -> list[QueuedJob] | None:
+        """Return the jobs of other runs in this folder; None if SLURM does not answer."""
+        if self.own is None:
+            return []
+        found = queue(Path.cwd())
+        return found if found is None else [job for job in found if job.name != self.own]
+
+    def _at_work(self, job: Any, queued: list[QueuedJob] | None) -> str | None:
+        """Return who does what a job would do, "" if that has to be looked at, or None."""
+        rule, wildcards = job.rule.name, dict(job.wildcards.items())
+        for other in queued or ():
+            if does_the_same(other, rule, wildcards):
+                self.followed.add(other.number)
+                return f"SLURM job {other.number} ({other.state.lower()})"
+        leased = lease_of(self.grid, rule, wildcards)
+        if leased is not None:
+            for owner in rivals(*leased).values():
+                return describe_owner(owner)
+        return "" if wildcards.get("model") in self.in_doubt and rule in SWEEPS else None
+
+    def _wait(self, job: Any) -> None:
+        """Wait until nobody else does the work of a job; run it if it is not done then."""
+        while not self.ended.is_set():
+            queued = self._queued()
+            if queued is not None and not self._is_busy(job, queued):
+                break
+            self.ended.wait(self.pause)
+        if self.ended.is_set():
+            return
+        if is_made(job):
+            say(f"{_name(job)}: another job has made it")
+            self.executor.workflow.scheduler.finish_callback(job)
+        else:
+            self._run_jobs([job])
+
+    def _is_busy(self, job: Any, queued: list[QueuedJob]) -> bool:
+        """Return whether somebody else does the work of a job; give back what the dead hold."""
+        rule, wildcards = job.rule.name, dict(job.wildcards.items())
+        if any(does_the_same(other, rule, wildcards) for other in queued):
+            return True
+        if (leased := lease_of(self.grid, rule, wildcards)) is None:
+            return False
+        try:
+            for name in rivals(*leased):
+                with owned(leased[0], name, lambda _: None):
+                    pass
+        except (LeaseError, OSError):
+            return True
+        return False
+
+    def report_error(self, info: Any, msg: str | None = None, **more: Any) -> None:
+        """Report that a job failed, unless SLURM takes it later; a routine end is one line."""
+        job, said = info.job, msg or ""
+        if info.external_jobid is None and (refusal := self._passing(said)):
+            say(f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')")
+            threading.Thread(target=self._try_again, args=(job,), daemon=True).start()
+            return
+        state = STATE.search(said)
+        why = _end(state[1] if state else "", info)
+        if why and not job.is_group():
+            for log in job.log:  # the resources of both sweeps of a model are those of the first
+                note_end(str(log).replace("logs/sweep_after_others/", "logs/sweep/"), why)
+            left = job.restart_times + 1 - job.attempt
+            say(f"{_name(job)}: {_told(info, why)}; {_next(left, why)}")
+            self.executor.workflow.scheduler.error_callback(job)
+            return
+        self._report_error(info, msg, **more)
+
+    def _passing(self, said: str) -> str | None:
+        """Return why sbatch refused a job for now; None if it would refuse it for ever."""
+        found = PASSES.search(said)
+        if found is None:
+            return None
+        if OF_A_USER.search(found[0]) and not _any_job():
+            return None  # the limit is 0
+        return found[0]
+
+    def _try_again(self, job: Any) -> None:
+        if not self.ended.wait(self.pause):
+            self.executor.run_job(job)
+
+
+def _any_job() -> bool:
+    """Return whether this user has any job in the queue; also if nobody answers."""
+    done = run(["squeue", "--noheader", "--format=%i", f"--user={os.getuid()}"])
+    return bool(done.returncode or done.stdout.strip())
+
+
+def _name(job: Any) -> str:
+    return " ".join([job.rule.name, *dict(job.wildcards.items()).values()])
+
+
+def _cure(busy: str) -> str:
+    number = re.match(r"SLURM job (\d+)", busy)
+    return f"`scancel {number[1]}` ends it" if number else "end that to have this run do it"
+
+
+def _end(state: str, info: Any) -> str:
+    """Return why a job ended, if that is no fault: "time", "memory" or ""."""
+    if state == "TIMEOUT":
+        return "time"
+    log, said = (info.aux or {}).get("slurm_logfile"), ""
+    with suppress(OSError):
+        said = Path(log).read_text("utf-8", "replace") if log else ""
+    return "memory" if state == "OUT_OF_MEMORY" or OUT_OF_MEMORY.search(said) else ""
+
+
+def _told(info: Any, why: str) -> str:
+    """Return how a job ended, with what it said last about itself."""
+    ends = {"time": "reached its time limit", "memory": "ran out of memory"}
+    said = ""
+    for log in info.job.log:
+        with suppress(OSError):
+            found = STOPPED.findall(Path(log).read_text("utf-8", "replace"))
+            said = f" ({found[-1]})" if found else said
+    return f"SLURM job {info.external_jobid} {ends[why]}{said}"
+
+
+def _next(n_left: int, why: str) -> str:
+    if n_left <= 0:
+        return "no attempt is left: run the same command again"
+    return f"it is tried again with more {why}, and goes on where it stopped"
+
+
+def stand_between(workflow: Any, grid: Grid, in_doubt: Iterable[str]) -> None:
+    """Have every job of a run pass a gate before its executor.
+
+    Args:
+        workflow: of Snakemake, before its first job.
+        grid: the study's.
+        in_doubt: models that somebody swept when this run was planned.
+    """
+    scheduler = workflow.scheduler
+    for executor in filter(None, (scheduler._executor, scheduler._local_executor)):
+        own = getattr(executor, "run_uuid", None)
+        settings = getattr(workflow, "executor_settings", None) if own else None
+        pause = getattr(settings, "init_seconds_before_status_checks", None) or LOOK
+        Gate(executor, grid, own, max(float(pause), LOOK), frozenset(in_doubt))

@@ -1,0 +1,167 @@
+"""One run at a time in a folder, whatever host its driver dies on and whatever locks work there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from userturn.errors import UserError
+from userturn.workflow import run_folder
+from userturn.workflow.run_folder import (
+    DRIVER,
+    is_alone,
+    only_looks,
+    release_abandoned_lock,
+    take_folder,
+)
+
+NO_FLOCK = """
+import errno, fcntl
+def flock(*_): raise OSError(errno.ENOSYS, "Function not implemented")
+fcntl.flock = flock
+"""
+TAKE = """
+import sys
+from pathlib import Path
+from userturn.workflow.run_folder import take_folder
+take_folder(Path(sys.argv[1]), patience=float(sys.argv[2]))
+print("taken", flush=True)
+sys.stdin.read()
+"""
+OWN = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"']  # a name of its own
+
+
+def has_uts() -> bool:
+    return subprocess.run([*OWN, "other", "true"], capture_output=True).returncode == 0
+
+
+def driver(
+    folder: Path, host: str = "", before: str = "", patience: float = 2
+) -> "subprocess.Popen[str]":
+    """Start a driver that holds the folder until it is killed, perhaps on a host of this name."""
+    command = [sys.executable, "-c", before + TAKE, str(folder), str(patience)]
+    return subprocess.Popen(
+        [*OWN, host, *command] if host else command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def taken(process: "subprocess.Popen[str]") -> bool:
+    """Return whether a driver got the folder; it is at work then."""
+    assert process.stdout is not None
+    return "taken\n" in process.stdout  # read up to it
+
+
+def snakemake_lock(folder: Path) -> Path:
+    lock = folder / "locks" / "0.output.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_text("results/x\n")
+    return lock
+
+
+@pytest.mark.parametrize("before", ["", NO_FLOCK], ids=["flock", "no flock"])
+@pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
+def test_folder_of_a_killed_driver_is_taken_by_the_next_one(
+    tmp_path: Path, host: str, before: str
+) -> None:
+    if host and not has_uts():
+        pytest.skip("no host of another name can be made here")
+    first = driver(tmp_path, "nodea" if host else "", before)
+    assert taken(first)
+    lock = snakemake_lock(tmp_path)
+    first.kill()
+    first.communicate()
+    second = driver(tmp_path, host, before)
+    assert taken(second)
+    assert not lock.exists()
+    second.kill()
+    second.communicate()
+
+
+@pytest.mark.parametrize("before", ["", NO_FLOCK], ids=["flock", "no flock"])
+@pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
+def test_second_driver_ends_in_a_sentence_with_host_and_cure(
+    tmp_path: Path, host: str, before: str
+) -> None:
+    if host and not has_uts():
+        pytest.skip("no host of another name can be made here")
+    first = driver(tmp_path, "nodea" if host else "", before)
+    assert taken(first)
+    lock = snakemake_lock(tmp_path)
+    second = driver(tmp_path, host, before, patience=60)
+    said = second.communicate()[1].splitlines()[-1]
+    at = "nodea" if host else os.uname().nodename
+    assert f"on {at}, which is at work; wait until it ends, or end it on {at}: `kill " in said
+    assert lock.exists()
+    first.kill()
+    first.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(run_folder, "_runs", [])
+    return tmp_path / ".snakemake"
+
+
+def test_a_run_that_ends_gives_the_folder_back(folder: Path) -> None:
+    take_folder(folder)
+    assert is_alone()
+    run_folder._held.close()
+    take_folder(folder, patience=0)
+    run_folder._held.close()
+
+
+def test_lock_that_no_run_of_a_study_has_taken_is_left_to_snakemake(folder: Path) -> None:
+    lock = snakemake_lock(folder)
+    release_abandoned_lock(folder)
+    take_folder(folder)
+    assert lock.exists()
+    run_folder._held.close()
+
+
+def test_who_only_looks_removes_a_dead_lock_and_no_living_ones_and_takes_nothing(
+    folder: Path,
+) -> None:
+    first = driver(folder)
+    assert taken(first)
+    lock = snakemake_lock(folder)
+    release_abandoned_lock(folder)
+    assert lock.exists() and not is_alone()
+    first.kill()
+    first.communicate()
+    release_abandoned_lock(folder)
+    assert not lock.exists() and not is_alone()
+    assert len(list((folder / DRIVER).iterdir())) == 1
+
+
+def test_run_whose_driver_is_on_another_machine_and_gives_signs_of_life_is_left_alone(
+    folder: Path,
+) -> None:
+    take_folder(folder)
+    (lease,) = (folder / DRIVER).iterdir()
+    content = json.loads(lease.read_text())
+    content["owner"] |= {"machine": ["elsewhere", "", ""], "job": "17", "node": "cpu3"}
+    lease.write_text(json.dumps(content))  # this process goes on renewing it
+    with pytest.raises(UserError, match=r"SLURM job 17 .* end it on cpu3: `scancel 17`"):
+        take_folder(folder)
+    run_folder._held.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "looks"),
+    [
+        (["--cores", "2"], False),
+        (["-n"], True),
+        (["--report=r.html"], True),
+        (["results/-n"], False),
+        (["--unlock"], True),
+    ],
+)
+def test_options_that_make_nothing_are_known(arguments: list[str], looks: bool) -> None:
+    assert only_looks(arguments) == looks
