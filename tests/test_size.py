@@ -11,10 +11,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (58_365, 32_319),
-    "tests": (52_650, 30_021),
+    "src": (59_073, 32_750),
+    "tests": (53_254, 30_356),
     "scripts": (21, 16),
-    "rules": (251, 0),
+    "rules": (252, 0),
 }
 
 
