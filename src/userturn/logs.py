@@ -4,19 +4,21 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from userturn.errors import sentence
 from userturn.wording import show_unseen
 
-terminal = 2
+beside: list[Callable[[str], object]] = []
+"""What each line that is said is told to besides, such as a terminal where a log takes it."""
 
 
 def log_to(path: str | Path) -> None:
     """Send all that this process and its children print to `path`; shorten expected errors."""
-    global terminal
     terminal = os.dup(2)
+    beside.append(lambda line: os.write(terminal, f"{line}\n".encode()))
     with Path(path).open("w", buffering=1) as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -27,8 +29,8 @@ def say(line: str) -> None:
     """Print one line to the log and to the terminal."""
     shown = show_unseen(line)
     print(shown, flush=True)
-    if terminal != 2:
-        os.write(terminal, f"{shown}\n".encode())
+    for tell in beside:
+        tell(shown)
 
 
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

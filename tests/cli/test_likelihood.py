@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import copy_project
 from tests.support.tiny_model import write_tiny_model
-from userturn.cli.likelihood import line
+from userturn.cli.likelihood import measures_sheet
 from userturn.cli.main import main
 
 STUDY = """
@@ -41,9 +42,9 @@ def test_every_measure_is_printed_and_nothing_is_written(
     assert main(SCORE) == 0
     said = capsys.readouterr().out
     assert "tiny on the reference follow-ups of follow-ups\n" in said
-    lines = [told for told in said.splitlines() if " scored  " in told]
-    assert len(lines) == 14 and all("3/3 scored" in told for told in lines)
-    assert sum(told.endswith("chance 0.500") for told in lines) == 2
+    lines = [told.split() for told in said.splitlines() if " 3/3 " in told]
+    assert len(lines) == 14
+    assert sum(told[-1] == "50%" for told in lines) == 2
     assert sorted(project.rglob("*")) == before
 
 
@@ -65,13 +66,13 @@ def test_likelihood_that_is_off_is_one_sentence(
 def test_a_measure_without_a_value_says_why() -> None:
     row = {"measure": "gain_role", "unit": "nats a token", "n_scored": 0, "n_turns": 2}
     row |= {"estimate": None, "lower": None, "upper": None, "reason": "too long"}
-    assert line(row).endswith("0/2 scored  too long")
+    assert text_of([measures_sheet([row])]).endswith("  0/2  too long")
 
 
 def test_one_conversation_has_an_estimate_and_no_interval() -> None:
     row = {"measure": "gain_role", "unit": "nats a token", "n_scored": 2, "n_turns": 2}
     row |= {"estimate": 0.25, "lower": None, "upper": None, "reason": None}
-    assert line(row).endswith("2/2 scored  0.250")
+    assert text_of([measures_sheet([row])]).split()[-2:] == ["2/2", "0.25"]
 
 
 def test_model_behind_a_chat_api_is_one_sentence(
@@ -80,5 +81,4 @@ def test_model_behind_a_chat_api_is_one_sentence(
     chat = "{source: big, endpoint: http://127.0.0.1:9/v1, api: chat}"
     (project / "scored.yaml").write_text(f"{STUDY}models: {{closed: {chat}}}\n")
     assert main([word.replace("tiny", "closed") for word in SCORE]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "chat API, which tells no likelihood" in said
+    assert "chat API, which tells no likelihood" in capsys.readouterr().err.splitlines()[-1]

@@ -1,18 +1,45 @@
 """The command line says which commands there are, what each does, and which one was meant."""
 
+import argparse
+import json
+import shlex
+import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
+from userturn.cli import main as command_line
+from userturn.cli.arguments import take_json
 from userturn.cli.main import COMMANDS, main, parser
+from userturn.cli.terminal import Output
+from userturn.logs import say
+
+
+def module_of(name: str) -> str:
+    return f"userturn.cli.{name.replace('-', '_')}"
 
 
 def test_help_has_a_line_for_each_command_as_its_module_says() -> None:
     said = " ".join(parser().format_help().split())
     for name in COMMANDS:
-        module = import_module(f"userturn.cli.{name.replace('-', '_')}")
-        assert f"{name} {module.HELP}" in said
+        assert f"{name} {import_module(module_of(name)).HELP}" in said
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_help_ends_in_examples_that_the_command_takes(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = import_module(module_of(name)).EXAMPLES
+    for example in examples:
+        assert parser([name]).parse_args(shlex.split(example)).command == name
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    lines = [f"  userturn {example}" for example in examples]
+    assert capsys.readouterr().out.splitlines()[-len(lines) - 1 :] == ["examples:", *lines]
 
 
 def test_a_command_that_is_none_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +53,43 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out == f"userturn {version('userturn')}\n"
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command `status` that says something, finds one number and ends with 3."""
+
+    def run(arguments: argparse.Namespace) -> Output:
+        say("at work")
+        return Output(["one row"], {"rows": pl.DataFrame({"n": [1]})}, code=3)
+
+    module = SimpleNamespace(add_arguments=take_json, run=run, EXAMPLES=("status",))
+    monkeypatch.setitem(sys.modules, "userturn.cli.status", module)
+    monkeypatch.setattr(command_line, "import_module", sys.modules.__getitem__)
+
+
+def test_an_output_is_its_parts_for_a_person(
+    counting: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status"]) == 3
+    assert capsys.readouterr().out == "at work\none row\n"
+
+
+def test_an_output_is_its_numbers_alone_for_a_program(
+    counting: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", "--json"]) == 3
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"rows": [{"n": 1}]}
+    assert told.err == "at work\n"
+
+
+def test_a_command_that_is_interrupted_says_so_in_a_line(
+    counting: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(arguments: argparse.Namespace) -> None:
+        raise KeyboardInterrupt
+
+    sys.modules["userturn.cli.status"].__dict__["run"] = interrupted
+    assert main(["status"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from tests.support.judge_server import Asked, completion, judge_server
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.main import parser
 from userturn.cli.tell_apart import AS_PEOPLE, pairs_needed
@@ -62,8 +63,8 @@ def study(folder: Path, url: str) -> list[str]:
 
 
 def printed(arguments: list[str]) -> str:
-    chosen = parser(arguments[0]).parse_args(arguments)
-    return str(chosen.run(chosen))
+    chosen = parser(arguments[:1]).parse_args(arguments)
+    return text_of(chosen.run(chosen))
 
 
 def by_content(asked: Asked) -> bytes:
@@ -82,7 +83,7 @@ def test_a_judge_that_sees_the_person_is_told_from_one_that_sees_nothing(
         text = printed(study(tmp_path, server.url))
     (people,) = (line for line in text.splitlines() if "a model's and a person's" in line)
     _, lower, upper = wilson(0, N)
-    assert "6/6" in people and f"0.0% [{lower:.1%}, {upper:.1%}]" in people
+    assert "6/6" in people and f"0.0% [{100 * lower:.1f}, {100 * upper:.1f}]" in people
     assert people.endswith("100.0%")
     (control,) = (
         line for line in text.splitlines() if line.startswith("asked  ") and "two" in line
@@ -103,7 +104,7 @@ def test_people_stand_beside_the_judge(tmp_path: Path, monkeypatch: pytest.Monke
     with judge_server(by_content) as server:
         lines = printed(study(tmp_path, server.url)).splitlines()
     (people,) = (line for line in lines if line.startswith("people"))
-    assert "9/10" in people and "25.0% [10.0%, 50.0%]" in people
+    assert "9/10" in people and "25.0% [10.0, 50.0]" in people
 
 
 def mirrorbench(folder: Path, *labels: tuple[str, str]) -> list[str]:
@@ -138,7 +139,11 @@ def test_the_card_by_mirrorbench_has_judge_people_and_what_they_share(
         arguments = study(tmp_path, server.url) + mirrorbench(tmp_path, *labels)
         lines = printed(arguments).splitlines()
     shares = {line.split("  ")[0]: line.split("%")[0].split()[-2:] for line in lines[2:]}
-    assert shares == {"asked": ["4", "100.0"], "people": ["3", "33.3"], AS_PEOPLE: ["3", "33.3"]}
+    assert shares == {
+        "asked": ["4/4", "100.0"],
+        "people": ["3/3", "33.3"],
+        AS_PEOPLE: ["3/3", "33.3"],
+    }
 
 
 def test_a_folder_that_is_no_run_of_mirrorbench_is_refused_in_a_sentence(

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
-from userturn.cli.rates import format_pooled
+from userturn.cli.rates_sheets import rates_sheet, usual
 from userturn.config.load import load_config
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.chance_floor import FLOOR, chance_floors
@@ -210,7 +211,7 @@ def test_pooled_rates_and_those_beside_accuracy_are_those_rates(
 def _printed(text: str) -> Iterator[tuple[float, float, float]]:
     """Yield rate, floor and what is above it, of each line that has all three, in points."""
     for line in text.splitlines():
-        if found := re.search(r"^ +([\d.]+)% .* floor +([\d.]+)%, above it +([+-][\d.]+)", line):
+        if found := re.search(r" ([\d.]+)% \[.* +([\d.]+)% +([+-][\d.]+) \[", line):
             yield float(found[1]), float(found[2]), float(found[3])
 
 
@@ -224,7 +225,8 @@ def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
         own = rates[tuple(row[key] for key in KEYS)]
         assert row["estimate"] == pytest.approx(own, abs=OFF)
         assert row["above_floor"] == pytest.approx(own - row["floor"], abs=OFF)
-    lines = list(_printed(format_pooled(of_models(found))))
+    sheet = rates_sheet(usual(of_models(found)), "rates")
+    lines = list(_printed(text_of([sheet])))
     assert len(lines) == 5 * 2 * 2  # models, temperatures and judges
     # Three numbers, each rounded to a tenth of a point.
     assert max(abs(rate - floor - above) for rate, floor, above in lines) <= 0.15 + 1e-9

@@ -9,6 +9,7 @@ import pytest
 from tests.support.annotation_rounds import LABELS, annotated, key_of, study, together
 from tests.support.labelled_study import NO_ANNOTATIONS
 from tests.support.made_up_results import made_up_config, save
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.rates import show_rates
 from userturn.report.headline import headline
@@ -61,7 +62,7 @@ class Edge:
     @property
     def screen(self) -> str:
         """What `userturn rates` prints."""
-        return show_rates(self.grid.results)
+        return text_of(show_rates(self.grid.results, with_all=True))
 
     @property
     def warning(self) -> str | None:
@@ -93,7 +94,7 @@ def test_a_rate_of_such_a_study_is_no_finding_and_says_what_is_missing(
     edge = Edge(tmp_path, {"a-1b": judged}, people)
     said = edge.warning
     assert said is not None and said.startswith("Not a finding") and told in said
-    assert edge.screen.startswith(said)
+    assert said in edge.screen
 
 
 @pytest.mark.parametrize(
@@ -112,10 +113,11 @@ def test_however_poor_the_judge_the_rate_that_people_correct_stands_first(
     (row,) = edge.corrected()
     assert row["estimate"] == pytest.approx(estimate)
     assert row["lower"] <= estimate <= row["upper"] and row["upper"] - row["lower"] > 0.05
-    lines = edge.screen.splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith("  a-1b t=0"))
-    assert f"{estimate:6.1%}" in lines[first + 1] and "corrected by people" in lines[first + 1]
-    assert lines[first + 2].endswith("by the judge")
+    first, *lines = edge.screen.splitlines()
+    assert first.startswith(f"A finding: {estimate:.1%} [") and "by people's labels" in first
+    of_model = [line for line in lines if line.startswith("a-1b ")]
+    assert f"people's labels {estimate:.1%} [" in " ".join(of_model[0].split())
+    assert "heuristic" in of_model[1]
 
 
 def test_a_label_of_one_turn_corrects_no_rate(tmp_path: Path) -> None:
@@ -130,6 +132,7 @@ def test_a_judge_with_which_people_agree_on_both_sides_has_findings(tmp_path: Pa
     edge = Edge(tmp_path, {"a-1b": said}, said)
     assert edge.warning is None and not edge.screen.startswith("Not a finding")
     assert CORRECTED not in edge.screen
+    assert "A finding: " in edge.screen
 
 
 def test_of_two_models_each_has_its_own_corrected_rate(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.printed_output import text_of
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from userturn.cli.compare import compare_studies, formatted
-from userturn.cli.rates import format_correlations
+from userturn.cli.rates_sheets import correlations_sheet
 from userturn.errors import UserError
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
@@ -281,10 +282,10 @@ def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
     assert row["reason"].startswith("no interval: what sampling leaves of the correlation is about")
     columns = printed(LAYOUT[1], table).columns
     assert columns.index("interval") < columns.index("spearman")
-    lines = format_correlations(table).splitlines()
-    assert any("at its floor" in line for line in lines)
-    found = next(line for line in lines if line.strip().startswith("size and follow-up"))
-    assert f"no interval  {row['estimate']:.2f}  p {row['p']:.2g}; follow-up is at its" in found
+    lines = text_of([correlations_sheet(table)]).splitlines()
+    found = next(line for line in lines if line.startswith("size and follow-up"))
+    shown = f"no interval {row['estimate']:.2f} {row['p']:.2g} follow-up is at its floor"
+    assert shown in " ".join(found.split())
     assert found.endswith(row["reason"])
 
 
@@ -389,10 +390,9 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
     write_study(
         tmp_path, ["glm-4.7"], {"gsm8k": 60}, (0.0,), ("none", "truncate"), ("heuristic",), seed=9
     )
-    text = formatted(compare_studies(results, tmp_path))
-    name = "  glm-4.7 gsm8k t=0 truncate heuristic"
-    pairs = zip(text.splitlines(), text.splitlines()[1:], strict=False)
-    lines = [f"{line}{more}" for line, more in pairs if line.startswith(name)]
+    text = text_of(formatted(compare_studies(results, tmp_path)))
+    cell = ["glm-4.7", "gsm8k", "0", "truncate", "heuristic"]
+    (line,) = (line.split()[5:] for line in text.splitlines() if line.split()[:5] == cell)
     a, b = (
         {
             row["item"]: row["genuine"]
@@ -405,8 +405,7 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
     )
     shared = sorted(set(a) & set(b))
     before, after = (sum(x.values()) / len(x) for x in (a, b))
-    assert len(lines) == 1
-    assert f"{before:6.1%} → {after:6.1%}" in lines[0] and f"{len(shared)} items" in lines[0]
+    assert line[:3] == [str(len(shared)), f"{before:.1%}", f"{after:.1%}"]
     # In A only: 6 models x 2 datasets x 2 temperatures x 2 perturbations x 2 judges, less these 2.
     assert "only in A: 94 cells by judge" in text and "only in B: 0 cells by judge" in text
 

@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
-from userturn.cli.status import status
+from userturn.cli.status import status, watched
+from userturn.cli.terminal import Output
 from userturn.config.load import load_config, load_study
 from userturn.datasets.prepare import prepare_dataset
 from userturn.endpoints.budget import Account
@@ -53,14 +55,14 @@ def grid_of(project: Path) -> Grid:
 
 
 def test_plan_counts_requests_tokens_and_judge_calls(project: Path) -> None:
-    text = plan(["study.yaml"], "results")
+    text = text_of(plan(["study.yaml"], "results"))
     # 5 answers; 5 items x 2 perturbations x (1 greedy + 3 sampled) = 40 turns;
     # written at most 5 x 10 + 40 x 20 = 850 tokens.
     assert "1 model x 1 dataset x 2 temperatures x 2 perturbations = 4 cells" in text
-    row = next(line for line in text.splitlines() if line.startswith("  tiny"))
+    row = next(line for line in text.splitlines() if line.startswith("tiny "))
     words = row.split()
     assert (words[1], words[2], words[4], " ".join(words[5:])) == ("5", "40", "850", "1 x 0")
-    assert "40 calls, free" in text
+    assert ["heuristic", "40", "free"] in [line.split() for line in text.splitlines()]
 
 
 def test_plan_counts_the_turns_that_are_judged_again(project: Path) -> None:
@@ -70,16 +72,17 @@ def test_plan_counts_the_turns_that_are_judged_again(project: Path) -> None:
     (project / "study.yaml").write_text(yaml.safe_dump(study))
     # 5 items x 3 perturbations x (1 greedy + 3 sampled) = 60 turns. Judged again: 5 of 5 greedy and
     # 6 of 15 sampled turns under each of two perturbations; a control has no chance floor.
-    assert "82 calls, free" in plan(["study.yaml"], "results")
+    (judge,) = plan(["study.yaml"], "results").numbers["judges"]
+    assert (judge["calls"], judge["cost_at_most"]) == (82, 0)
 
 
 def test_plan_says_where_no_tokenizer_is_at_hand(project: Path) -> None:
-    assert "tiny: its tokenizer is not downloaded yet" in plan(["study.yaml"], "results")
+    assert "tiny: its tokenizer is not downloaded yet" in text_of(plan(["study.yaml"], "results"))
 
 
 def test_plan_shows_the_first_prompt_with_its_boundaries(project: Path) -> None:
     write_tiny_model(project / "models" / "tiny")
-    text = plan(["study.yaml"], "results")
+    text = text_of(plan(["study.yaml"], "results"))
     assert "⟦<|im_end|>\n<|im_start|>user\n⟧\n  the user turn stops at" in text
 
 
@@ -117,7 +120,7 @@ def write_items_and_answers(project: Path, now: float) -> None:
 def test_status_counts_done_pending_and_failed(project: Path) -> None:
     now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
     write_items_and_answers(project, now)
-    answers, turns = status(["study.yaml"], "results", now).splitlines()[1:]
+    answers, turns = text_of(status(["study.yaml"], "results", now)).splitlines()[2:]
     assert answers.split()[:5] == ["tiny", "answers", "2", "1", "2"]
     assert turns.split()[:6] == ["tiny", "user", "turns", "0", "40", "0"]
     # 3 records and 2 tokens in 4 seconds: 40 turns take 53 s, a minute.
@@ -127,7 +130,7 @@ def test_status_counts_done_pending_and_failed(project: Path) -> None:
 def test_status_says_when_nobody_is_at_work(project: Path) -> None:
     now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
     write_items_and_answers(project, now)
-    assert status(["study.yaml"], "results", now + 3600).endswith("not running")
+    assert text_of(status(["study.yaml"], "results", now + 3600)).endswith("not running")
 
 
 def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
@@ -136,9 +139,9 @@ def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
     owner = {"user": "ada", "node": "gpu7", "job": "17", "pid": 1, "gpus": "0,1"}
     path.write_text(json.dumps({"owner": owner, "beat": 3, "released": False}))
     os.utime(path, (1000, 1000))
-    last = status(["study.yaml"], "results", now=1004.0).splitlines()[-1]
+    last = text_of(status(["study.yaml"], "results", now=1004.0)).splitlines()[-1]
     told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, lease renewed 4 s ago"
-    assert last == f"{'tiny':<24} {told}"
+    assert last == f"tiny: {told}"
 
 
 def test_status_has_a_line_for_each_judge_with_its_money_and_all_of_it_beside_the_cap(
@@ -163,13 +166,15 @@ def test_status_has_a_line_for_each_judge_with_its_money_and_all_of_it_beside_th
             account.settle(at_most(100_000, 10_000), usage)
             account.decided()
             account.send(most)  # still in flight: a token a byte, and 9
-    lines = [line.split() for line in status(["study.yaml"], "results").splitlines()[-5:]]
+    lines = [line.split() for line in text_of(status(["study.yaml"], "results")).splitlines()[-6:]]
+    del lines[1]  # the line between heads and rows
     assert lines[0] == ["judge,", "or", "model", "requests", "in", "flight", "decided", "cost"]
     # 110,000 tokens for 0.1 + 0.1, and 0.001 + 0.00009 of each request in flight.
     assert " ".join(lines[1]) == "free 2 1 1 no price in its entry"
     assert " ".join(lines[2]) == "gone 2 1 1 0.2220, not in the config any more"
     assert lines[3] == ["paid", "4", "2", "2", "0.4022"]
     assert lines[4] == ["all", "together", "0.6242", "of", "max_cost", "5"]
+    assert status(["study.yaml"], "results").numbers["cost"] == pytest.approx(0.624198)
 
 
 def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
@@ -181,7 +186,7 @@ def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
     for likelihood in (False, {"datasets": [], "turns": 3, "distractors": 1}):
         (project / "study.yaml").write_text(yaml.safe_dump(study | {"likelihood": likelihood}))
         (cost,) = re.findall(
-            r"at http://h/v1, about ([\d,.]+) with", plan(["study.yaml"], "results")
+            r"at http://h/v1, about ([\d,.]+) with", text_of(plan(["study.yaml"], "results"))
         )
         costs.append(float(cost.replace(",", "")))
     grid = grid_of(project)
@@ -189,15 +194,44 @@ def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
     assert n_tokens > 0 and abs(costs[1] - costs[0] - n_tokens) <= 1
 
 
+def test_status_is_shown_until_nothing_is_left_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    pending = [2, 1, 0]
+    waits: list[int] = []
+
+    def show() -> Output:
+        left = pending.pop(0)
+        return Output([f"{left} left"], {"requests": [{"pending": left}]})
+
+    last = watched(show, lambda: waits.append(1), is_silent=False)
+    assert (list(last.parts), len(waits)) == (["0 left"], 2)
+    assert capsys.readouterr().out == "2 left\n\n1 left\n\n"
+
+
+def test_plan_names_the_key_that_a_judge_of_the_run_lacks(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    entry = {"kind": "endpoint", "base_url": "http://h/v1", "model": "m", "key_variable": "NO_KEY"}
+    study |= {"judges": {"paid": entry, "other": entry | {"key_variable": "OTHER_KEY"}}}
+    study["run"]["judges"] = ["heuristic", "paid"]
+    (project / "study.yaml").write_text(yaml.safe_dump(study))
+    monkeypatch.delenv("NO_KEY", raising=False)
+    (said,) = plan(["study.yaml"], "results").numbers["stops"]
+    assert said.startswith("judge 'paid' needs the environment variable NO_KEY, which is not set")
+    assert text_of(plan(["study.yaml"], "results")).startswith(f"this would stop the run: {said}")
+    monkeypatch.setenv("NO_KEY", "a-key-of-enough-characters")
+    assert plan(["study.yaml"], "results").numbers["stops"] == []
+
+
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:
-    lines = status(["study.yaml"], "results").splitlines()[1:]
+    lines = text_of(status(["study.yaml"], "results")).splitlines()[2:]
     assert [line.split()[-5:] for line in lines] == [["0", "0", "0", "not", "begun"]] * 2
 
 
 def test_status_is_of_the_study_that_the_folder_records(project: Path) -> None:
     config = load_config(["config.yaml", "study.yaml"])
     record_study(config, "identity", "results/study.json")
-    assert [line.split()[0] for line in status([], "results").splitlines()[1:]] == ["tiny", "tiny"]
+    assert [row["model"] for row in status([], "results").numbers["requests"]] == ["tiny", "tiny"]
 
 
 def test_status_of_a_results_folder_needs_nothing_beside_it(
@@ -209,8 +243,8 @@ def test_status_of_a_results_folder_needs_nothing_beside_it(
     shutil.move(project / "results", elsewhere / "results")
     monkeypatch.chdir(elsewhere)
     shutil.rmtree(project / "data")
-    stages = [line.split()[1] for line in status([], "results").splitlines()[1:]]
-    assert stages == ["answers", "user", "scores"]
+    stages = [row["stage"] for row in status([], "results").numbers["requests"]]
+    assert stages == ["answers", "user turns", "scores"]
 
 
 def turn_on_likelihood(project: Path) -> None:
@@ -231,7 +265,7 @@ def test_plan_counts_the_requests_and_tokens_of_scores(project: Path) -> None:
         "reference_user_turn": ["z" * 40] * 2 + [None],
     }
     write_table(pl.DataFrame(table), grid_of(project).dataset_path("follow-ups"), "x")
-    told = plan(["study.yaml"], "results").splitlines()
+    told = text_of(plan(["study.yaml"], "results")).splitlines()
     human, own = (
         next(line.split() for line in told if f" {turns} " in line)
         for turns in ("human_turns", "own_turns")
@@ -255,7 +289,7 @@ def test_plan_counts_the_follow_ups_of_a_file_that_is_not_prepared(project: Path
         for name in "ab":
             said = [{"role": r, "content": name * n} for r, n in zip(roles, lengths, strict=True)]
             file.write(json.dumps({"id": name, "messages": said}) + "\n")
-    told = plan(["study.yaml"], "results").splitlines()
+    told = text_of(plan(["study.yaml"], "results")).splitlines()
     (human,) = (line.split() for line in told if " human_turns " in line)
     assert human == ["follow-ups", "human_turns", "8", "400", "tiny"]  # as if it were prepared
 
@@ -278,7 +312,7 @@ def test_status_counts_scores_and_keeps_their_speed_apart(project: Path) -> None
     began = datetime.fromtimestamp(now - 2, UTC).strftime("%Y%m%dT%H%M%SZ")
     renamed = writer.path.rename(writer.path.with_name(f"{began}-x.jsonl"))
     os.utime(renamed, (now, now))
-    answers, _, scores = status(["study.yaml"], "results", now).splitlines()[1:]
+    answers, _, scores = text_of(status(["study.yaml"], "results", now)).splitlines()[2:]
     # 3 planned scores and 32 of own turns to come; 8 tokens in 2 seconds, and 4 seconds of answers.
     assert scores.split()[:5] == ["tiny", "scores", "1", "33", "1"]
     assert " 4 tokens/s" in scores and " 0 tokens/s" in answers
@@ -294,16 +328,17 @@ def test_plan_and_status_say_the_same_numbers_of_every_source(
     for name in grid.prepared_datasets:
         settings, identity = grid.dataset_settings(name), grid.dataset_identity(name)
         prepare_dataset(settings, identity, grid.dataset_path(name))
-    lines = status(files, str(tmp_path)).splitlines()[1:]
-    pending = {" ".join(line.split()[1:-5]): line.split()[-4] for line in lines}
-    told = plan(files, str(tmp_path))
-    row, left = (line.split() for line in told.splitlines() if line.startswith("  smollm2-135m "))
-    assert left[1:10] == f"at most {row[1]} answers, at most {row[2]} user turns,".split()
-    assert (pending["answers"], pending["user turns"]) == (row[1], row[2])
+    requests = status(files, str(tmp_path)).numbers["requests"]
+    pending = {row["stage"]: row["pending"] for row in requests}
+    planned = plan(files, str(tmp_path))
+    (row,) = planned.numbers["models"]
+    left = f"at most {row['answers']} answers, at most {row['user_turns']} user turns,"
+    assert f"smollm2-135m             {left}" in text_of(planned)
+    assert (pending["answers"], pending["user turns"]) == (row["answers"], row["user_turns"])
     # 139 items, 63 conversations at two further depths, 3 further candidates of 76 graded items.
-    assert int(row[1]) == 139 + 2 * 63 + 3 * 76
+    assert row["answers"] == 139 + 2 * 63 + 3 * 76
     # After all 139 answers and 32 reference ones; the first candidate's turn is the cell's.
-    assert int(row[2]) == 139 + 32 + 2 * 63 + 3 * 76
+    assert row["user_turns"] == 139 + 32 + 2 * 63 + 3 * 76
 
 
 def test_missing_config_is_one_sentence_and_exit_code_one(

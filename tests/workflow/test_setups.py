@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.plan import plan
@@ -49,7 +50,7 @@ def test_plan_doctor_and_run_say_the_same_of_a_model_and_of_a_judge(
     gpus: tuple[int, int], said: str, folder: Path
 ) -> None:
     grid = write_study(folder, *gpus)
-    assert f"REFUSED, {said}" in plan(["study.yaml"], "results")
+    assert said in text_of(plan(["study.yaml"], "results"))
     assert [said in str(one.trouble) for one in _setups(grid) if one.trouble] == [True]
     with pytest.raises(SystemExit, match=said):
         Study(grid).check_setups()
@@ -65,7 +66,7 @@ def test_a_run_names_every_model_that_would_be_refused(folder: Path) -> None:
 
 def test_plan_says_that_a_model_takes_shorter_texts_than_the_default(folder: Path) -> None:
     write_study(folder)
-    text = plan(["study.yaml"], "results")
+    text = text_of(plan(["study.yaml"], "results"))
     assert "tiny: texts of up to 4,096 tokens, as its config.json says, not 16,384" in text
     assert "REFUSED" not in text
 
@@ -74,4 +75,5 @@ def test_judge_of_a_context_that_its_rubric_fills_is_refused_by_the_plan(folder:
     path = folder / "models" / "tiny" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"max_position_embeddings": 600}))
     write_study(folder)
-    assert "mine: REFUSED, judge 'mine': a verdict may take" in plan(["study.yaml"], "results")
+    said = text_of(plan(["study.yaml"], "results"))
+    assert "this would stop the run: judge 'mine': a verdict may take" in said

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.printed_output import text_of
 from tests.workflow.test_rerun import change_study
 from userturn.cli.why import why
 from userturn.errors import UserError
@@ -18,7 +19,7 @@ UNCHANGED = "made again  no: nothing it depends on has changed"
 
 
 def told(study: Path, name: str) -> str:
-    return why(str(study / name), [str(study / "study.yaml")])
+    return text_of(why(str(study / name), [str(study / "study.yaml")]))
 
 
 def test_cell_is_told_with_rule_settings_and_inputs(finished_study: Path) -> None:
@@ -86,12 +87,14 @@ def test_cell_that_the_configuration_no_longer_asks_for_is_told(study: Path) -> 
 
 
 def test_without_configuration_files_the_study_s_own_record_is_believed(study: Path) -> None:
-    assert "no, by the configuration that the study was run with" in why(str(study / TURNS))
+    assert "no, by the configuration that the study was run with" in text_of(
+        why(str(study / TURNS))
+    )
 
 
 def test_a_record_whose_model_is_not_here_is_no_reason_to_make_a_file_again(study: Path) -> None:
     (study / "models").rename(study / "elsewhere")
-    (_, said) = why(str(study / TURNS)).split("made again  ")
+    (_, said) = text_of(why(str(study / TURNS))).split("made again  ")
     assert said.startswith("not known, by the configuration that the study was run with (model ")
     assert len(said.splitlines()) == 1
 

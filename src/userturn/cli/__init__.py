@@ -5,18 +5,23 @@ arguments.py: arguments that several commands take, and what they open, in their
 audit.py: `userturn audit`: checks every artifact of a study.
 calibrate.py: `userturn calibrate`: anybody's judge beside people's labels, without a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
+completion.py: `userturn completion`: what a shell needs to complete commands.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
+plan_sheets.py: the tables of `userturn plan`.
 power.py: `userturn power`: items, samples, labels or reference follow-ups that a study needs.
 preregister.py: `userturn preregister`: predictions before the run, compared after it.
+progress.py: what a terminal shows while a command is at work, and where an engine's words go.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
+rates_sheets.py: the tables of `userturn rates`.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.
 status.py: `userturn status`: progress of a running study.
 tell_apart.py: `userturn tell-apart`: can a judge tell turns from those that people wrote?
+terminal.py: what commands print: tables by the width, intervals drawn, numbers as JSON.
 why.py: `userturn why`: how a file was made and whether it would be made again.
 """

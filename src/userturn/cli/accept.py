@@ -48,6 +48,7 @@ class Tried(NamedTuple):
 
 
 HELP = "try on this machine, judge, hub or cluster what was never tried on one like it"
+EXAMPLES = ("accept --hub", "accept --api gpt-5.4-mini")
 
 
 class NotAcceptedError(UserError):

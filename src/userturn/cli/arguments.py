@@ -25,6 +25,11 @@ def take_results(command: argparse.ArgumentParser) -> None:
     command.add_argument("results", type=Path, nargs="?", default=Path("results"))
 
 
+def take_json(command: argparse.ArgumentParser) -> None:
+    """Add what has a command that returns an `Output` print its numbers for a program."""
+    command.add_argument("--json", action="store_true", help="print the numbers as JSON")
+
+
 def take_own_configuration(command: argparse.ArgumentParser) -> None:
     """Add the configuration files by which a study is the user's own, and what they trust."""
     command.add_argument(

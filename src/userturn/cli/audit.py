@@ -1,15 +1,18 @@
 """`userturn audit`: checks every artifact of a study."""
 
 import argparse
+import json
 from pathlib import Path
 from secrets import token_hex
 
 from userturn.audit.check_reruns import Samples
 from userturn.audit.run import run_audit
-from userturn.cli.arguments import opened_of, take_own_configuration, take_results
+from userturn.cli.arguments import opened_of, take_json, take_own_configuration, take_results
+from userturn.cli.terminal import Output
 from userturn.sandbox.confined import Reach
 
 HELP = "check every file of a study"
+EXAMPLES = ("audit results", "audit results.zip --tokenizer")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -31,6 +34,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     take_own_configuration(command)
     command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
+    take_json(command)
     command.set_defaults(reach=reach, code_of_errors=2)
 
 
@@ -57,9 +61,13 @@ def _folder(arguments: argparse.Namespace) -> Path:
     return arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
+def run(arguments: argparse.Namespace) -> int | Output:
+    """Run the command; with `--json` it prints what it wrote."""
     nonce = arguments.nonce or token_hex(8)
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
-    return run_audit(arguments.results, _folder(arguments), samples, arguments.tokenizer)
+    folder = _folder(arguments)
+    code = run_audit(arguments.results, folder, samples, arguments.tokenizer)
+    if not arguments.json:
+        return code
+    return Output([], json.loads((folder / "audit.json").read_text("utf-8")), code)

@@ -9,8 +9,14 @@ import polars as pl
 
 from userturn.calibration.calibrate import calibrate, labelled_rows
 from userturn.calibration.judged_rows import Columns
+from userturn.cli.arguments import take_json
+from userturn.cli.terminal import Output
 
 HELP = "correct the rates of anybody's judge by people's labels, from tables or logs"
+EXAMPLES = (
+    "calibrate verdicts.csv labels.csv",
+    "calibrate verdicts.csv labels.csv --by model --json",
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -37,15 +43,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--positive", nargs="+", default=(), metavar="VALUE", help="values that are a yes"
     )
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     said = {name: getattr(arguments, name) for name in Columns._fields}
     given = labelled_rows(arguments.verdicts, arguments.labels, Columns(**said))
     left_out = [f"{judge} is left out ({why})" for judge, why in given.left_out.items()]
     heading = "shares of rows that are a yes, with 95% intervals"
-    return "\n".join([heading, as_text(calibrate(given)), *left_out])
+    rates = calibrate(given)
+    return Output([heading, as_text(rates), *left_out], {"rates": rates, "left_out": left_out})
 
 
 def as_text(table: pl.DataFrame) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.cli.arguments import take_json
+from userturn.cli.rates_sheets import points
+from userturn.cli.terminal import BAD, Output, Part, Sheet, prose
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.report.comparison_page import Comparison, comparison_page, drawn, flipped, with_texts
@@ -20,6 +23,7 @@ from userturn.tables.turn_rates import count_items
 from userturn.wording import number_of
 
 HELP = "compare two studies item by item"
+EXAMPLES = ("compare results other/results", "compare results.zip results --html both.html")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -29,16 +33,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--html", type=Path, metavar="FILE", help="also write a page with the turns that flipped"
     )
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     with opened(arguments.a) as a, opened(arguments.b) as b:
         found = compare_studies(a, b, (str(arguments.a), str(arguments.b)))
-        if not arguments.html:
-            return formatted(found)
-        write_page(found, a, b, arguments.html)
-    return f"{formatted(found)}\npage: {arguments.html}"
+        if arguments.html:
+            write_page(found, a, b, arguments.html)
+    page = [f"page: {arguments.html}"] if arguments.html else []
+    return Output([*formatted(found), *page], found._asdict())
 
 
 GRADE = ["model", "dataset"]
@@ -100,19 +105,23 @@ def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     return " ".join(words.values())
 
 
-def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
+COMPARED = ("items", "A", "B", "B - A, points [95%]", "p", "Holm")
+
+
+def _sheet(table: pl.DataFrame, keys: list[str], title: str, nothing: str) -> Part:
+    """Return rates of groups in A and B, and their difference on the items of both."""
     if table.is_empty():
-        return [f"  {nothing}"]
-    lines = []
-    for row in table.iter_rows(named=True):
-        change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
-        lines.append(f"  {_place(row, keys)} ({number_of(row['n_items'], 'item')})")
-        lines.append(
-            f"    {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
-            f"{change:+5.1f} [{low:+5.1f}, {high:+5.1f}]  "
-            f"p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"
+        return f"{title}: {nothing}"
+    rows = [
+        (
+            *(f"{row[key]:g}" if key == "temperature" else str(row[key]) for key in keys),
+            *(f"{row['n_items']:,}", f"{row['rate_baseline']:.1%}", f"{row['rate_condition']:.1%}"),
+            points(row["difference"], row["lower"], row["upper"]),
+            *(f"{row['p']:.3f}", f"{row['p_adjusted']:.3f}"),
         )
-    return lines
+        for row in table.iter_rows(named=True)
+    ]
+    return Sheet((*keys, *COMPARED), rows, title, COMPARED)
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
@@ -153,24 +162,19 @@ def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> C
     )
 
 
-def formatted(found: Comparison) -> str:
-    """Return a comparison as text."""
-    only: list[str] = []
+def formatted(found: Comparison) -> list[Part]:
+    """Return a comparison as what is printed."""
+    parts: list[Part] = [
+        f"A = {found.names[0]}   B = {found.names[1]}",
+        *(prose(line, BAD) for line in found.unknown),
+        found.settings,
+        _sheet(found.cells, JUDGED_CELL_KEYS, "genuine follow-ups", "no item was scored in both"),
+        _sheet(found.grades, GRADE, "task accuracy", "no item was graded in both"),
+    ]
     for name, cells in found.only.items():
-        only.append(f"only in {name}: {number_of(len(cells), 'cell')} by judge")
-        only += [f"  {cell}" for cell in cells]
-    return "\n".join(
-        [
-            f"A = {found.names[0]}   B = {found.names[1]}",
-            *found.unknown,
-            found.settings,
-            "genuine follow-ups: A → B; B minus A in points, 95% interval; p on the items of both",
-            *_lines(found.cells, JUDGED_CELL_KEYS, "no item was scored in both"),
-            "task accuracy",
-            *_lines(found.grades, GRADE, "no item was graded in both"),
-            *only,
-        ]
-    )
+        parts.append(f"only in {name}: {number_of(len(cells), 'cell')} by judge")
+        parts += [f"  {cell}" for cell in cells]
+    return parts
 
 
 def write_page(found: Comparison, a: Path, b: Path, path: Path) -> None:

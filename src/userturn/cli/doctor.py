@@ -7,6 +7,7 @@ from userturn.config.load import files_of_last_run
 from userturn.slurm.doctor import doctor
 
 HELP = "find what would fail on a SLURM cluster"
+EXAMPLES = ("doctor", "doctor --gpu --seconds 1800")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from userturn.report.claims import SHEET, claims_sheet
 from userturn.tables.judge_validity import warned
 
 HELP = "pack a finished study into one archive"
+EXAMPLES = ("export results", "export results --inspect inspect-logs")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
-from tabulate import tabulate
 
-from userturn.cli.arguments import study_config, take_configuration, with_judge
+from userturn.cli.arguments import study_config, take_configuration, take_json, with_judge
+from userturn.cli.progress import engine_log
+from userturn.cli.terminal import BAD, Drawn, Output, Part, Sheet, prose
 from userturn.controls.known_turns import (
     labelled_items,
     labelled_turns,
@@ -27,19 +28,21 @@ from userturn.tables.judge_validity import warning
 from userturn.tables.known_turns import beside_labels
 
 HELP = "measure a judge on labelled turns before it judges a study"
+EXAMPLES = ("judge-card heuristic", "judge-card gpt-5.4-mini --json")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("judge", help="a name under `judges` of the configuration")
     take_configuration(command)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     config = with_judge(study_config(arguments.configfile), arguments.judge)
     check_study(config)
-    return format_card(Grid(config, arguments.results), arguments.judge)
+    return card_output(Grid(config, arguments.results), arguments.judge)
 
 
 class LabelledCell(CellToJudge):
@@ -64,42 +67,38 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
         if judge.settings.get("serve"):
             from userturn.judges.pending_cells import fill_journal  # vLLM
 
-            fill_journal(judge, [cell])
+            with engine_log("judge-card", f"{name}: judging the labelled turns"):
+                fill_journal(judge, [cell])
         judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
         return pl.concat([verdicts_table(judge, part, verdicts) for part, verdicts in judged])
 
 
-def format_card(grid: Grid, name: str) -> str:
-    """Return a judge's card on the labelled turns as text, what it cost, and what is not shown."""
+def card_output(grid: Grid, name: str) -> Output:
+    """Return a judge's card on the labelled turns, what it cost, and what is not shown."""
     rows = read_labelled(LABELLED_TURNS)
     items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
     turns = beside_labels(verdicts_of(grid, name), items, said)
     card = judge_card(turns, grid.config["seed"])
-    return "\n".join(
-        [
-            f"{name} on {items.height} labelled turns (data/labelled/README.md)",
-            _as_text(card),
-            _cost(grid, name),
-            *filter(None, [warning(card, grid, name)]),
-        ]
-    )
+    title = f"{name} on {items.height} labelled turns (data/labelled/README.md)"
+    cost, warned = _cost(grid, name), warning(card, grid, name)
+    parts: list[Part] = [_card_sheet(card, title), cost]
+    parts += [prose(warned, BAD)] if warned else []
+    return Output(parts, {"judge": name, "card": card, "cost": cost, "warning": warned})
 
 
-def _as_text(card: pl.DataFrame) -> str:
+def _card_sheet(card: pl.DataFrame, title: str) -> Sheet:
     rows = [
         (
-            row["by"],
-            row["group"],
-            row["measure"],
-            f"{row['n_scored']}/{row['n_turns']}",
+            *(row["by"], row["group"], row["measure"], f"{row['n_scored']}/{row['n_turns']}"),
             "" if row["estimate"] is None else f"{row['estimate']:.3f}",
             "" if row["lower"] is None else f"[{row['lower']:.3f}, {row['upper']:.3f}]",
+            Drawn(row["estimate"], row["lower"], row["upper"]),
         )
         for row in card.to_dicts()
         if row["reason"] is None
     ]
-    names = ("by", "group", "measure", "scored", "estimate", "95% interval")
-    return str(tabulate(rows, names, "simple", disable_numparse=True))
+    heads = ("by", "group", "measure", "scored", "estimate", "95% interval", "drawn")
+    return Sheet(heads, rows, title, heads[3:])
 
 
 def _cost(grid: Grid, name: str) -> str:

@@ -1,9 +1,12 @@
 """`userturn likelihood`: how likely one model finds a dataset's reference follow-ups."""
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
-from userturn.cli.arguments import study_config, with_model
+from userturn.cli.arguments import study_config, take_json, with_model
+from userturn.cli.progress import engine_log
+from userturn.cli.terminal import Drawn, Output, Sheet, number, prose, share
 from userturn.config.entries import Config, likelihood_settings
 from userturn.errors import ConfigError, near_miss
 from userturn.generation.quick_look import human_scores
@@ -11,6 +14,7 @@ from userturn.generation.scores import turn_gains
 from userturn.tables.likelihood_measures import measures
 
 HELP = "score a dataset's reference follow-ups with one model, without a study"
+EXAMPLES = ("likelihood my-model oasst_human", "likelihood org/name oasst_human --json")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -20,17 +24,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("dataset", help="a dataset of the configuration with reference follow-ups")
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     config = study_config(arguments.configfile)
     alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
-    turns = turn_gains(human_scores(alone, name, arguments.dataset))
+    with engine_log("likelihood", f"{name}: scoring the follow-ups of {arguments.dataset}"):
+        turns = turn_gains(human_scores(alone, name, arguments.dataset))
     if turns.is_empty():
-        return f"{arguments.dataset}: no reference follow-up in it"
-    lines = [line(row) for row in measures(turns)]
-    return "\n".join([f"{name} on the reference follow-ups of {arguments.dataset}", *lines])
+        return Output([f"{arguments.dataset}: no reference follow-up in it"], {"measures": []})
+    rows = list(measures(turns))
+    title = f"{name} on the reference follow-ups of {arguments.dataset}"
+    return Output([prose(title, "bold"), measures_sheet(rows)], {"measures": rows})
 
 
 def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
@@ -54,11 +61,18 @@ def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
     return dict(config) | {"likelihood": wanted}
 
 
-def line(row: dict[str, Any]) -> str:
-    """Return a row of table `likelihood` as a line of text, or why it has no estimate."""
-    head = f"  {row['measure']:<24} {row['unit']:<16} {row['n_scored']}/{row['n_turns']} scored"
-    if row["estimate"] is None:
-        return f"{head}  {row['reason']}"
-    limits = f" [{row['lower']:.3f}, {row['upper']:.3f}]" if row["lower"] is not None else ""
-    chance = f", chance {row['chance']:.3f}" if row.get("chance") else ""
-    return f"{head}  {row['estimate']:.3f}{limits}{chance}"
+def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
+    """Return rows of table `likelihood` as a sheet, or why one has no estimate."""
+    rows = []
+    for row in measured:
+        limits = row["estimate"], row["lower"], row["upper"]
+        chance, is_share = row.get("chance") or None, row["unit"] == "share"
+        is_above = chance is not None and row["lower"] is not None and row["lower"] > chance
+        drawn = Drawn(*limits, chance, is_above) if is_share and row["estimate"] is not None else ""
+        scored = f"{row['n_scored']}/{row['n_turns']}"
+        told = share(*limits) if is_share else number(*limits)
+        by_chance = "" if chance is None else f"{chance:.0%}"
+        why = row["reason"] if row["estimate"] is None else ""
+        rows.append((row["measure"], row["unit"], scored, told, drawn, by_chance, why))
+    heads = ("measure", "unit", "scored", "estimate [95%]", "drawn", "chance", "why none")
+    return Sheet(heads, rows, whole=heads[2:6])

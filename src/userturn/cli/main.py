@@ -1,18 +1,21 @@
 """Plan, watch, check and share a study; `snakemake` runs it.
 
-`userturn x` is `cli/x.py`, with an underscore for a dash. The module has HELP, `add_arguments` and
-`run`. Only the given command's module is imported, since some take a second.
+`userturn x` is `cli/x.py`, with an underscore for a dash. The module has HELP, EXAMPLES,
+`add_arguments` and `run`, which returns a text, an `Output` (terminal.py) or an exit code. Only the
+given command's module is imported, since some take a second.
 """
 
 import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+from userturn.cli.progress import at_work
 from userturn.errors import near_miss, sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
@@ -37,26 +40,42 @@ COMMANDS = (
     "doctor",
     "accept",
     "rejudge",
+    "completion",
 )
-
 
 SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
 
 
-def parser(chosen: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line: of the chosen command alone, or of all in words."""
+def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of the command line: all commands in words, the chosen with arguments.
+
+    If one is chosen alone, the others are left out.
+    """
     root = argparse.ArgumentParser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
     root.add_argument("--version", action="version", version=f"userturn {version('userturn')}")
     added = root.add_subparsers(dest="command", required=True, metavar="command")
-    for name in [chosen] if chosen in COMMANDS else COMMANDS:
+    for name in chosen or COMMANDS:
         module = name.replace("-", "_")
         said = SAID.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
         command = added.add_parser(name, help=said and said[1])
-        if name == chosen:
-            found = import_module(f"userturn.cli.{module}")
-            command.set_defaults(run=found.run, reach=lambda _: None, code_of_errors=1)
-            found.add_arguments(command)
+        if name in chosen:
+            _complete(command, module)
     return root
+
+
+def _complete(command: argparse.ArgumentParser, module: str) -> None:
+    """Add what a command's module says: arguments, examples, and what it does besides."""
+    found = import_module(f"userturn.cli.{module}")
+    command.set_defaults(
+        run=found.run,
+        reach=lambda _: None,
+        speaks=lambda _: False,
+        code_of_errors=1,
+        json=False,
+    )
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in found.EXAMPLES)])
+    found.add_arguments(command)
 
 
 def _check_command(given: Sequence[str]) -> None:
@@ -82,16 +101,19 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
     """
     given = sys.argv[1:] if arguments is None else arguments
     _check_command(given)
-    chosen = parser(given[0] if given else None).parse_args(given)
+    chosen = parser([name for name in given[:1] if name in COMMANDS]).parse_args(given)
     try:
         if is_confined:
             limit_memory()
-        elif arguments is None and (reach := chosen.reach(chosen)) is not None:
-            return run_confined(given, reach)
-        said = chosen.run(chosen)
-        if isinstance(said, int):
-            return said
-        print(show_unseen(said), flush=True)
+        is_outside = arguments is None and not is_confined
+        with nullcontext() if chosen.speaks(chosen) else at_work(chosen.command):
+            if is_outside and (reach := chosen.reach(chosen)) is not None:
+                code, text = run_confined(given, reach)
+            else:
+                code, text = _run(chosen)
+        if text:
+            print(text, flush=True)
+        return code
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -104,4 +126,19 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
             raise
         print(f"error: {show_unseen(message)}", file=sys.stderr)
         return int(chosen.code_of_errors)
-    return 0
+
+
+def _run(chosen: argparse.Namespace) -> tuple[int, str]:
+    """Run a command in this process; return its exit code and what is to be printed.
+
+    With `--json` nothing else is on standard output: what is said meanwhile is on standard error.
+    """
+    with redirect_stdout(sys.stderr) if chosen.json else nullcontext():
+        said = chosen.run(chosen)
+    if isinstance(said, int):
+        return said, ""
+    if isinstance(said, str):
+        return 0, show_unseen(said)
+    from userturn.cli.terminal import printed  # rich: help needs none
+
+    return said.code, printed(said, chosen.json)

@@ -6,6 +6,7 @@ from pathlib import Path
 from userturn.workflow.run_folder import write_study_folder
 
 HELP = "make a folder for a study of your own"
+EXAMPLES = ("new my-study",)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

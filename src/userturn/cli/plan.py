@@ -6,12 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration
+from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.plan_sheets import sheets
+from userturn.cli.terminal import BAD, Output, Part, prose
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.families import trainings
 from userturn.config.formats import beside_default, in_default
 from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
+from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.check_entries import check_served_judge
@@ -23,7 +26,7 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import controls_of, needs_reference
 from userturn.sources.registry import asked, check_study
-from userturn.sources.source import ANSWERS, CHARACTERS_PER_TOKEN, SCORES, USER_TURNS, Size
+from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Size
 from userturn.stats.margins import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
 from userturn.storage.files import read_identity
@@ -42,14 +45,16 @@ from userturn.workflow.study_size import (
 )
 
 HELP = "show requests, cost and prompts before a run"
+EXAMPLES = ("plan", "plan --configfile mine.yaml --json")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     return plan(arguments.configfile, arguments.results)
 
@@ -57,72 +62,106 @@ def run(arguments: argparse.Namespace) -> str:
 LONGEST_SHOWN = 240
 
 
-def plan(configfiles: list[str], results: str) -> str:
-    """Return a study's plan as text: grid, requests, tokens, GPUs, judge calls and prompts."""
+def plan(configfiles: list[str], results: str) -> Output:
+    """Return a study's plan: grid, requests, tokens, GPUs, judge calls, what stops it, prompts."""
     config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)
     sizes = dataset_sizes(grid)
-    parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid, sizes)]
-    parts += [_judges(grid, sizes), run_size(Study(grid))]
-    parts.append(smallest_effect(grid, sum(sizes[name].n_items for name in grid.datasets)))
-    parts.append(labels_wanted(grid))
-    judges = [said for name in grid.judges if (said := _refused_judge(grid, name))]
-    return "\n\n".join([*parts, *judges, *(_first_prompt(grid, name) for name in grid.models)])
+    stops = list(_stops(grid))
+    numbers = {
+        "grid": _counts(grid),
+        "datasets": list(_datasets(grid, sizes)),
+        "models": [_model(grid, name, sizes) for name in grid.models],
+        "scores": list(_scores(grid, sizes)),
+        "judges": [_judge(grid, name, sizes) for name in grid.asked_judges],
+        "max_cost": config["max_cost"],
+        "labels_wanted": labels_wanted(grid),
+        "stops": stops,
+    }
+    n_items = sum(sizes[name].n_items for name in grid.datasets)
+    end: list[Part] = [
+        run_size(Study(grid)),
+        prose(smallest_effect(grid, n_items)),
+        prose(_labels(grid, numbers)),
+    ]
+    prompts = [_first_prompt(grid, name) for name in grid.models]
+    warned = [prose(f"this would stop the run: {why}", BAD) for why in stops]
+    parts: list[Part] = [*warned, _grid(grid), *sheets(numbers), *end, *prompts]
+    return Output([one for part in parts for one in (part, "")][:-1], numbers)
 
 
-def labels_wanted(grid: Grid) -> str:
+def _stops(grid: Grid) -> Iterator[str]:
+    """Yield why judges or models of a run could not be asked, as far as that is known here."""
+    asked = [("judge", name, grid.all_judges[name]) for name in grid.asked_judges]
+    asked += [("model", name, dict(entry)) for name, entry in grid.models.items()]
+    for kind, name, entry in asked:
+        try:
+            read_key(name, entry, kind)
+            if kind == "judge" and entry.get("serve"):
+                check_served_judge(name, entry, asks_hub=False)
+        except UserError as error:
+            yield str(error)
+
+
+def labels_wanted(grid: Grid) -> dict[str, list[str]]:
     """Return which labels by people each judge lacks before its rates are findings."""
-    card = card_of(grid.results)
-    lines = []
-    for judge in grid.judges:
-        missing = shortfalls(card, judge, grid.config["judge_card"])
-        told = "; ".join(one.why for one in missing) or "none, its rates are findings"
-        lines.append(f"  {judge}: {told}")
+    card, thresholds = card_of(grid.results), grid.config["judge_card"]
+    return {name: [s.why for s in shortfalls(card, name, thresholds)] for name in grid.judges}
+
+
+def _labels(grid: Grid, numbers: Mapping[str, Any]) -> str:
+    lines = [
+        f"  {judge}: {'; '.join(missing) or 'none, its rates are findings'}"
+        for judge, missing in numbers["labels_wanted"].items()
+    ]
     rounds = ", ".join(grid.config["humans"]["rounds"]) or "none is named in humans.rounds"
     first = f"the page of a round asks for these first (rounds: {rounds})"
     return "\n".join([f"people's labels that judges lack; {first}", *lines])
 
 
-def _grid(grid: Grid) -> str:
-    n_models = len(in_default(grid.models))
-    in_formats = "" if n_models == len(grid.models) else " in formats"
-    counts = {
-        "dataset": len(grid.datasets),
-        "temperature": len(grid.temperatures),
-        "perturbation": len(grid.perturbations),
+def _counts(grid: Grid) -> dict[str, int]:
+    return {
+        "models": len(grid.models),
+        "datasets": len(grid.datasets),
+        "temperatures": len(grid.temperatures),
+        "perturbations": len(grid.perturbations),
+        "cells": len(grid.cells),
+        "judges": len(grid.judges),
     }
-    sizes = [number_of(len(grid.models), "model") + in_formats]
-    product = " x ".join([*sizes, *(number_of(n, name) for name, n in counts.items())])
-    cells, judges = number_of(len(grid.cells), "cell"), number_of(len(grid.judges), "judge")
-    return f"grid: {product} = {cells}, {judges}"
 
 
-def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> str:
+def _grid(grid: Grid) -> str:
+    n = _counts(grid)
+    in_formats = "" if len(in_default(grid.models)) == len(grid.models) else " in formats"
+    sizes = [number_of(n["models"], "model") + in_formats]
+    sizes += [number_of(n[f"{one}s"], one) for one in ("dataset", "temperature", "perturbation")]
+    cells, judges = number_of(n["cells"], "cell"), number_of(n["judges"], "judge")
+    return f"grid: {' x '.join(sizes)} = {cells}, {judges}"
+
+
+def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
+    """Yield the size of each dataset, and for which perturbations it has references."""
     names = [name for name, entry in grid.perturbations.items() if needs_reference(entry)]
-    lines = [
-        f"  {name:<24} {size.n_items:>8,} items, about {size.n_tokens:,.0f} tokens each"
-        + "".join(f", {size.n_references:,} of them for {perturbation}" for perturbation in names)
-        + ("" if size.is_counted else " (not downloaded yet: assumed)")
-        for name, size in sizes.items()
-        if name in grid.datasets
-    ]
-    return "\n".join(["datasets", *lines])
+    for name, size in sizes.items():
+        if name in grid.datasets:
+            yield {
+                **{"dataset": name, "items": size.n_items, "tokens_each": round(size.n_tokens)},
+                "references": dict.fromkeys(names, size.n_references),
+                "is_counted": size.is_counted,
+            }
 
 
-def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
-    """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
-    head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
-    lines = [f"{head}  sweeps x GPUs, or server"]
-    for name, entry in grid.models.items():
-        of_kind = load_of_model(grid, name, sizes)
-        answers, turns = of_kind[ANSWERS], of_kind[USER_TURNS]
-        written, every = answers + turns, total(of_kind.values())
-        lines.append(
-            f"  {name:<24} {answers.n:>9,} {turns.n:>11,} {_short(written.n_read):>9} "
-            f"{_short(written.n_written):>9}  {_place(entry, every.n_read, every.n_written)}"
-        )
-    return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
+def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
+    """Return a model's requests and tokens, sweeps and GPUs, or what its server may cost."""
+    entry, of_kind = grid.models[name], load_of_model(grid, name, sizes)
+    answers, turns = of_kind[ANSWERS], of_kind[USER_TURNS]
+    written, every = answers + turns, total(of_kind.values())
+    return {
+        **{"model": name, "answers": answers.n, "user_turns": turns.n},
+        **{"tokens_read": written.n_read, "tokens_written": written.n_written},
+        "place": _place(entry, every.n_read, every.n_written),
+    }
 
 
 def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
@@ -137,51 +176,25 @@ def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
     return f"at {entry['endpoint']}, {cost} with scores and answers of full length"
 
 
-def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[str]:
-    """Yield the scoring requests of each dataset, models with equal numbers on one line, if any."""
+def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
+    """Yield the scoring requests of each dataset, with the models that have equal numbers."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
     for of in (of for of in asked(grid).values() if of.kind == SCORES):
         load = of.count(sizes)
         models.setdefault((of.dataset, of.name, load.n, load.n_read), []).append(of.model)
-    if models:
-        yield "\n".join(
-            [
-                "scores of turns (`likelihood`): requests of each model, and tokens of prefill at "
-                f"{CHARACTERS_PER_TOKEN} characters each, without the template's own text",
-                f"  {'dataset':<24} {'turns':<12} {'requests':>9} {'read':>9}  models",
-                *(
-                    f"  {dataset:<24} {turns:<12} {n:>9,} {_short(n_tokens):>9}  {', '.join(names)}"
-                    for (dataset, turns, n, n_tokens), names in sorted(models.items())
-                ),
-            ]
-        )
+    for (dataset, turns, n, n_read), names in sorted(models.items()):
+        place = {"dataset": dataset, "turns": turns, "models": names}
+        yield place | {"requests": n, "tokens_read": n_read}
 
 
-def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
-    """Return how often each judge is asked, and its price if its entry has one.
+def _judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
+    """Return how often a judge is asked, and by the price of its entry what that costs.
 
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
-    lines = [
-        "judge calls for user turns of all sources and for rubrics: about, one request each;",
-        "at most, two each, as where no first reply can be read, and replies of full length",
-    ]
-    for name in grid.asked_judges:
-        calls, entry = load_of_judge(grid, name, sizes), grid.all_judges[name]
-        money = kind_of(entry).price(entry, calls.n, calls.n_read)
-        cost = "no price in its entry" if money is None else "about {:,.2f}, {:,.2f} at most"
-        shown = "free" if money == (0, 0) else cost.format(*(money or ()))
-        lines.append(f"  {name:<24} {calls.n:>11,.0f} calls, {shown}")
-    if (cap := grid.config["max_cost"]) is not None:
-        lines.append(f"  max_cost stops judges and models before they cost {cap:,.2f} together")
-    return "\n".join(lines)
-
-
-def _short(number: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.1f}{unit}"
-    return f"{number:.0f}"
+    calls, entry = load_of_judge(grid, name, sizes), grid.all_judges[name]
+    about, most = kind_of(entry).price(entry, calls.n, calls.n_read) or (None, None)
+    return {"judge": name, "calls": calls.n, "cost_about": about, "cost_at_most": most}
 
 
 def _first_prompt(grid: Grid, model: str) -> str:
@@ -203,17 +216,6 @@ def _first_prompt(grid: Grid, model: str) -> str:
     most, asked_for = setup.longest_text, setup.max_model_len
     cut = f"texts of up to {most:,} tokens, as its config.json says, not {asked_for:,};\n"
     return f"{model}: {'' if most == asked_for else cut}{shown}"
-
-
-def _refused_judge(grid: Grid, judge: str) -> str | None:
-    """Return why the model of a served judge could not be loaded, as far as that is known here."""
-    entry = grid.judges[judge]
-    try:
-        if entry.get("serve"):
-            check_served_judge(judge, entry, asks_hub=False)
-    except UserError as error:
-        return f"{judge}: REFUSED, {error}"
-    return None
 
 
 def _first_messages(grid: Grid) -> list[Message]:

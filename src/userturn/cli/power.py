@@ -7,7 +7,10 @@ printed with where it comes from.
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from userturn.cli.arguments import take_json
+from userturn.cli.terminal import Output
 from userturn.errors import UserError
 from userturn.stats.margins import POWER
 from userturn.stats.sample_size import (
@@ -27,6 +30,11 @@ from userturn.tables.likelihood_measures import UNITS
 from userturn.tables.pilot import Assumption, pilot, pilot_follow_ups
 
 HELP = "compute how many items, samples and labels a study needs"
+EXAMPLES = (
+    "power --pilot results --half-width .05 --difference .05",
+    "power --rate .2 --difference .05 --tests 22",
+    "power --decoupled .3",
+)
 SAMPLES = (1, 3, 5)
 MEANT = {
     "rate": "rate of genuine turns",
@@ -86,13 +94,21 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     for name in OF_FOLLOW_UPS:
         meaning = MEANT_OF_FOLLOW_UPS[name]
         command.add_argument(_option(name), type=float, metavar="NUMBER", help=meaning)
+    take_json(command)
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def run(arguments: argparse.Namespace) -> str:
+class Needed(NamedTuple):
+    """What a wish needs: in words, and as numbers; None is more than there are."""
+
+    words: str
+    numbers: Mapping[str, Any]
+
+
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     if arguments.measure is not None:
         return _of_follow_ups(arguments)
@@ -108,13 +124,22 @@ def run(arguments: argparse.Namespace) -> str:
         raise UserError(
             "nothing to compute; expected --half-width, --difference, both, or --decoupled"
         )
-    parts = [_listed(assumed, MEANT)]
+    needed = []
     if arguments.half_width is not None:
-        parts += [_of_rates(assumed, arguments.half_width, samples, arguments.assurance)]
-        parts += [_of_labels(assumed, arguments.half_width)]
+        needed += [_of_rates(assumed, arguments.half_width, samples, arguments.assurance)]
+        needed += [_of_labels(assumed, arguments.half_width)]
     if arguments.difference is not None:
-        parts += [_of_changes(assumed, arguments.difference, samples, arguments.power)]
-    return "\n\n".join(parts)
+        needed += [_of_changes(assumed, arguments.difference, samples, arguments.power)]
+    return _output(assumed, MEANT, needed)
+
+
+def _output(
+    assumed: Mapping[str, Assumption], meant: Mapping[str, str], needed: Sequence[Needed]
+) -> Output:
+    """Return what was assumed and what is needed, a blank line between."""
+    words = "\n\n".join([_listed(assumed, meant), *(one.words for one in needed)])
+    numbers = {name: value for one in needed for name, value in one.numbers.items()}
+    return Output([words], {"assumed": assumed, **numbers})
 
 
 def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
@@ -190,7 +215,7 @@ def _check_power(power: float) -> None:
         raise UserError(f"power: no study is planned for {power:g}; expected a share from 0.5 to 1")
 
 
-def _of_models(arguments: argparse.Namespace) -> str:
+def _of_models(arguments: argparse.Namespace) -> Output:
     """Return how many models the claim needs that accuracy and follow-ups are decoupled."""
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
@@ -198,10 +223,11 @@ def _of_models(arguments: argparse.Namespace) -> str:
     _check_power(arguments.power)
     n = models_for_decoupled(margin, n_tests, arguments.power)
     found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
-    return (
+    words = (
         f"a rank correlation over models that is truly 0 shown to be within ± {margin:g} with a "
         f"power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}\n  {found}"
     )
+    return Output([words], {"models": n})
 
 
 def _turns(assumed: Mapping[str, Assumption]) -> Turns:
@@ -213,14 +239,13 @@ def _of_rates(
     wished: float,
     samples: Sequence[int],
     assurance: float | None,
-) -> str:
+) -> Needed:
     turns = _turns(assumed)
     often = "on average" if assurance is None else f"in {assurance:.0%} of studies"
-    lines = [f"a rate with a 95% interval of ± {100 * wished:g} points {often}"]
-    for k in samples:
-        n = items_for_half_width(turns, wished, k, assurance)
-        lines.append(f"  {_samples(k)}: {_items(n)}")
-    return "\n".join(lines)
+    head = f"a rate with a 95% interval of ± {100 * wished:g} points {often}"
+    items = {k: items_for_half_width(turns, wished, k, assurance) for k in samples}
+    lines = [f"  {_samples(k)}: {_items(n)}" for k, n in items.items()]
+    return Needed("\n".join([head, *lines]), {"items_for_half_width_by_samples": items})
 
 
 def _items(n: int | None) -> str:
@@ -233,40 +258,41 @@ def _samples(k: int) -> str:
     return "1 sample each" if k == 1 else f"{k} samples each"
 
 
-def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> str:
+def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> Needed:
     """Return how many labels a corrected rate needs, or what is missing to say so."""
     head = f"the same rate corrected with people's labels, ± {100 * wished:g} points on average"
     names = ("sensitivity", "specificity", "turns")
     missing = [f"--{name}" for name in names if assumed[name].value is None]
     if missing:
-        return f"{head}\n  not known: give {', '.join(missing)}, or --pilot with a labelled round"
+        wanted = f"give {', '.join(missing)}, or --pilot with a labelled round"
+        return Needed(f"{head}\n  not known: {wanted}", {"labels_missing": missing})
     sensitivity, specificity, n_turns = (assumed[name].value or 0.0 for name in names)
     judge = Judge(sensitivity, specificity)
     n = labels_for_half_width(_turns(assumed), judge, int(n_turns), wished)
     if n is None:
         few = f"{n_turns:,.0f} turns are too few"
-        return f"{head}\n  no number of labels does it: {few}; plan for more with --turns"
-    return f"{head}\n  {n:,} of {n_turns:,.0f} turns labelled, shared out by Neyman's allocation"
+        words = f"no number of labels does it: {few}; plan for more with --turns"
+    else:
+        words = f"{n:,} of {n_turns:,.0f} turns labelled, shared out by Neyman's allocation"
+    return Needed(f"{head}\n  {words}", {"labels": n})
 
 
 def _of_changes(
     assumed: Mapping[str, Assumption], difference: float, samples: Sequence[int], power: float
-) -> str:
+) -> Needed:
     """Return how many items a change needs, under the study's own multiplicity."""
     n_tests = int(assumed["tests"].value or 1)
     head = (
         f"a change of {100 * difference:+g} points detected with a power of {100 * power:g}%, "
         f"at {level_of(n_tests):.2g}: Holm's first step of {n_tests} tests"
     )
-    lines = [
-        f"  {_samples(k)} under either condition: "
-        + _items(items_for_difference(_turns(assumed), difference, k, n_tests, power))
-        for k in samples
-    ]
-    return "\n".join([head, *lines])
+    turns = _turns(assumed)
+    items = {k: items_for_difference(turns, difference, k, n_tests, power) for k in samples}
+    lines = [f"  {_samples(k)} under either condition: {_items(n)}" for k, n in items.items()]
+    return Needed("\n".join([head, *lines]), {"items_for_difference_by_samples": items})
 
 
-def _of_follow_ups(arguments: argparse.Namespace) -> str:
+def _of_follow_ups(arguments: argparse.Namespace) -> Output:
     """Return how many reference follow-ups one measure of them needs."""
     measure, change, unit = arguments.measure, arguments.difference, UNITS[arguments.measure]
     other = "spread" if unit == "share" else "rate"
@@ -282,12 +308,12 @@ def _of_follow_ups(arguments: argparse.Namespace) -> str:
     needed = follow_ups_for_share if unit == "share" else follow_ups_for_gain
     n = needed(FollowUps(**values), change, n_tests, arguments.power)
     many = f"{n:,} follow-ups" if n <= MOST else "more follow-ups than any dataset has"
-    return (
-        f"{_listed(assumed, MEANT_OF_FOLLOW_UPS)}\n\n"
+    words = (
         f"two models that differ by {change:+g} ({unit}) in {measure} told "
         f"apart with a power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}: Holm's "
         f"first step of {n_tests} tests\n  {many}"
     )
+    return _output(assumed, MEANT_OF_FOLLOW_UPS, [Needed(words, {"follow_ups": n})])
 
 
 def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> dict[str, float]:

@@ -23,6 +23,7 @@ from userturn.tables.anchor_evidence import predicted, quantity
 from userturn.tables.anchors import OWN, outcome_in_words
 
 HELP = "register a study's predictions before its run, and compare them after it"
+EXAMPLES = ("preregister", "preregister --configfile mine.yaml")
 FILE = Path(REGISTRATION)
 ROOTS = ("journal", "answers", "cells")  # of the results, once something was asked
 

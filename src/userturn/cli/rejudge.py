@@ -18,6 +18,7 @@ from userturn.study.judge import judge_of
 from userturn.wording import number_of
 
 HELP = "ask a judge again about unscored turns"
+EXAMPLES = ("rejudge gpt-5.4-mini",)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

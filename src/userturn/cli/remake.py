@@ -8,6 +8,7 @@ from userturn.export.remake import remake, sweep_again
 from userturn.sandbox.confined import Reach
 
 HELP = "make a study's tables, figures and report again, without its model"
+EXAMPLES = ("remake results.zip --to remade", "remake results --to anew --sweep")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--sweep", action="store_true", help="run the whole study again, with its model"
     )
     take_own_configuration(command)
-    command.set_defaults(reach=reach)
+    command.set_defaults(reach=reach, speaks=lambda given: given.sweep)
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:

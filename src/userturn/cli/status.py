@@ -1,18 +1,22 @@
 """`userturn status`: progress of a running study, from its plans and journals; changes nothing."""
 
 import argparse
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.terminal import Output, Part, Sheet, printed
 from userturn.config.endpoint_models import account_name
 from userturn.endpoints.budget import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
+from userturn.errors import UserError
 from userturn.generation.scores import SCORE_SCHEMA
 from userturn.sources.registry import asked_of
 from userturn.sources.source import SCORES, STAGES, Size
@@ -24,18 +28,54 @@ from userturn.study.judge import judge_prices
 from userturn.workflow.study_size import planned_keys, size_of
 
 HELP = "show the progress of a running study"
+EXAMPLES = ("status", "status --watch 10", "status --json")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
+    command.add_argument(
+        "--watch",
+        type=float,
+        nargs="?",
+        const=EVERY,
+        metavar="SECONDS",
+        help=f"show it again every so often, {EVERY:g} s by default, until nothing is left to do",
+    )
+    take_json(command)
+    command.set_defaults(speaks=lambda given: given.watch is not None)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    return status(arguments.configfile, arguments.results)
+
+    def show() -> Output:
+        return status(arguments.configfile, arguments.results)
+
+    if arguments.watch is None:
+        return show()
+    if not 0 < arguments.watch < float("inf"):
+        raise UserError(f"--watch: found {arguments.watch:g}, expected seconds above 0")
+    return watched(show, lambda: time.sleep(arguments.watch), is_silent=arguments.json)
 
 
+def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: bool) -> Output:
+    """Show a study's progress again and again; return the last one, with nothing left to do.
+
+    On a terminal each takes the place of the one before.
+    """
+    while True:
+        found = show()
+        if not any(row["pending"] for row in found.numbers["requests"]):
+            return found
+        if not is_silent:
+            print(CLEAR if sys.stdout.isatty() else "", end="")
+            print(printed(found, as_numbers=False), end="\n\n", flush=True)
+        wait()
+
+
+EVERY = 5.0  # seconds between two looks
+CLEAR = "\x1b[H\x1b[2J\x1b[3J"  # the cursor goes home, and what was shown is gone
 STILL_WRITING = 120.0  # seconds since a journal's last line
 # What a record has one of for each token: written tokens, or scores.
 WRITTEN, SCORED = "token_ids", "logprobs"
@@ -65,62 +105,90 @@ class Speed:
     seconds: float = 0.0
 
 
-def status(configfiles: list[str], results: str, now: float | None = None) -> str:
-    """Return the progress of a study as text, one line per model and stage.
+def status(configfiles: list[str], results: str, now: float | None = None) -> Output:
+    """Return the progress of a study: of each model and stage, of jobs, and of judges.
 
     Without configuration files the study is that of the folder's record. `now` is in seconds since
     1970, the clock's unless given.
     """
     grid = chosen_grid(configfiles, Path(results))
-    head = (
-        f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
-    )
     moment = time.time() if now is None else now
     paths = {name: grid.dataset_path(name) for name in grid.prepared_datasets}
     sizes = {  # nothing yet of a dataset that is not prepared
         name: size_of(pl.read_parquet(path)) if path.is_file() else Size(0, 0, False)
         for name, path in paths.items()
     }
-    lines = [line for name in grid.models for line in _lines(grid, name, sizes, moment)]
-    return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
+    numbers: dict[str, Any] = {
+        "requests": [row for name in grid.models for row in _requests(grid, name, sizes, moment)],
+        "at_work": list(_at_work(grid, moment)),
+        "judges": list(_judges(grid)),
+        "max_cost": grid.config["max_cost"],
+    }
+    numbers["cost"] = sum(row["cost"] or 0.0 for row in numbers["judges"])
+    return Output(list(_parts(numbers)), numbers)
 
 
-def _judges(grid: Grid) -> Iterator[str]:
+def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield what is printed of the numbers of a study's progress."""
+    heads = ("model", "stage", "done", "pending", "failed", "speed and time left")
+    rows = [
+        (row["model"], row["stage"], *(f"{row[name]:,}" for name in heads[2:5]), row["pace"])
+        for row in numbers["requests"]
+    ]
+    yield Sheet(heads, rows, whole=heads[2:5])
+    for row in numbers["at_work"]:
+        silence = f"lease renewed {row['seconds_since_renewed']:.0f} s ago"
+        yield f"{row['model']}: shard {row['shard']}: {row['owner']}, {silence}"
+    if numbers["judges"]:
+        of_judges = ("judge, or model", "requests", "in flight", "decided", "cost")
+        cells = [
+            (
+                row["name"],
+                *(f"{row[name]:,}" for name in ("requests", "in_flight", "decided")),
+                ("no price in its entry" if row["cost"] is None else f"{row['cost']:,.4f}")
+                + ("" if row["is_in_the_config"] else ", not in the config any more"),
+            )
+            for row in numbers["judges"]
+        ]
+        yield Sheet(of_judges, cells, whole=of_judges[1:4])
+        if (cap := numbers["max_cost"]) is not None:
+            yield f"all together {numbers['cost']:,.4f} of max_cost {cap:g}"
+
+
+def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
     """Yield the requests to each judge and served model and their cost, once any was asked."""
     accounts: dict[str, list[AccountOnDisk]] = {}
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
-    if accounts:
-        yield f"{'judge, or model':<24} {'requests':>9} {'in flight':>9} {'decided':>9}  cost"
-    prices, total = judge_prices(grid), 0.0
-    known = {*grid.all_judges, *map(account_name, grid.models)}
+    prices, known = judge_prices(grid), {*grid.all_judges, *map(account_name, grid.models)}
     for judge, of_judge in sorted(accounts.items()):
         spent = sum((account.total for account in of_judge), start=Spent())
         costs = [cost for account in of_judge if (cost := account.cost(prices)) is not None]
-        total += sum(costs)
-        n_in_flight = sum(account.in_flight.n_requests for account in of_judge)
-        yield (
-            f"{judge:<24} {spent.n_requests:>9,} {n_in_flight:>9,} {spent.n_verdicts:>9,}  "
-            + (f"{sum(costs):,.4f}" if costs else "no price in its entry")
-            + ("" if judge in known else ", not in the config any more")
-        )
-    if accounts and (cap := grid.config["max_cost"]) is not None:
-        yield f"{'all together':<54}  {total:,.4f} of max_cost {cap:g}"
+        yield {
+            "name": judge,
+            "requests": spent.n_requests,
+            "in_flight": sum(account.in_flight.n_requests for account in of_judge),
+            "decided": spent.n_verdicts,
+            "cost": sum(costs) if costs else None,
+            "is_in_the_config": judge in known,
+        }
 
 
-def _at_work(grid: Grid, now: float) -> Iterator[str]:
+def _at_work(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
     """Yield the owner of each lease on a shard of a model, and how long ago it was renewed."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(held(folder).items()):
             silence = now - newest(folder)[shard][1].stat().st_mtime
-            yield (
-                f"{model:<24} shard {shard}: {describe_owner(content['owner'])}, "
-                f"lease renewed {max(0.0, silence):.0f} s ago"
-            )
+            owner = describe_owner(content["owner"])
+            place = {"model": model, "shard": shard, "owner": owner}
+            yield place | {"seconds_since_renewed": max(0.0, silence)}
 
 
-def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Iterator[str]:
+def _requests(
+    grid: Grid, model: str, sizes: Mapping[str, Size], now: float
+) -> Iterator[dict[str, Any]]:
+    """Yield what is done, pending and failed of each stage of a model, and its pace in words."""
     outcomes, speeds = _read_journals(grid, model, now)
     tables, counted = asked_of(grid, model), set[str]()
     counts = {kind: Counts() for kind in STAGES if any(of.kind == kind for of in tables)}
@@ -133,11 +201,11 @@ def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Ite
         counts[of.kind].n_failed += ended.count("error")
         counts[of.kind].n_done += sum(outcome in ("ok", "empty") for outcome in ended)
     for kind, found in counts.items():
-        pace = _pace(speeds[SCORED if kind == SCORES else WRITTEN], found)
-        yield (
-            f"{model:<24} {kind:<11} {found.n_done:>9,} {found.n_pending:>9,} "
-            f"{found.n_failed:>7,}  {pace}"
-        )
+        yield {
+            **{"model": model, "stage": kind, "done": found.n_done, "pending": found.n_pending},
+            "failed": found.n_failed,
+            "pace": _pace(speeds[SCORED if kind == SCORES else WRITTEN], found),
+        }
 
 
 def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], dict[str, Speed]]:

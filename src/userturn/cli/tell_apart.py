@@ -1,15 +1,15 @@
 """`userturn tell-apart`: can a judge tell a finished study's turns from those that people wrote?"""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from tabulate import tabulate
 
-from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.terminal import Output, Part, Sheet, prose, share
 from userturn.errors import ConfigError, UserError, near_miss
 from userturn.humans.blinding import special_tokens
 from userturn.humans.labels import PEOPLE
@@ -35,12 +35,15 @@ from userturn.storage.table_files import read_tables
 from userturn.study.cells import ALL, files_of
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.turn_rates import rate_over
 
 HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
+EXAMPLES = ("tell-apart gpt-5.4-mini", "tell-apart gpt-5.4-mini --pairs 100")
 HALF_WIDTH = 0.05  # that a control at one half should have
+RIGHT = "the person is chosen"
 AS_PEOPLE = "the judge as people, who do not call it a tie"
-HEADINGS = ("who chooses", "pairs of", "model", "pairs", "taken for a person's", "same in both")
+HEADINGS = ("who chooses", "pairs of", "model", "pairs", "share [95%]", "same in both")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -56,9 +59,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="no study: the pairs of a run of MirrorBench that people labelled",
     )
     take_configuration(command)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     results = Path(arguments.results)
     grid = chosen_grid(arguments.configfile, results)
@@ -82,10 +86,24 @@ def run(arguments: argparse.Namespace) -> str:
     pairs = drawn(list(_pairs(grid)), arguments.pairs)
     chosen = choices(judge, [one.pair for one in pairs], n_at_once)
     rows = [*_by_people(results), *_rows(name, pairs, chosen)]
-    return f"{tabulate(rows, HEADINGS, 'simple', disable_numparse=True)}\n{_about(pairs)}"
+    return _output(rows, *map(prose, _about(pairs)))
 
 
-def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) -> str:
+def _output(rows: Sequence[Mapping[str, Any]], *parts: Part) -> Output:
+    """Return shares of pairs as a sheet and as numbers."""
+    cells = [
+        (
+            *(row["who"], row.get("kind", ""), row.get("model", "")),
+            f"{row['n_chosen']}/{row['n_pairs']}",
+            share(row["estimate"], row["lower"], row["upper"]),
+            "" if row.get("same") is None else f"{row['same']:.1%}",
+        )
+        for row in rows
+    ]
+    return Output([Sheet(HEADINGS, cells, whole=HEADINGS[3:]), *parts], {"shares": rows})
+
+
+def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) -> Output:
     """Return how often a judge and people choose the person, and how often it says as they do."""
     rows = []
     for (_, by_people, pair), both in zip(labelled, chosen, strict=True):
@@ -98,16 +116,13 @@ def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) 
                 }
             rows += [{"what": what, "pair": pair, "right": value} for what, value in right.items()]
     table = pl.DataFrame(rows, schema={"what": pl.String, "pair": pl.String, "right": pl.Boolean})
-    shown = [
-        (
-            what,
-            part.drop_nulls("right")["pair"].n_unique(),
-            _share(*rate_over(part, ["pair"], "right")[0]),
-        )
-        for (what,), part in table.partition_by("what", as_dict=True, maintain_order=True).items()
-    ]
-    headings = ("who chooses", "pairs", "chooses the person")
-    return str(tabulate(shown, headings, "simple", disable_numparse=True))
+    rows_of = table.partition_by("what", as_dict=True, maintain_order=True)
+    return _output(
+        [
+            {"who": what, "kind": RIGHT, **_counted(part, "right", ["pair"])}
+            for (what,), part in rows_of.items()
+        ]
+    )
 
 
 def _pairs(grid: Grid) -> Iterator[ToTellApart]:
@@ -137,7 +152,9 @@ def _pairs(grid: Grid) -> Iterator[ToTellApart]:
     yield from pairs_of_people(with_messages.select("dataset", *columns), people, tokens)
 
 
-def _rows(name: str, pairs: Sequence[ToTellApart], chosen: Sequence[Choice]) -> list[Any]:
+def _rows(
+    name: str, pairs: Sequence[ToTellApart], chosen: Sequence[Choice]
+) -> list[dict[str, Any]]:
     """Return a row for each kind of pairs and model: shares over both orders."""
     table = pl.DataFrame(
         [
@@ -149,32 +166,39 @@ def _rows(name: str, pairs: Sequence[ToTellApart], chosen: Sequence[Choice]) -> 
         | {"pair": pl.Int64, "chosen": pl.Boolean},
     )
     groups = table.partition_by("kind", "model", as_dict=True)
-    return [(name, kind, model, *_shares(part)) for (kind, model), part in sorted(groups.items())]
+    return [
+        {"who": name, "kind": kind, "model": model}
+        | _counted(part, "chosen", ["conversation"])
+        | {"same": _same_in_both(part)}
+        for (kind, model), part in sorted(groups.items())
+    ]
 
 
-def _shares(part: pl.DataFrame) -> tuple[str, str, str]:
-    found, _ = rate_over(part, ["conversation"], "chosen")
+def _counted(part: pl.DataFrame, column: str, keys: list[str]) -> dict[str, Any]:
+    """Return the share of choices with its limits, by independent keys, and of how many pairs."""
+    n_chosen = part.drop_nulls(column)["pair"].n_unique()
+    limits = dict(zip(LIMITS, rate_over(part, keys, column)[0], strict=True))
+    return {"n_chosen": n_chosen, "n_pairs": part["pair"].n_unique(), **limits}
+
+
+def _same_in_both(part: pl.DataFrame) -> float | None:
+    """Return how often a choice is the same in both orders of a pair."""
     both = part.group_by("pair").agg(
         same=pl.when(pl.col("chosen").count() == 2).then(pl.col("chosen").n_unique() == 1)
     )
-    same = both.select(pl.col("same").cast(pl.Float64).mean()).item()
-    n = f"{part.drop_nulls('chosen')['pair'].n_unique()}/{part['pair'].n_unique()}"
-    return n, _share(*found), "" if same is None else f"{same:.1%}"
+    share_of_same: float | None = both.select(pl.col("same").cast(pl.Float64).mean()).item()
+    return share_of_same
 
 
-def _share(estimate: float | None, lower: float | None, upper: float | None) -> str:
-    return "" if estimate is None else f"{estimate:.1%} [{lower or 0:.1%}, {upper or 0:.1%}]"
-
-
-def _by_people(results: Path) -> Iterator[Any]:
+def _by_people(results: Path) -> Iterator[dict[str, Any]]:
     """Yield the same rows of people, from the table `human_likeness` of a study that has it."""
     path = results / "tables" / "human_likeness.parquet"
     if path.is_file():
         table = pl.read_parquet(path).filter(pl.col("scope") == "model", pl.col("annotator") == ALL)
         for row in table.drop_nulls("estimate").iter_rows(named=True):
-            n = f"{row['n_labelled']}/{row['n_pairs']}"
-            share = _share(row["estimate"], row["lower"], row["upper"])
-            yield PEOPLE, WITH_A_PERSON, row["model"], n, share, ""
+            found = {name: row[name] for name in ("model", "n_pairs", *LIMITS)}
+            of = {"who": PEOPLE, "kind": WITH_A_PERSON, "n_chosen": row["n_labelled"]}
+            yield of | found | {"same": None}
 
 
 def pairs_needed() -> int | None:
@@ -182,15 +206,14 @@ def pairs_needed() -> int | None:
     return items_for_half_width(Turns(rate=0.5, alike=0, related=0), HALF_WIDTH, n_samples=1)
 
 
-def _about(pairs: Sequence[ToTellApart]) -> str:
+def _about(pairs: Sequence[ToTellApart]) -> list[str]:
     """Return how to read the table, and which controls it lacks."""
     lacking = {TWO_PEOPLE, TWO_OF_A_MODEL} - {one.kind for one in pairs}
     lines = [
         "a model's turn that cannot be told from a person's is taken for it in 50%; every pair is "
-        "asked about in both orders. Controls are",
-        f"of one kind, and at 50% if the judge chooses by nothing else; their limits are within "
-        f"5 points of it with {pairs_needed()} conversations.",
+        "asked about in both orders. Controls are of one kind, and at 50% if the judge chooses by "
+        f"nothing else; their limits are within 5 points of it with {pairs_needed()} conversations."
     ]
     if lacking:
         lines.append(f"no control of {' and '.join(sorted(lacking))}: nobody wrote two such turns")
-    return "\n".join(lines)
+    return lines

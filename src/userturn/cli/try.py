@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from userturn.cli.arguments import study_config, with_model
+from userturn.cli.progress import engine_log
 from userturn.config.endpoint_models import check_address
 from userturn.config.formats import CHAT, ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
@@ -13,6 +14,10 @@ from userturn.judges.verdict import Verdict
 
 KEY = "OPENAI_API_KEY"  # sent to a server if it is set
 HELP = "ask one model one question and see what it says next as the user"
+EXAMPLES = (
+    'try my-model "How tall is a giraffe?"',
+    'try org/name "How tall is a giraffe?" --answer "About five metres."',
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -58,7 +63,9 @@ def run(arguments: argparse.Namespace) -> str:
         config["models"][name] = own | {"chat_template": arguments.chat_template}
     if arguments.server:
         config["models"][name] = on_server(config["models"][name], arguments)
-    return format_look(look(config, name, arguments.question, arguments.answer))
+    with engine_log("try", f"{arguments.model}: asking it your question"):
+        seen = look(config, name, arguments.question, arguments.answer)
+    return format_look(seen)
 
 
 def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from userturn.cli.arguments import take_json
+from userturn.cli.terminal import Output
 from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
@@ -18,15 +20,17 @@ from userturn.workflow.study import asked_for, open_record
 from userturn.workflow.study_files import Files, differences, flat, settings_of, short
 
 HELP = "explain how a file was made and what would change it"
+EXAMPLES = ("why results/tables/rates.parquet",)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("path", help="a file of a results folder")
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     return why(arguments.path, arguments.configfile)
 
@@ -54,8 +58,8 @@ class Artifact:
         return folder if is_here else None
 
 
-def why(path: str, configfiles: Iterable[str] = ()) -> str:
-    """Return how a file of a results folder, which may be missing, was made, as lines of text.
+def why(path: str, configfiles: Iterable[str] = ()) -> Output:
+    """Return how a file of a results folder, which may be missing, was made: lines, and the record.
 
     Raises:
         UserError: no job of a study made such a file.
@@ -64,7 +68,8 @@ def why(path: str, configfiles: Iterable[str] = ()) -> str:
     reasons = list(reasons_to_remake(artifact, [str(Path(p).resolve()) for p in configfiles]))
     lines = [*_origin(artifact), *_settings(artifact), *_inputs(artifact)]
     lines += _labelled("made again", reasons or ["no: nothing it depends on has changed"])
-    return "\n".join([artifact.name, *lines])
+    numbers = {"file": artifact.name, "made_again": reasons, "record": artifact.record}
+    return Output([artifact.name, *lines], numbers)
 
 
 def find_artifact(path: Path) -> Artifact:

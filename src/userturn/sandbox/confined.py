@@ -46,8 +46,11 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
-def run_confined(arguments: Sequence[str], reach: Reach) -> int:
-    """Run a command again, where it reaches nothing but what it needs; return its exit code.
+def run_confined(arguments: Sequence[str], reach: Reach) -> tuple[int, str]:
+    """Run a command again, where it reaches nothing but what it needs.
+
+    Returns:
+        Its exit code, and what it printed on standard output.
 
     Raises:
         UserError: it took all the time or memory that it may take.
@@ -60,9 +63,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
         # Altair needs its docstrings, which `python -OO` leaves out.
         variables = {**os.environ, "TMPDIR": scratch, "PYTHONOPTIMIZE": ""}
         try:
-            done = subprocess.run(
-                command, env=variables, timeout=MOST_SECONDS, stderr=subprocess.PIPE
-            )
+            done = subprocess.run(command, env=variables, timeout=MOST_SECONDS, capture_output=True)
         except subprocess.TimeoutExpired as error:
             raise UserError(
                 f"it took more than {MOST_SECONDS // 3600} hours and was ended; the study is too "
@@ -74,7 +75,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> int:
     code = _checked(done.returncode)  # what a dying engine dumps is not repeated
     print(done.stderr.decode(errors="replace"), end="", file=sys.stderr)
     print(f"no sandbox ({why}): {GUARDED}" if why else IN_SANDBOX, file=sys.stderr)
-    return code
+    return code, done.stdout.decode(errors="replace").rstrip("\n")
 
 
 def _checked(code: int) -> int:

@@ -1,0 +1,227 @@
+"""The sheets of `userturn rates`, one for each table of a study that it shows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from userturn.cli.terminal import Drawn, Sheet, number, share
+from userturn.judges.verdict import GENUINE
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.anchors import NOT_COMPARABLE, outcome_in_words
+from userturn.tables.beside_accuracy import LIMITS
+from userturn.tables.decoupling import OVER_MODELS
+from userturn.tables.judge_card import OVER_KINDS
+from userturn.tables.judges import cards, kinds_of_controls
+from userturn.tables.likelihood import REFERENCE
+from userturn.tables.likelihood_measures import CHARACTER
+
+BY_PEOPLE = "people's labels"
+SHARE = "share [95%]"
+PLACE = ("model", "dataset", "t", "perturbation")  # columns that name a rate
+BESIDE_CHANCE = (*PLACE, "judge", "genuine [95%]", "drawn", "chance", "above it [95%]")
+MORE_OF_RATES = (
+    *("or arguably [95%]", "different texts [95%]", "reacting [95%]", "scored", "copies", "cut"),
+    "why no chance",
+)
+
+
+def usual(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows without perturbation, or under the first of a study that has none such."""
+    kinds = rates["perturbation"].unique().sort().to_list()
+    kind = PLAIN if PLAIN in kinds else next(iter(kinds), PLAIN)
+    return rates.filter(pl.col("perturbation") == kind)
+
+
+def rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
+    """Return rates beside chance: as people's labels correct them, then as judges give them."""
+    n = len(BESIDE_CHANCE)
+    rows = [row[:n] for one in rates.iter_rows(named=True) for row in _rate(one)]
+    return Sheet(BESIDE_CHANCE, rows, title, BESIDE_CHANCE[5:])
+
+
+def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
+    """Return what else is known of the same rates: other ways to count, and what was counted."""
+    n = len(PLACE) + 1
+    rows = [
+        (*row[:n], *row[len(BESIDE_CHANCE) :])
+        for one in rates.iter_rows(named=True)
+        for row in _rate(one)
+    ]
+    heads = (*BESIDE_CHANCE[:n], *MORE_OF_RATES)
+    return Sheet(heads, rows, title, MORE_OF_RATES[:-1])
+
+
+def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
+    """Yield the cells of one rate: as people's labels correct it, and as its judge gives it."""
+
+    def of(name: str) -> tuple[float | None, float | None, float | None]:
+        return row.get(name), row.get(f"{name}_lower"), row.get(f"{name}_upper")
+
+    place = (
+        row["model"],
+        "" if row["dataset"] == ALL else row["dataset"],
+        f"{row['temperature']:g}",
+        "" if row["perturbation"] == PLAIN else row["perturbation"],
+    )
+    floor = row.get("floor")
+    is_above = (row.get("above_floor_lower") or 0) > 0
+    if row.get("corrected") is not None:
+        labelled = f"{row['n_labelled']}/{row['n_turns_drawn_from']}"
+        cells = BY_PEOPLE, share(*of("corrected")), Drawn(*of("corrected"))
+        yield *place, *cells, *[""] * 5, labelled, *[""] * 3
+    limits = of_row(row)
+    has_lenient = row.get("lenient") not in (None, row["estimate"])
+    yield (
+        *(*place, row["judge"], share(*limits) or "no verdict", Drawn(*limits, floor, is_above)),
+        "" if floor is None else f"{floor:.1%}",
+        "" if floor is None else points(*of("above_floor")),
+        share(*of("lenient")) if has_lenient else "",
+        share(*of("distinct")) if row.get("n_copies") else "",
+        share(*of("reacts")),
+        f"{row['n_scored']}/{row['n_turns']}",
+        f"{row['n_copies']}/{row['n_ok']}" if row.get("n_copies") else "",
+        f"{row['n_answers_cut']}/{row['n_answers']}" if row.get("n_answers_cut") else "",
+        (row.get("floor_reason") or "") if floor is None else "",
+    )
+
+
+def _both(row: Mapping[str, Any]) -> tuple[str, Drawn]:
+    """Return a share with its interval in words, and drawn."""
+    limits = of_row(row)
+    return share(*limits), Drawn(*limits)
+
+
+def of_row(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
+    """Return an estimate with its limits."""
+    estimate, lower, upper = (row[name] for name in LIMITS)
+    return estimate, lower, upper
+
+
+def points(change: float | None, lower: float | None, upper: float | None) -> str:
+    """Return a difference of shares in points, as in `+8.6 [-2.2, +19.5]`; empty for none."""
+    if change is None:
+        return ""
+    limits = "" if lower is None or upper is None else f" [{100 * lower:+.1f}, {100 * upper:+.1f}]"
+    return f"{100 * change:+.1f}{limits}"
+
+
+def failures_sheet(shares: pl.DataFrame) -> Sheet:
+    """Return what the other turns of each model are, the most frequent first."""
+    rows = usual(shares.filter(pl.col("label") != GENUINE)).filter(pl.col("estimate") > 0)
+    keys = ["model", "temperature", "judge"]
+    rows = rows.sort("estimate", descending=True).sort(keys, maintain_order=True)
+    cells = [
+        (r["model"], f"{r['temperature']:g}", r["judge"], r["label"], *_both(r))
+        for r in rows.iter_rows(named=True)
+    ]
+    heads = ("model", "t", "judge", "label", SHARE, "drawn")
+    return Sheet(heads, cells, "what the other turns are", ("t", SHARE))
+
+
+def accuracy_sheet(accuracy: pl.DataFrame) -> Sheet:
+    """Return the share of graded answers that are right; no row where nothing is graded."""
+    rows = [
+        (r["model"], r["dataset"], *_both(r), f"{r['n_graded']}/{r['n_items']}")
+        for r in accuracy.drop_nulls("estimate").iter_rows(named=True)
+    ]
+    heads = ("model", "dataset", "right [95%]", "drawn", "graded")
+    return Sheet(heads, rows, "task accuracy", heads[2:])
+
+
+def likelihood_sheet(likelihood: pl.DataFrame) -> Sheet:
+    """Return how likely models find reference follow-ups, shares and gains a character."""
+    shown = likelihood.filter(
+        pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", CHARACTER])
+    )
+    rows = []
+    for row in shown.drop_nulls("estimate").iter_rows(named=True):
+        is_share = row["unit"] == "share"
+        limits = of_row(row)
+        is_above = None not in (row["lower"], row["chance"]) and row["lower"] > row["chance"]
+        rows.append(
+            (
+                *(row["model"], row["dataset"], row["measure"]),
+                share(*limits) if is_share else number(*limits),
+                Drawn(*limits, row["chance"], is_above) if is_share else "",
+                "" if row["chance"] is None else f"{row['chance']:.0%}",
+                f"{row['n_scored']}/{row['n_turns']}",
+            )
+        )
+    heads = ("model", "dataset", "measure", "share or nats/char [95%]", "drawn", "chance", "scored")
+    title = "reference follow-ups, after their own conversation beside others"
+    return Sheet(heads, rows, title, heads[3:])
+
+
+def controls_sheet(judges: pl.DataFrame) -> Sheet:
+    """Return how often each judge labels turns of a known kind as what they are."""
+    rows = []
+    for row in kinds_of_controls(judges).iter_rows(named=True):
+        place = row["group"], row["source"], row["judge"]
+        scored, why = f"{row['n_scored']}/{row['n_turns']}", row["reason"] or ""
+        rows.append((*place, *_both(row), scored, why))
+    heads = ("kind", "source", "judge", SHARE, "drawn", "scored", "why none")
+    return Sheet(heads, rows, "turns of a known kind that are judged correctly", heads[3:6])
+
+
+def costs_sheet(costs: pl.DataFrame) -> Sheet:
+    """Return what 1,000 verdicts of each judge cost."""
+    rows = [
+        (
+            row["judge"],
+            "no price" if row["cost"] is None else f"{row['cost_per_1000']:.2f}",
+            f"{row['seconds_per_1000']:.0f}",
+        )
+        for row in costs.filter(pl.col("cell") == ALL, pl.col("n_verdicts") > 0).to_dicts()
+    ]
+    heads = ("judge", "cost", "seconds")
+    return Sheet(heads, rows, "what 1,000 verdicts cost, in the currency of the prices", heads[1:])
+
+
+def correlations_sheet(decoupling: pl.DataFrame) -> Sheet:
+    """Return the rank correlations over models."""
+    everything = (pl.col("dataset") == ALL) & (pl.col("family") == ALL)
+    over = decoupling.filter(everything, pl.col("over") == OVER_MODELS)
+    rows = [
+        (
+            *(f"{row['x']} and {row['y']}", f"{row['temperature']:g}", row["judge"]),
+            str(row["n_models"]),
+            "no interval" if row["lower"] is None else f"[{row['lower']:.2f}, {row['upper']:.2f}]",
+            number(row["estimate"]),
+            "" if row["p"] is None else f"{row['p']:.2g}",
+            "; ".join(row[name] for name in ("note", "reason") if row.get(name)),
+        )
+        for row in over.drop_nulls("estimate").iter_rows(named=True)
+    ]
+    heads = ("of", "t", "judge", "models", "95% interval", "correlation", "p", "note")
+    return Sheet(heads, rows, "rank correlation over models", heads[3:7])
+
+
+def cards_sheet(judges: pl.DataFrame) -> Sheet:
+    """Return each judge's card over all turns of each source, and the kind it knows least."""
+    rows = []
+    for row in cards(judges).drop_nulls("estimate").iter_rows(named=True):
+        worst = None
+        if row["source"] in OVER_KINDS:
+            same = (pl.col(name) == row[name] for name in ("judge", "source", "measure"))
+            kinds = judges.filter(*same, pl.col("by") == "kind").drop_nulls("estimate")
+            worst = next(kinds.sort("estimate").iter_rows(named=True), None)
+        told = "" if worst is None else f"{worst['group']} {worst['estimate']:.2f}"
+        scored = f"{row['n_scored']}/{row['n_turns']}"
+        limits = number(*(row[name] for name in LIMITS))
+        rows.append((row["judge"], row["measure"], row["source"], limits, scored, told))
+    heads = ("judge", "measure", "turns", "estimate [95%]", "scored", "worst kind of a mean")
+    title = "how far each judge can be believed, on turns of a known kind"
+    return Sheet(heads, rows, title, heads[3:5])
+
+
+def predictions_sheet(anchors: pl.DataFrame) -> Sheet:
+    """Return what became of the paper's results and the study's predictions that can be told."""
+    is_present = "n_more" in anchors.columns
+    compared = anchors.filter(pl.col("outcome") != NOT_COMPARABLE) if is_present else pl.DataFrame()
+    rows = [
+        (outcome_in_words(row), row["quantity"], row["published"], row["this_study"])
+        for row in compared.iter_rows(named=True)
+    ]
+    heads = ("outcome", "of", "expected", "this study")
+    return Sheet(heads, rows, "the paper's results, and predictions of this study")

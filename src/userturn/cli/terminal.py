@@ -1,0 +1,211 @@
+"""What commands print: tables by the terminal's width, drawn intervals, and numbers as JSON."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+from shutil import get_terminal_size
+from typing import Any, Literal, NamedTuple, TextIO
+
+import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from userturn.wording import show_unseen
+
+WIDTH_OF_A_FILE = 100  # columns of what is printed where no terminal is
+NARROWEST, WIDEST = 11, 31  # columns of a drawn interval
+BETWEEN = 2  # columns of the terminal between two columns of a table
+BREAKABLE = 10  # of them that a broken text needs
+GOOD, BAD = "green", "yellow"
+
+
+class Drawn(NamedTuple):
+    """An interval of a share, drawn between 0 and 1.
+
+    Attributes:
+        estimate: the share.
+        lower: of its interval.
+        upper: of its interval.
+        mark: what it is to be compared with.
+        is_above: whether it was shown to be above that.
+    """
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    mark: float | None = None
+    is_above: bool = False
+
+
+class Sheet(NamedTuple):
+    """A table: as wide as its cells, or as the terminal, which breaks words and drawn lines first.
+
+    Attributes:
+        heads: of its columns; one without any content is left out.
+        rows: cells of them.
+        title: a line above it.
+        whole: heads of columns that stay in one line and end together, as numbers do.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | Drawn]]
+    title: str = ""
+    whole: Sequence[str] = ()
+
+
+Part = str | Text | Sheet
+"""A `str` is printed as it is; `prose` and sheets follow the width."""
+
+
+class Output(NamedTuple):
+    """What a command has found, for a person and for a program.
+
+    Attributes:
+        parts: what is printed.
+        numbers: the same as values by name, which `--json` prints; a frame is a list of rows.
+        code: the exit code.
+    """
+
+    parts: Sequence[Part]
+    numbers: Mapping[str, Any]
+    code: int = 0
+
+
+def drawn_in(drawn: Drawn, width: int) -> str:
+    """Return an interval as characters from 0 to 1: ─ its extent, ● the estimate, | the mark."""
+    line = [" "] * width
+
+    def place(share: float) -> int:
+        return round(min(max(share, 0.0), 1.0) * (width - 1))
+
+    if drawn.lower is not None and drawn.upper is not None:
+        first, last = place(drawn.lower), place(drawn.upper)
+        line[first : last + 1] = "─" * (last + 1 - first)
+    if drawn.mark is not None:
+        line[place(drawn.mark)] = "|"
+    if drawn.estimate is not None:
+        line[place(drawn.estimate)] = "●"
+    return "".join(line).rstrip()
+
+
+def share(estimate: float | None, lower: float | None, upper: float | None) -> str:
+    """Return a share in percent with its interval, as in `17.1% [10.1, 27.6]`; empty for none."""
+    if estimate is None:
+        return ""
+    limits = "" if lower is None or upper is None else f" [{100 * lower:.1f}, {100 * upper:.1f}]"
+    return f"{estimate:.1%}{limits}"
+
+
+def number(estimate: float | None, lower: float | None = None, upper: float | None = None) -> str:
+    """Return a number with its interval, as in `0.14 [0.09, 0.20]`; empty for none."""
+    if estimate is None:
+        return ""
+    return f"{estimate:.2f}" + ("" if lower is None else f" [{lower:.2f}, {upper:.2f}]")
+
+
+def prose(text: str, style: str = "") -> Text:
+    """Return sentences that are broken where the terminal ends."""
+    return Text(show_unseen(text), style=style)
+
+
+def _laid_out(sheet: Sheet, width: int) -> RenderableType:
+    """Return a sheet as rich has it, in so many columns of the terminal; a line of a row in few."""
+    heads, rows = sheet.heads, sheet.rows
+    used = [n for n in range(len(heads)) if any(row[n] for row in rows)]
+    drawn = [n for n in used if any(isinstance(row[n], Drawn) for row in rows)]
+    texts = [n for n in used if n not in drawn]
+    cells = {n: [heads[n], *(str(row[n]) for row in rows)] for n in texts}
+    widest = {n: max(map(cell_len, cells[n])) for n in texts}
+    whole = {n for n in texts if heads[n] in sheet.whole}
+    fewest = [wide if n in whole else min(wide, BREAKABLE) for n, wide in widest.items()]
+    if sum(fewest) + BETWEEN * (len(texts) - 1) > width:
+        told = ("; ".join(f"{heads[n]} {row[n]}" for n in texts if row[n]) for row in rows)
+        return prose("\n".join(told))
+    left = width - sum(widest.values()) - BETWEEN * len(texts)
+    for_each = min(left // max(1, len(drawn)) - BETWEEN, WIDEST)
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    shown = used if for_each >= NARROWEST else texts
+    for n in shown:
+        head = _scale(for_each) if n in drawn else heads[n]
+        side: Literal["left", "right"] = "right" if n in whole else "left"
+        stays = n not in texts or n in whole
+        made.add_column(Text(head), justify=side, no_wrap=stays, overflow="fold")
+    for row in rows:
+        of_row = (row[n] for n in shown)
+        made.add_row(*(_line(c, for_each) if isinstance(c, Drawn) else prose(c) for c in of_row))
+    return made
+
+
+def _scale(width: int) -> str:
+    return f"{'0%':<{width - 4}}100%"
+
+
+def _line(drawn: Drawn, width: int) -> Text:
+    """Return a drawn interval, in colour if it is above its mark."""
+    return Text(drawn_in(drawn, width), style=GOOD if drawn.is_above else "")
+
+
+def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:
+    """Return parts of an output as text of at most so many columns."""
+    console = Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=in_colour,
+        color_system="standard" if in_colour else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    for part in parts:
+        if isinstance(part, str):
+            console.file.write(f"{show_unseen(part)}\n")
+        elif isinstance(part, Text):
+            console.print(part)
+        else:
+            if part.title:
+                console.print(prose(part.title, "bold"))
+            console.print(_laid_out(part, width))
+    written: Any = console.file
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+
+
+def as_json(numbers: Mapping[str, Any]) -> str:
+    """Return values as JSON: a frame as a list of rows, what is not finite as null."""
+    return json.dumps(_plain(numbers), indent=1, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, pl.DataFrame):
+        return [_plain(row) for row in value.iter_rows(named=True)]
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | pl.Series):
+        return [_plain(one) for one in (sorted(value) if isinstance(value, set) else value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int | str | None) else str(value)
+
+
+def is_for_a_person(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that shows colours, and nobody has forbidden them."""
+    environment = os.environ
+    return stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def printed(said: Output, as_numbers: bool) -> str:
+    """Return what to print of an output on this process's standard output."""
+    if as_numbers:
+        return as_json(said.numbers)
+    width = get_terminal_size((WIDTH_OF_A_FILE, 24)).columns
+    return as_text(said.parts, width, is_for_a_person(sys.stdout))
