@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_073, 32_750),
-    "tests": (53_254, 30_356),
+    "src": (59_817, 33_194),
+    "tests": (53_663, 30_598),
     "scripts": (21, 16),
     "rules": (252, 0),
 }
