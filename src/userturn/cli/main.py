@@ -37,6 +37,7 @@ COMMANDS = (
     "power",
     "preregister",
     "status",
+    "jobs",
     "doctor",
     "accept",
     "rejudge",

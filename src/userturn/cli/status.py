@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from userturn.endpoints.budget import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.errors import UserError
 from userturn.generation.scores import SCORE_SCHEMA
+from userturn.slurm.queue import QueuedJob, does_the_same, queue
 from userturn.sources.registry import asked_of
 from userturn.sources.source import SCORES, STAGES, Size
 from userturn.storage.journal import files_of_journal, read_lines
@@ -118,12 +119,18 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> Ou
         name: size_of(pl.read_parquet(path)) if path.is_file() else Size(0, 0, False)
         for name, path in paths.items()
     }
+    queued = queue(grid.results.absolute().parent) or []
     numbers: dict[str, Any] = {
         "requests": [row for name in grid.models for row in _requests(grid, name, sizes, moment)],
         "at_work": list(_at_work(grid, moment)),
+        "queued": [job._asdict() for job in queued],
         "judges": list(_judges(grid)),
         "max_cost": grid.config["max_cost"],
     }
+    waiting = {name for name in grid.models if _only_waits(queued, name)}
+    for row in numbers["requests"]:
+        if row["model"] in waiting and row["pending"]:
+            row["pace"] = "waits in the queue"
     numbers["cost"] = sum(row["cost"] or 0.0 for row in numbers["judges"])
     return Output(list(_parts(numbers)), numbers)
 
@@ -139,6 +146,10 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
     for row in numbers["at_work"]:
         silence = f"lease renewed {row['seconds_since_renewed']:.0f} s ago"
         yield f"{row['model']}: shard {row['shard']}: {row['owner']}, {silence}"
+    for job in map(lambda row: QueuedJob(**row), numbers["queued"]):
+        where = f"on {job.nodes}" if job.nodes else f"waits for '{job.reason}'"
+        what = job.what.removeprefix("rule_").replace("_wildcards_", " ") or job.name
+        yield f"{what}: SLURM job {job.number} is {job.state.lower()}, {where}"
     if numbers["judges"]:
         of_judges = ("judge, or model", "requests", "in flight", "decided", "cost")
         cells = [
@@ -153,6 +164,13 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
         yield Sheet(of_judges, cells, whole=of_judges[1:4])
         if (cap := numbers["max_cost"]) is not None:
             yield f"all together {numbers['cost']:,.4f} of max_cost {cap:g}"
+
+
+def _only_waits(queued: Iterable[QueuedJob], model: str) -> bool:
+    """Return whether a model has jobs in SLURM's queue and none of them runs."""
+    all_items = {"model": model, "shard": "1of1"}
+    states = {job.state for job in queued if does_the_same(job, "sweep", all_items)}
+    return bool(states) and states.isdisjoint({"RUNNING", "COMPLETING"})
 
 
 def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
