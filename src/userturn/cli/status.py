@@ -146,7 +146,7 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
     for row in numbers["at_work"]:
         silence = f"lease renewed {row['seconds_since_renewed']:.0f} s ago"
         yield f"{row['model']}: shard {row['shard']}: {row['owner']}, {silence}"
-    for job in map(lambda row: QueuedJob(**row), numbers["queued"]):
+    for job in (QueuedJob(**row) for row in numbers["queued"]):
         where = f"on {job.nodes}" if job.nodes else f"waits for '{job.reason}'"
         what = job.what.removeprefix("rule_").replace("_wildcards_", " ") or job.name
         yield f"{what}: SLURM job {job.number} is {job.state.lower()}, {where}"
