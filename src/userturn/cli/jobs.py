@@ -4,11 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import take_results
+from userturn.cli.arguments import take_json, take_results
 from userturn.cli.terminal import Output, Sheet, prose
 from userturn.slurm.accounting import JOB_LOGS, Run, kept_times, runs_of, useful_seconds
 
 HELP = "show every job on SLURM and the GPU hours of each model"
+EXAMPLES = ("jobs", "jobs --json")
 USEFUL = "useful: until a run last kept a reply or a step; all of it, if it ended as it should"
 OF_A_JOB = ("model or judge", "rule", "job", "state", "waited s", "ran s", "GPUs", "GPU s")
 OF_A_MODEL = ("model or judge", "runs", "GPU s", "GPU hours", "useful s", "lost s")
@@ -17,6 +18,7 @@ OF_A_MODEL = ("model or judge", "runs", "GPU s", "GPU hours", "useful s", "lost 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
+    take_json(command)
     command.add_argument(
         "--logs", type=Path, default=JOB_LOGS, help="the profile's slurm-logdir, named by its jobs"
     )
