@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (59_817, 33_194),
-    "tests": (53_663, 30_598),
+    "src": (60_046, 33_326),
+    "tests": (53_808, 30_679),
     "scripts": (21, 16),
     "rules": (252, 0),
 }
