@@ -40,15 +40,19 @@ def _report(kind: type[BaseException], error: BaseException, trace: TracebackTyp
     say(f"error: {message or f'{kind.__name__}: {error}'}")
 
 
-class Progress:
-    """Says every few seconds how many requests are done, how fast, and how long it will take.
+RAREST = 300.0  # seconds between two lines of progress
 
-    Requests without tokens, such as those to judges, have no speed in tokens.
+
+class Progress:
+    """Says how many requests are done, how fast, and how long it will take: ever more rarely.
+
+    After 10, 20, 40 ... seconds, and at least every five minutes. Requests without tokens, such as
+    those to judges, have no speed in tokens.
     """
 
-    def __init__(self, stage: str, n_requests: int, every: float = 5.0) -> None:
-        """Begin a stage of `n_requests` requests."""
-        self.stage, self.n_requests, self.every = stage, n_requests, every
+    def __init__(self, stage: str, n_requests: int, first: float = 10.0) -> None:
+        """Begin a stage of `n_requests` requests; the first line is due after so many seconds."""
+        self.stage, self.n_requests, self.every = stage, n_requests, first
         self.n_done = self.n_tokens = 0
         self.began = self.spoken = time.monotonic()
 
@@ -58,7 +62,7 @@ class Progress:
         self.n_tokens += n_tokens
         now = time.monotonic()
         if now - self.spoken >= self.every or self.n_done == self.n_requests:
-            self.spoken = now
+            self.every, self.spoken = min(max(self.every, now - self.began), RAREST), now
             say(self.line(now - self.began))
 
     def line(self, seconds: float) -> str:

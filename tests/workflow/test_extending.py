@@ -159,6 +159,9 @@ def add_arguments(parser):
     parser.add_argument("name")
 
 
+EXAMPLES = ("greet you",)
+
+
 def run(arguments):
     return f"hello {arguments.name}"
 '''

@@ -193,14 +193,14 @@ def test_more_jobs_are_counted_once_and_the_reader_is_told_how_to_list_them() ->
     assert printed(JOBS_LISTED + 1) == [f"table\n{HINT}", "end"]
 
 
-def test_short_run_says_jobs_progress_and_errors_each_in_its_place() -> None:
-    job = {"rule_name": "judge", "wildcards": {"model": "tiny", "judge": "heuristic"}}
+def test_short_run_says_how_many_jobs_there_are_each_fifth_of_them_and_what_failed() -> None:
     said: list[tuple[str | None, dict[str, Any]]] = [
+        ("Building DAG of jobs...", {}),
+        ("a long table", {"event": "run_info", "stats": {"judge": 9, "sweep": 1, "total": 10}}),
         ("Select jobs to execute...", {}),
-        ("Execute 1 jobs...", {}),
-        (None, {"event": "job_info", **job}),
+        (None, {"event": "job_info"}),
         ("Finished jobid: 1", {"event": "job_finished"}),
-        ("1 of 2 steps", {"event": "progress"}),
+        *((f"{n} of 10", {"event": "progress", "done": n, "total": 10}) for n in range(1, 11)),
         ("a job failed", {"event": "job_error"}),
     ]
     shown = ShortRun()
@@ -209,7 +209,7 @@ def test_short_run_says_jobs_progress_and_errors_each_in_its_place() -> None:
         (record.msg, record.__dict__.get("event")) for record in records if shown.filter(record)
     ]
     assert passed == [
-        ("judge tiny heuristic", None),
-        ("1 of 2 steps", "progress"),
+        ("10 jobs of 2 rules", None),
+        *((f"{n} of 10", "progress") for n in (2, 4, 6, 8, 10)),
         ("a job failed", "job_error"),
     ]

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from secrets import token_hex
 
@@ -61,13 +63,13 @@ def _folder(arguments: argparse.Namespace) -> Path:
     return arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
 
 
-def run(arguments: argparse.Namespace) -> int | Output:
-    """Run the command; with `--json` it prints what it wrote."""
+def run(arguments: argparse.Namespace) -> Output:
+    """Run the command; its numbers are what it writes."""
     nonce = arguments.nonce or token_hex(8)
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
     folder = _folder(arguments)
-    code = run_audit(arguments.results, folder, samples, arguments.tokenizer)
-    if not arguments.json:
-        return code
-    return Output([], json.loads((folder / "audit.json").read_text("utf-8")), code)
+    with redirect_stdout(StringIO()) as said:
+        code = run_audit(arguments.results, folder, samples, arguments.tokenizer)
+    written = json.loads((folder / "audit.json").read_text("utf-8"))
+    return Output([said.getvalue().rstrip("\n")], written, code)

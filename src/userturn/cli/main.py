@@ -72,7 +72,7 @@ def _complete(command: argparse.ArgumentParser, module: str) -> None:
         reach=lambda _: None,
         speaks=lambda _: False,
         code_of_errors=1,
-        json=False,
+        json=None,
     )
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in found.EXAMPLES)])
@@ -101,9 +101,10 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
         The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    _check_command(given)
-    chosen = parser([name for name in given[:1] if name in COMMANDS]).parse_args(given)
+    chosen = argparse.Namespace(code_of_errors=1)
     try:
+        _check_command(given)
+        parser([name for name in given[:1] if name in COMMANDS]).parse_args(given, chosen)
         if is_confined:
             limit_memory()
         is_outside = arguments is None and not is_confined
@@ -132,9 +133,9 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
 def _run(chosen: argparse.Namespace) -> tuple[int, str]:
     """Run a command in this process; return its exit code and what is to be printed.
 
-    With `--json` nothing else is on standard output: what is said meanwhile is on standard error.
+    Where a command has numbers, what is said meanwhile is on standard error.
     """
-    with redirect_stdout(sys.stderr) if chosen.json else nullcontext():
+    with nullcontext() if chosen.json is None else redirect_stdout(sys.stderr):
         said = chosen.run(chosen)
     if isinstance(said, int):
         return said, ""
@@ -142,4 +143,4 @@ def _run(chosen: argparse.Namespace) -> tuple[int, str]:
         return 0, show_unseen(said)
     from userturn.cli.terminal import printed  # rich: help needs none
 
-    return said.code, printed(said, chosen.json)
+    return said.code, printed(said, bool(chosen.json))

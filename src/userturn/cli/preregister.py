@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration
+from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.terminal import Output
 from userturn.config.check import check
 from userturn.config.load import REGISTRATION
 from userturn.errors import UserError
@@ -31,15 +32,21 @@ ROOTS = ("journal", "answers", "cells")  # of the results, once something was as
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command: register if nothing is registered, else compare."""
     if FILE.exists():
-        return compared(given_object(FILE), Path(arguments.results))
-    config = study_config(arguments.configfile)
-    check(config)
-    return register(config, Path(arguments.results))
+        registered = given_object(FILE)
+        said = compared(registered, Path(arguments.results))
+    else:
+        config = study_config(arguments.configfile)
+        check(config)
+        said = register(config, Path(arguments.results))
+        registered = given_object(FILE)
+    kept = {name: registered[name] for name in ("date", "sha256", "predictions")}
+    return Output([said], {"registered": kept, "said": said.splitlines()})
 
 
 def _hash(content: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from io import StringIO
 from shutil import get_terminal_size
 from typing import Any, Literal, NamedTuple, TextIO
@@ -188,6 +189,8 @@ def _plain(value: Any) -> Any:
         return [_plain(row) for row in value.iter_rows(named=True)]
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
+    if is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | pl.Series):

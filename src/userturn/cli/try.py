@@ -5,8 +5,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.cli.arguments import study_config, with_model
+from userturn.cli.arguments import study_config, take_json, with_model
 from userturn.cli.progress import engine_log
+from userturn.cli.terminal import Output
 from userturn.config.endpoint_models import check_address
 from userturn.config.formats import CHAT, ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
@@ -46,9 +47,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "for a base model",
     )
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     config = study_config(arguments.configfile)
     if arguments.api == CHAT and arguments.model not in config["models"]:
@@ -65,7 +67,7 @@ def run(arguments: argparse.Namespace) -> str:
         config["models"][name] = on_server(config["models"][name], arguments)
     with engine_log("try", f"{arguments.model}: asking it your question"):
         seen = look(config, name, arguments.question, arguments.answer)
-    return format_look(seen)
+    return Output([format_look(seen)], vars(seen))
 
 
 def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
+from userturn.wording import number_of
 from userturn.workflow.run_folder import (
     is_alone,
     keep_outputs,
@@ -45,8 +46,12 @@ SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
-UNSAID = ("Select jobs to execute", "Execute ")  # how messages begin that say nothing new
-DETAILS = ("job_finished", "resources_info")
+UNSAID = (  # how messages begin that say nothing of a study
+    *("Select jobs to execute", "Execute ", "Config file ", "Assuming ", "Building DAG"),
+    *("Using shell", "Conda environments"),
+)
+DETAILS = ("job_info", "job_finished", "resources_info")
+PARTS_SAID = 5  # of a run, each in a line as it is done
 SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
 JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands
 HINT = "`snakemake -n --verbose` lists every job with its inputs, outputs and reason.\n"
@@ -63,20 +68,29 @@ WILDCARDS = (
 
 
 class ShortRun(logging.Filter):
-    """Makes one line of a job's description, whose inputs alone may fill a screen."""
+    """Lets pass how many jobs there are, each fifth of them that is done, and what goes wrong.
+
+    What a sweep says of its requests comes from the sweep itself.
+    """
+
+    n_parts = 0  # that were said
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a message is printed; a job's description is shortened."""
-        event = getattr(record, "event", None)
-        if event == "job_info":
-            job = record.__dict__
-            record.msg = " ".join([job["rule_name"], *dict(job["wildcards"]).values()])
+        """Return whether a message is printed; the table of all jobs becomes a line."""
+        event, known = getattr(record, "event", None), record.__dict__
+        if event == "run_info":
+            n_jobs, n_rules = known["stats"]["total"], len(known["stats"]) - 1
+            record.msg = f"{number_of(n_jobs, 'job')} of {number_of(n_rules, 'rule')}"
             record.event = None  # so that Snakemake prints the message
+        if event == "progress":
+            n_parts = PARTS_SAID * known["done"] // known["total"]
+            is_new, self.n_parts = bool(n_parts > self.n_parts), n_parts
+            return is_new
         return event not in DETAILS and not str(record.msg).startswith(UNSAID)
 
 
 def print_little() -> None:
-    """Let Snakemake, in this process, print a line of each job."""
+    """Let Snakemake, in this process, print a few lines of a run."""
     logging.getLogger(SNAKEMAKE).addFilter(ShortRun())
 
 
