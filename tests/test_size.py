@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_046, 33_326),
-    "tests": (53_808, 30_679),
+    "src": (60_079, 33_348),
+    "tests": (53_826, 30_688),
     "scripts": (21, 16),
     "rules": (252, 0),
 }
