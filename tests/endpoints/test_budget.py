@@ -1,5 +1,6 @@
 """Money: counted before it is spent, whatever dies, and never more than the cap."""
 
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,15 @@ from tests.support.judge_server import GENUINE, JudgeServer, completion, judge_s
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from tests.support.mutations import byte_mutated
 from tests.support.snakemake_runs import ROOT
-from userturn.endpoints.budget import SLOT, Account, is_sound, read_account, read_accounts
+from userturn.endpoints.budget import (
+    SLOT,
+    Account,
+    CapReachedError,
+    is_sound,
+    read_account,
+    read_accounts,
+)
+from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, at_most, money
 from userturn.errors import UserError
 from userturn.storage.journal import read_journal
@@ -73,11 +82,11 @@ def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
     (path,) = tmp_path.glob("j/*.account")
     data = bytearray(path.read_bytes())
     whole = read_account(path)
-    assert whole is not None and whole.total.n_requests == 2
+    assert whole.total.n_requests == 2
     data[SLOT - 5] ^= 1  # of one slot, whichever it is
     path.write_bytes(data)
     other = read_account(path)
-    assert other is not None and other.total.n_requests == 2
+    assert other.total.n_requests == 2
 
 
 @pytest.mark.slow
@@ -179,3 +188,97 @@ def test_no_damage_leaves_an_account_sound(tmp_path: Path, n_sent: int) -> None:
     content = written(tmp_path, n_sent)
     damaged = [byte_mutated(content, np.random.default_rng(seed)) for seed in range(200)]
     assert [is_sound(other) for other in damaged] == [False] * 200
+
+
+DAMAGE = {
+    "zeros": bytes(2 * SLOT),
+    "nothing": b"",
+    "another program's": b"%PDF-1.7\n" * 300,
+    "half a slot": bytes(SLOT) + b" " * 500,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_account_is_named_and_stops_what_the_cap_guards_until_it_is_corrected(
+    name: str, tmp_path: Path
+) -> None:
+    written(tmp_path, 2)
+    (path,) = tmp_path.rglob("*.account")
+    path.write_bytes(DAMAGE[name])
+    whole, damaged = costs(tmp_path, {"judge": PRICE}).to_dicts()
+    assert (whole["cost"], damaged["cell"]) == (None, "damaged")
+    with Account(tmp_path, "other", "cells/x", PRICE, 1.0, {"other": PRICE}) as other:
+        with pytest.raises(UserError, match=rf"'{path}' is damaged.*userturn costs --paid judge="):
+            other.send(at_most(10, 10))
+        correct(tmp_path, "judge", 0.999, "the invoice", [path.name])
+        with pytest.raises(CapReachedError):  # 0.001 is left
+            other.send(at_most(1_001, 0))
+        assert other.send(at_most(999, 0))
+    assert costs(tmp_path, {"judge": PRICE})["cost"].to_list()[:2] == [0.999, 0.999]
+
+
+def test_correction_takes_the_place_of_what_was_counted_and_adds_to_what_comes(
+    tmp_path: Path,
+) -> None:
+    prices, most = {"j": PRICE}, at_most(1_000_000, 0)  # each 1.0
+    with Account(tmp_path, "j", "cells/x", PRICE) as account:
+        account.send(most)
+    correct(tmp_path, "j", 0.5, "guessed", [path.name for path in tmp_path.glob("j/*.account")])
+    correct(tmp_path, "j", 0.25, "invoice", [path.name for path in tmp_path.glob("j/*.account")])
+    with Account(tmp_path, "j", "cells/y", PRICE) as account:
+        account.send(most)
+    shown = costs(tmp_path, prices).select("cell", "n_requests", "cost").rows()
+    # In all 0.25 and 1.0; of the first cell 0.75 too much was counted.
+    assert shown == [("all", 2, 1.25), ("cells/x", 1, 1.0), ("cells/y", 1, 1.0),
+                     ("corrections", 0, -0.75)]  # fmt: skip
+    assert [one.because for one in read_corrections(tmp_path)] == ["guessed", "invoice"]
+
+
+def killed(folder: Path, n_settled: int, n_in_flight: int, asked_as: str = "x") -> None:
+    """Leave the account of a process that was killed with requests in flight."""
+    most = at_most(4_000, 300)
+    account = Account(folder, "j", "cells/x", PRICE, asked_as=asked_as).__enter__()
+    for _ in range(n_settled):
+        account.send(most)
+        account.settle(most, {"prompt_tokens": 1_000, "completion_tokens": 30})
+    for _ in range(n_in_flight):
+        account.send(most)
+    assert account._descriptor is not None
+    os.close(account._descriptor)  # its lock goes with it, as at a kill
+
+
+def test_requests_in_flight_at_a_kill_count_as_other_replies_suggest(tmp_path: Path) -> None:
+    for n_settled in (4, 6):  # ten replies of a quarter of the bytes and a tenth of the limit
+        killed(tmp_path, n_settled, 2)
+    total = sum((one.total for one in read_accounts(tmp_path)), start=Spent())
+    # A half more than the largest of them.
+    assert total.input_tokens == (10 + 4 * 1.5) * 1_000
+    assert 480 <= total.output_tokens <= 482  # the same of 30, each account's rounded up
+    assert (total.n_requests, total.n_unmetered) == (14, 4)
+
+
+@pytest.mark.parametrize(("n_settled", "asked_as"), [(9, "x"), (20, "other settings")])
+def test_requests_in_flight_count_as_large_as_they_can_be_where_too_few_replies_tell(
+    n_settled: int, asked_as: str, tmp_path: Path
+) -> None:
+    killed(tmp_path, n_settled, 0, asked_as)
+    killed(tmp_path, 0, 2)
+    in_flight = sum((one.in_flight for one in read_accounts(tmp_path)), start=Spent())
+    assert (in_flight.input_tokens, in_flight.output_tokens) == (8_000, 600)
+
+
+def test_money_of_a_batch_that_is_taken_back_is_spent_once_by_two_processes(
+    tmp_path: Path,
+) -> None:
+    """What a process takes back is free for others only if it does not spend it itself."""
+    prices, most = {"j": PRICE}, at_most(800_000, 0)  # 0.8 of a cap of 1.0
+    with Account(tmp_path, "j", "batches/d", PRICE) as before:
+        before.add(most)
+    with (
+        Account(tmp_path, "j", "batches/d", PRICE, 1.0, prices) as collects,
+        Account(tmp_path, "j", "cells/x", PRICE, 1.0, prices) as other,
+    ):
+        collects.replace(most, {"prompt_tokens": 100_000, "completion_tokens": 0})
+        assert collects.allows(at_most(500_000, 0))  # 0.1 and 0.5
+        assert not other.allows(at_most(500_000, 0))
+        assert other.allows(at_most(300_000, 0))

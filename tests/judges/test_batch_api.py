@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.01)
+    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.001)
 
 
 def test_batch_brings_verdicts_and_repairs_once(tmp_path: Path) -> None:
@@ -81,6 +81,8 @@ def test_fault_of_a_batch_has_its_end_its_requests_and_its_money(name: str, tmp_
             assert "run the same command again" in str(error.value)
             api.status, api.errors, api.dies_after_creating = "completed", [], False
             api.says.clear()
+            api.gone.clear()
+            api.outputs = lambda lines: (lines, None)
         table = verdicts_of(one, about)
     for reason, expected in zip(table["unscored_reason"], row.reasons, strict=True):
         assert (reason or "").startswith(expected or "") and (reason is None) == (expected is None)
@@ -143,30 +145,6 @@ def test_reply_that_cannot_be_read_twice_is_unscored_with_both_reasons(tmp_path:
     assert n_lines(api) == [3, 3, 3, 3]
 
 
-BAD_LINES: dict[str, Callable[[bytes], bytes]] = {
-    "no JSON": lambda line: b"oops",
-    "no key": lambda line: line.replace(b"custom_id", b"other_id"),
-    "a key of nobody": lambda line: line.replace(b'"custom_id": "', b'"custom_id": "x'),
-    "a response that is text": lambda line: line.partition(b'"response"')[0] + b'"response": "x"}',
-    "half a line": lambda line: line[: len(line) // 2],
-}
-
-
-@pytest.mark.parametrize("name", BAD_LINES)
-def test_bad_line_costs_no_other_reply_and_its_question_is_asked_again(
-    name: str, tmp_path: Path
-) -> None:
-    api, about = BatchServer(first=GOOD), cell(tmp_path, *TURNS)
-    api.spoil = lambda file, number, line: (
-        BAD_LINES[name](line) if (file, number) == ("file-0", 1) else line
-    )
-    with judge_server(api) as server:
-        table = verdicts_of(judge(tmp_path, server.url, batch=True), about)
-    assert table["genuine"].to_list() == [True] * 3
-    assert n_lines(api) == [3, 1]
-    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (4, 1)
-
-
 def test_half_a_character_in_a_batch_is_replaced(tmp_path: Path) -> None:
     reply = '{"rationale": "\\ud800", "label": "generic", "genuine": false}'
     api = BatchServer(first=reply)
@@ -190,17 +168,6 @@ def test_batch_that_the_api_refuses_says_why_and_goes_up_once_a_run(tmp_path: Pa
         table = verdicts_of(judge(tmp_path, server.url, batch=True), about)
     assert table["genuine"].to_list() == [True] * 3
     assert spent(tmp_path).n_requests == 3
-
-
-def test_batch_that_is_gone_counts_as_large_as_it_can_be_and_is_asked_again(tmp_path: Path) -> None:
-    api, about = BatchServer(first=GOOD), cell(tmp_path, *TURNS)
-    api.gone.add("batch-0")
-    with judge_server(api) as server:
-        table = verdicts_of(judge(tmp_path, server.url, batch=True), about)
-    assert table["genuine"].to_list() == [True] * 3
-    total = spent(tmp_path)
-    assert (total.n_requests, total.n_unmetered, n_lines(api)) == (6, 3, [3, 3])
-    assert total.output_tokens == 3 * 100 + 3 * 40
 
 
 def test_error_while_looking_is_tried_again(tmp_path: Path) -> None:
@@ -241,9 +208,9 @@ def test_key_in_a_refusal_of_a_batch_is_not_shown(
     assert "sk-ca" not in str(error.value)
 
 
-# Of two rounds, first replies and repairs: a request to upload, list, create, look, look and read
-# each, and 3 notes and 3 records that are written; the first thing is a look for batches left open.
-N_STEPS = 2 * (6 + 3 + 3)
+# Of two rounds, first replies and repairs: a request to upload, create, look, look and read each,
+# and 3 notes and 3 records that are written; the first thing is a look for batches left open.
+N_STEPS = 2 * (5 + 3 + 3)
 
 
 class KilledError(BaseException):
@@ -267,7 +234,6 @@ def dying(step: Callable[..., Any], left: list[int]) -> Callable[..., Any]:
 def test_job_killed_after_any_step_decides_all_and_counts_all(
     n_steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.01)
     left, api, about = [n_steps], BatchServer(first="?"), cell(tmp_path, *TURNS)
     with judge_server(api) as server, monkeypatch.context() as patched:
         patched.setattr(openai.OpenAI, "request", dying(openai.OpenAI.request, left))
@@ -284,8 +250,9 @@ def test_job_killed_after_any_step_decides_all_and_counts_all(
     n_batches = len(api.batches)
     assert n_batches == 2 and 2 <= len(api.files) <= 3
     billed = sum(len(api.files[batch["file"]]) for batch in api.batches.values())
-    # A kill between the count of a reply and its record counts that one twice.
-    assert billed == 6 <= spent(tmp_path).n_requests <= 7
+    total = spent(tmp_path)
+    assert billed == total.n_requests == 6
+    assert total.n_unmetered <= 1  # a reply that was journalled, and not yet counted at its size
     lines = [json.loads(line) for path in tmp_path.glob("journal/judges/j/d/*.jsonl")
              for line in path.open()]  # fmt: skip
     assert sorted(line["outcome"] for line in lines) == ["ok"] * 3 + ["unclear"] * 3

@@ -74,6 +74,7 @@ def finished(results: Path, url: str, about: CellToJudge, api: RandomBatches) ->
             verdicts_of(one, about)
     api.is_well = True
     api.says.clear()
+    api.gone.clear()
     with suppress(UserError):  # a batch that is out may still have been refused
         verdicts_of(one, about)
     return verdicts_of(one, about)
@@ -84,7 +85,7 @@ def test_mix_with_kills_decides_each_turn_once_and_counts_each_request(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.01)
+    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.001)
     monkeypatch.setenv("JUDGE_KEY", KEY)
     answers, about = Answers(seed), cell(tmp_path, *TURNS)
     rng, by_batch = answers.rng, bool(seed % 2)

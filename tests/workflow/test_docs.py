@@ -126,6 +126,14 @@ RUN_ELSEWHERE = {
     "make demo-judge": "loads vLLM for minutes; its like: tests/judges/test_pending_cells_asked.py",
     "make demo-crossed": "takes minutes; tests/workflow/test_crossed_run.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
+    "userturn costs": "tests/cli/test_costs.py",
+    'userturn costs --give-up batch_68f3 --because "the provider has lost it"': (
+        "tests/judges/test_batch_files.py"
+    ),
+    'userturn costs --paid gpt-5.4-mini=0.42 --because "the invoice of November"': (
+        "tests/cli/test_costs.py"
+    ),
+    "userturn costs --paid": "with a judge, there",
     "userturn rejudge gpt-5.4-mini": "tests/workflow/test_judges_run.py runs its like",
     "snakemake --cores 1 results/datasets/riddles.parquet": "test_bad_input.py runs its like",
 }

@@ -56,7 +56,7 @@ def _accounts(files: Files) -> Iterator[Finding]:
     damaged += [path for path in trials if read_object(path).get("judge") != path.parent.name]
     for place in sorted(damaged):
         name = f"results/{place.relative_to(files.results).as_posix()}"
-        fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
+        fix = "restore the file from a copy, or correct an account by `userturn costs --paid`"
         yield Finding("journals", name, "as its process left it", "another content", fix)
 
 

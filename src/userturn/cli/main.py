@@ -41,6 +41,7 @@ COMMANDS = (
     "doctor",
     "accept",
     "rejudge",
+    "costs",
     "completion",
 )
 

@@ -10,30 +10,52 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from userturn.endpoints.usage import Price, Spent, metered, money
+from userturn.endpoints.corrections import CORRECTIONS, Correction, read_corrections
+from userturn.endpoints.usage import NOTHING_SEEN, Price, Seen, Spent, metered, money, unmetered
 from userturn.errors import UserError
-from userturn.storage.files import alone, is_held, lock
+from userturn.storage.files import NoLocksError, alone, is_held, lock
 from userturn.storage.journal import decode_line, encode_line
 
 SLOT = 1024  # bytes
+DAMAGED, CORRECTED = "damaged", "corrections"  # in place of a cell
 
 
 @dataclass(frozen=True)
 class AccountOnDisk:
-    """An account that a process left or has open."""
+    """An account that a process left or has open.
+
+    Attributes:
+        path: its file.
+        judge: name of the judge.
+        cell: folder of the cell, below `results`.
+        spent: by requests of a known end.
+        in_flight: what the others may have taken.
+        allowance: money that others may not spend while its process lives.
+        price: of the judge's tokens, when it was written.
+        asked_as: hash of the settings that it was asked with.
+        seen: what its replies with a count took.
+        is_damaged: whether it cannot be read, so that nothing is known of what it counted.
+        paid: what others cost in all, as a user has said: this is a correction of their costs.
+        covered: those others.
+    """
 
     path: Path
     judge: str
     cell: str
-    spent: Spent
-    in_flight: Spent
-    allowance: float
+    spent: Spent = field(default_factory=Spent)
+    in_flight: Spent = field(default_factory=Spent)
+    allowance: float = 0.0
     price: Price | None = None
+    asked_as: str = ""
+    seen: Seen = NOTHING_SEEN
+    is_damaged: bool = False
+    paid: float | None = None
+    covered: tuple["AccountOnDisk", ...] = ()
 
     @property
     def total(self) -> Spent:
@@ -43,24 +65,36 @@ class AccountOnDisk:
     def cost(self, prices: Mapping[str, Price]) -> float | None:
         """Return the money spent, at the judge's last known price if the config has none.
 
-        None if no price is known.
+        None if no price is known, or the account is damaged.
         """
+        if self.paid is not None:
+            return self.paid - sum(one.cost(prices) or 0.0 for one in self.covered)
         price = prices.get(self.judge, self.price)
-        return None if price is None else money(self.total, price)
+        return None if price is None or self.is_damaged else money(self.total, price)
 
     def claim(self, prices: Mapping[str, Price]) -> float:
-        """Return the money that others cannot use: the allowance while held, else the cost."""
+        """Return the money that others cannot use: the allowance while held, else the cost.
+
+        Raises:
+            UserError: the account is damaged.
+        """
+        if self.is_damaged:
+            raise UserError(
+                f"'{self.path}' is damaged, so what judge '{self.judge}' cost is not known and "
+                "max_cost cannot be kept; restore the file from a copy, or say what the judge cost "
+                f'in all: `userturn costs --paid {self.judge}=MONEY --because "..."`'
+            )
         spent = self.cost(prices) or 0.0
         return max(spent, self.allowance) if self.allowance and is_held(self.path) else spent
 
 
-def read_account(path: Path) -> AccountOnDisk | None:
-    """Read an account from the newer of its intact slots; None if it has none."""
+def read_account(path: Path) -> AccountOnDisk:
+    """Read an account from the newer of its intact slots; it is damaged if it has none."""
     data = path.read_bytes()
     slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
     records = [record for slot in slots if (record := decode_line(slot)) is not None]
     if not records:
-        return None
+        return AccountOnDisk(path, path.parent.name, DAMAGED, is_damaged=True)
     last = max(records, key=lambda record: record["number"])
     return AccountOnDisk(
         path,
@@ -70,6 +104,8 @@ def read_account(path: Path) -> AccountOnDisk | None:
         Spent(**last["in_flight"]),
         last["allowance"],
         last.get("price"),
+        last.get("asked_as", ""),
+        Seen(*last.get("seen", ())),
     )
 
 
@@ -87,12 +123,64 @@ def is_sound(content: bytes) -> bool:
     return in_turn and all(line.rjust(SLOT) == s for line, s in zip(lines, slots, strict=True))
 
 
-def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
-    """Yield every account of a study, in the order of their paths."""
-    for path in sorted(folder.glob("*/[!.]*.account")):
-        account = read_account(path)
-        if account is not None:
-            yield account
+def read_accounts(folder: Path) -> list[AccountOnDisk]:
+    """Return every account of a study, in the order of their paths, and then the corrections.
+
+    What was in flight when a process died counts as the replies to equal requests suggest.
+    """
+    found = [read_account(path) for path in sorted(folder.glob("*/[!.]*.account"))]
+    seen: dict[tuple[str, str], Seen] = {}
+    for one in found:
+        known = seen.get((one.judge, one.asked_as), NOTHING_SEEN)
+        seen[one.judge, one.asked_as] = known.and_all(one.seen)
+    bounded = [
+        one
+        if not one.in_flight.n_requests or _may_live(one.path)
+        else replace(one, in_flight=seen[one.judge, one.asked_as].bound(one.in_flight))
+        for one in found
+    ]
+    last = {one.judge: one for one in read_corrections(folder)}
+    return [*_open(bounded, last), *(_correction(folder, bounded, one) for one in last.values())]
+
+
+def _may_live(path: Path) -> bool:
+    """Tell whether the process of an account may live; not where nobody can write."""
+    try:
+        return is_held(path)
+    except NoLocksError:
+        return True
+    except OSError:
+        return False
+
+
+def _is_covered(account: AccountOnDisk, by: Mapping[str, Correction]) -> bool:
+    return account.judge in by and account.path.name in by[account.judge].covers
+
+
+def _open(accounts: Sequence[AccountOnDisk], by: Mapping[str, Correction]) -> list[AccountOnDisk]:
+    """Return the accounts that say something: of damaged ones, those that no correction covers."""
+    return [one for one in accounts if not (one.is_damaged and _is_covered(one, by))]
+
+
+def _correction(folder: Path, accounts: Sequence[AccountOnDisk], one: Correction) -> AccountOnDisk:
+    """Return what a correction adds to the costs of the accounts that it covers."""
+    covered = tuple(account for account in accounts if _is_covered(account, {one.judge: one}))
+    path = folder / one.judge / CORRECTIONS
+    return AccountOnDisk(path, one.judge, CORRECTED, paid=one.paid, covered=covered)
+
+
+def cost_of(accounts: Sequence[AccountOnDisk], prices: Mapping[str, Price]) -> float | None:
+    """Return the money that accounts of one judge and its corrections come to.
+
+    None if no price is known, or an account is damaged.
+    """
+    corrections = [one.cost(prices) for one in accounts if one.paid is not None]
+    counted = [one for one in accounts if one.paid is None]
+    price = next((found for one in counted if (found := prices.get(one.judge, one.price))), None)
+    if any(one.is_damaged for one in counted) or (counted and price is None):
+        return None
+    spent = sum((one.total for one in counted), start=Spent())
+    return sum(filter(None, corrections), money(spent, price) if price else 0.0)
 
 
 SHARE = 8  # a process takes one part in so many of what is free at a time
@@ -122,7 +210,7 @@ class Account:
         price: price of the judge's tokens, for the cap.
         cap: money that all accounts together may never exceed, or None.
         prices: prices of all judges, to add up what the others spent.
-        of_open_batches: returns what the batches may cost that are out and that no job waits for.
+        asked_as: hash of the settings of its requests.
     """
 
     folder: Path
@@ -131,20 +219,21 @@ class Account:
     price: Price | None = None
     cap: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
-    of_open_batches: Callable[[], float] = lambda: 0.0
+    asked_as: str = ""
     spent: Spent = field(default_factory=Spent)
     in_flight: Spent = field(default_factory=Spent)
-    reserved: Spent = field(default_factory=Spent)
     allowance: float = 0.0
+    seen: Seen = NOTHING_SEEN
     _number: int = 0
     _descriptor: int | None = None
     _began: float = 0.0
 
     def __enter__(self) -> Self:
         """Return the account, with nothing in it; its file is made with the first request."""
-        self.spent, self.in_flight, self.reserved = Spent(), Spent(), Spent()
+        self.spent, self.in_flight = Spent(), Spent()
         self._began = time.monotonic()
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
+        self._hidden = self._path.with_name(f".{self._path.name}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -157,9 +246,10 @@ class Account:
             self._descriptor = None
 
     def _write(self) -> None:
+        is_new = self._descriptor is None
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
+            self._descriptor = os.open(self._hidden, os.O_CREAT | os.O_EXCL | os.O_RDWR)
             lock(self._descriptor, self._path)  # locked while this process lives
         self._number += 1
         self.spent.seconds = round(time.monotonic() - self._began, 3)
@@ -171,9 +261,13 @@ class Account:
             "in_flight": vars(self.in_flight),
             "allowance": self.allowance,
             "price": self.price,  # used if the judge is later removed from the config
+            "asked_as": self.asked_as,
+            "seen": self.seen,
         }
         slot = encode_line(record).rjust(SLOT, b" ")
         os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
+        if is_new:  # an account that is there holds what it counted, or is damaged
+            self._hidden.rename(self._path)
 
     def send(self, most: Spent) -> bool:
         """Count a request of at most this size before it is sent; False if the cap forbids it.
@@ -193,8 +287,9 @@ class Account:
         """Return whether the cap allows requests of at most this size."""
         if self.cap is None or self.price is None:
             return True
-        need = money(self.spent + self.in_flight + self.reserved + most, self.price)
-        return need <= self.allowance or self._raise_allowance(need)
+        need = money(self.spent + self.in_flight + most, self.price)
+        # Without an allowance nobody else would know of what is taken back and spent again.
+        return (self.allowance != 0 and need <= self.allowance) or self._raise_allowance(need)
 
     def _raise_allowance(self, need: float) -> bool:
         assert self.cap is not None
@@ -204,7 +299,6 @@ class Account:
                 for account in read_accounts(self.folder)
                 if account.path != self._path
             )
-            others += self.of_open_batches()
             if others + need > self.cap:
                 return False
             self.allowance = need + (self.cap - others - need) / SHARE
@@ -226,20 +320,22 @@ class Account:
     def bill(self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0) -> None:
         """Count the cost of a request, as `settle` does, whether or not it was counted before."""
         counted = Spent(n_requests=1) if usage is None else metered(usage, most)
-        if counted is None:
-            n_written = max(most.output_tokens, n_bytes_received)
-            counted = replace(most, output_tokens=n_written)
+        if counted is not None and counted.input_tokens:
+            self.seen = self.seen.and_one(counted, most)
+        self.spent += counted or unmetered(most, n_bytes_received)
+        self._write()
+
+    def add(self, counted: Spent) -> None:
+        """Count the requests of a batch as large as they can be, or take them back if refused."""
         self.spent += counted
         self._write()
 
-    def reserve(self, most: Spent) -> None:
-        """Set money aside for requests in a batch: claimed, but not yet counted as sent.
-
-        A negative amount releases it.
-        """
-        self.reserved += most
-        if most.n_requests > 0:
-            self.allows(Spent())
+    def replace(
+        self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
+    ) -> None:
+        """Count a reply, as `settle` does, in place of what was added for it."""
+        self.spent -= most
+        self.bill(most, usage, n_bytes_received)
 
     def unsend(self, most: Spent) -> None:
         """Undo the count of a request that was never sent."""

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from operator import add, sub
-from typing import Any
+from typing import Any, NamedTuple
 
 from userturn.config.keys import Prices
 
@@ -14,6 +15,10 @@ UNLIMITED = 128_000  # tokens that a reply without a limit may have
 # an endpoint may add is shorter.
 TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
+# Times its limit that a reply without a count may have: more of its bytes are no tokens.
+OVERRUN = 4
+# So many replies with a count tell what requests of unknown end took, this many times theirs.
+ENOUGH_SEEN, MARGIN = 10, 1.5
 CHARACTERS_PER_TOKEN = 12  # at most, over a whole question; words of English have four
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests
 
@@ -79,6 +84,17 @@ def tokens_read(usage: Mapping[str, Any]) -> int | None:
     return _count(usage.get("prompt_tokens")) or None
 
 
+def tokens_written(usage: Mapping[str, Any]) -> int | None:
+    """Return the tokens that an endpoint says it wrote; None without a number of them.
+
+    What the total has beyond the other two counts: some gateways leave reasoning out.
+    """
+    n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
+    if n_read is None or n_written is None:
+        return None
+    return max(n_written, (_count(usage.get("total_tokens")) or 0) - n_read)
+
+
 def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
     """Tell whether an endpoint read so few tokens that it left out most of what was sent.
 
@@ -94,17 +110,60 @@ def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
 def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
     """Return one request with the endpoint's token counts; None if they are missing or implausible.
 
-    Implausible are fractions, no input tokens, or far more tokens than were sent. What
-    `total_tokens` has beyond the other two counts as output: some gateways leave reasoning out.
+    Implausible are fractions, no input tokens, far more tokens than were sent, or more of them in
+    the cache than were read, where a gateway leaves cached ones out of the others.
     `most` is the largest count of the request.
     """
-    n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
+    n_read, n_written = tokens_read(usage), tokens_written(usage)
     if n_read is None or n_written is None:
         return None
-    n_written = max(n_written, (_count(usage.get("total_tokens")) or 0) - n_read)
     most_read = TOKENS_OF_A_HIDDEN_PROMPT + TOKENS_PER_BYTE * most.input_tokens
     if n_read > most_read or n_written > max(UNLIMITED, most.output_tokens):
         return None
     details = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    return Spent(1, 0, 0, n_read, min(cached or 0, n_read), n_written)
+    told = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    n_cached = told or 0
+    return Spent(1, 0, 0, n_read, n_cached, n_written) if n_cached <= n_read else None
+
+
+def unmetered(most: Spent, n_bytes_received: int) -> Spent:
+    """Return one request without a plausible count, as large as it can be.
+
+    A token has at least one byte, so the size of the reply bounds what an endpoint may have written
+    beyond the limit that it was given.
+    """
+    n_written = min(n_bytes_received, OVERRUN * most.output_tokens)
+    return replace(most, output_tokens=max(most.output_tokens, n_written))
+
+
+class Seen(NamedTuple):
+    """What replies with a count took, as shares of the most that they could take."""
+
+    n: int = 0
+    read: float = 0.0  # the largest share
+    written: float = 0.0
+
+    def and_one(self, counted: Spent, most: Spent) -> "Seen":
+        """Return this with one more reply."""
+        read, written = counted.input_tokens, counted.output_tokens
+        of_read = ceil(1000 * read / (most.input_tokens or 1)) / 1000
+        of_written = ceil(1000 * written / (most.output_tokens or 1)) / 1000
+        return Seen(self.n + 1, max(self.read, of_read), max(self.written, of_written))
+
+    def and_all(self, other: "Seen") -> "Seen":
+        """Return this with the replies of another account."""
+        return Seen(self.n + other.n, max(self.read, other.read), max(self.written, other.written))
+
+    def bound(self, most: Spent) -> Spent:
+        """Return what requests of unknown end took at most, as far as enough others tell it."""
+        if self.n < ENOUGH_SEEN:
+            return most
+        read, written = (min(1.0, MARGIN * share) for share in (self.read, self.written))
+        return replace(
+            most,
+            input_tokens=ceil(read * most.input_tokens),
+            output_tokens=ceil(written * most.output_tokens),
+        )
+
+
+NOTHING_SEEN = Seen()

@@ -21,7 +21,6 @@ from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
-from userturn.judges.batch_files import cost_of_abandoned
 from userturn.logs import say
 from userturn.models.chat_completions import ChatCompletions, ChatModel
 from userturn.models.completion_endpoint import CompletionEndpoint
@@ -232,13 +231,11 @@ def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:
 
 
 def _account(grid: Grid, model: str, entry: ModelEntry) -> Account:
-    prices, journals = judge_prices(grid), grid.results / "journal" / "judges"
     return Account(
         grid.accounts_folder,
         account_name(model),
         f"sweeps/{model}",
         entry.get("price"),
         grid.config["max_cost"],
-        prices,
-        partial(cost_of_abandoned, journals, prices),
+        judge_prices(grid),
     )

@@ -2,7 +2,8 @@
 
 ask_missing.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: asks through the Batch API: submits batches, waits for them, reads their replies.
-batch_files.py: a batch's questions, replies, and notes, by which a job finds it after a kill.
+batch_files.py: a batch's file of questions, and notes, by which a job finds it after a kill.
+batch_output.py: what a batch has brought, or why it cannot be read for now.
 check_entries.py: refuses judges that do not fit their kind, their use, or the model to be served.
 decisions.py: the judge's journal: one decision per question, also under a former name.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.

@@ -1,49 +1,54 @@
 """The Batch API: many questions in one file, answered within a day at half the price.
 
-Each step is noted beside the journal before the next one: the uploaded file, the batch made from
-it, and that its replies are in the journal. After a kill, the job finds its batch again by the
-noted id or by its file. Nothing is submitted twice and no reply is counted twice.
+Each step is noted beside the journal before the next one, so a job finds its batch again by the
+noted id or by its file. What is uploaded counts as much as it can cost until its replies are read.
+Nothing is submitted twice, and nothing that was paid for is written off because of what the API
+says at one moment: an absence is looked at again for minutes, and the batch then stays open.
 """
 
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import openai
 
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import cap_reached
-from userturn.endpoints.http_replies import Received, error_in, why_unscored, without_surrogates
 from userturn.endpoints.usage import Spent, at_most
 from userturn.errors import UserError
 from userturn.judges.batch_files import (
-    BatchFile,
-    BatchNotes,
-    BatchReply,
-    OpenBatch,
+    Batch,
+    Line,
+    batches_of,
+    files_of,
     keys_collected,
-    read_lines,
+    note,
+    note_uploaded,
+    uploaded,
+)
+from userturn.judges.batch_output import (
+    BatchReply,
+    UnreadError,
+    ended,
+    errors_of,
+    readable,
+    record_of_reply,
 )
 from userturn.judges.decisions import Decisions, Record, only_writer
-from userturn.judges.parse_reply import read_reply
 from userturn.judges.question import Question
-from userturn.judges.session import Session, left_open, record_of, repaired
-from userturn.logs import say
+from userturn.judges.session import Session, repaired
 from userturn.storage.journal import Writer
 
 PATH = "/v1/chat/completions"
 ROUNDS = 2  # all questions, then the repairs and what had no reply
 UNUSABLE = 20  # replies, and none that can be read: no repair is paid for
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
+N_LOOKS = 9  # at something that is not there, over three minutes
 RETRIES = 6  # of requests that only read
-ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
-RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
-WAITING = ("queued", "pending", "processing")  # of servers like OpenAI's
-MOST_UNKNOWN = 5  # looks in a row at a status of no name
 # What the API says to a file that it makes no batch of, now or ever.
 REFUSALS = (openai.BadRequestError, openai.NotFoundError, openai.UnprocessableEntityError)
 QUEUE_IS_FULL = "token_limit_exceeded"
@@ -52,81 +57,76 @@ Asked = tuple[Session, Callable[[], Iterable[Question]]]
 """A session, and what makes its questions anew, one at a time."""
 
 
+def pause(number: int) -> float:
+    """Return the seconds to wait after a look, by its number from 0."""
+    return min(LONGEST_POLL, FIRST_POLL * float(2 ** min(number, 30)))
+
+
+class RefusedError(Exception):
+    """A file of which the API makes no batch, now or ever."""
+
+
 def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
     """Ask for what journals lack, everything out first, and wait for the replies.
 
-    Batches that an earlier job left open are waited for first.
-
-    Each session is about another dataset, and its endpoint need not be open. With no round, it only
-    waits for the open batches.
+    Batches that an earlier job left open are waited for first; those that were given up are looked
+    at once. Each session is about another dataset, and its endpoint need not be open. With no
+    round, it only waits for the open batches.
 
     Raises:
-        UserError: the API cannot be used or refuses a batch, no reply can be read, or the hard cap
-            forbids another request.
+        UserError: the API cannot be used or refuses a batch, replies that were paid for cannot be
+            read, or the hard cap forbids another request.
     """
     with ExitStack() as stack:
         pools = [stack.enter_context(_opened(*one)) for one in asked]
-        for pool in pools:
-            pool.session.decisions.refresh()
-            for one in pool.notes.open():
-                pool.session.account.reserve(one.most)
-        _raise_refused(chain(*[pool.collect_open() for pool in pools]), False)
+        _collect(pools)
         for _ in range(n_rounds):
-            _ask_round(pools)
+            left = [pool.session.decisions.unfinished() for pool in pools]
+            while any(left):
+                sent = [pool.submit(keys) for pool, keys in zip(pools, left, strict=True)]
+                if not any(sent):
+                    session = pools[0].session
+                    raise cap_reached(session.about, session.account.cap, sum(map(len, left)))
+                back = _collect(pools, sum(map(len, sent)))
+                for pool, keys in zip(pools, sent, strict=True):
+                    _check_usable(pool.session, keys)
+                now = zip(left, sent, back, strict=True)
+                left = [(keys - gone) | again for keys, gone, again in now]
+
+
+def _collect(pools: Sequence["Batches"], n_sent: int = 0) -> list[set[str]]:
+    """Wait for all open batches; return the keys to send again, which found the queue full.
+
+    Raises:
+        UserError: a batch was refused, also for a full queue if none of what was sent found room,
+            or its replies cannot be read.
+    """
+    back = [pool.collect() for pool in pools]
+    refused = [why for pool in pools for why in pool.refused]
+    if (found := [why for pool in pools for why in pool.unread]) or refused:
+        raise UserError("; ".join(found) or refused[0])
+    if n_sent and sum(map(len, back)) >= n_sent:
+        raise UserError(next(pool.queue for pool in pools if pool.queue))
+    return back
 
 
 @contextmanager
 def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> Iterator["Batches"]:
     """Yield the batches of a session; no other process asks about its dataset meanwhile."""
-    endpoint, folder = session.endpoint, session.decisions.folder
-    key = endpoint.key or "none"  # the client wants one
+    endpoint, key = session.endpoint, session.endpoint.key or "none"  # the client wants one
     transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
     reader = client.with_options(max_retries=RETRIES)
-    with only_writer(folder), session.account, session.watched(), client:
+    with only_writer(session.decisions.folder), session.account, session.watched(), client:
+        session.decisions.refresh()
         try:
-            yield Batches(client, reader, session, BatchNotes(folder), questions)
-        except openai.OpenAIError as error:
+            yield Batches(client, reader, session, questions)
+        except (openai.OpenAIError, UnreadError) as error:
             text = without_key(f"{type(error).__name__}: {error}", endpoint.key)[:300]
             raise UserError(
                 f"the Batch API cannot be used: {text}; run the same command again, nothing is "
                 "submitted twice"
             ) from None
-
-
-def _ask_round(pools: Sequence["Batches"]) -> None:
-    """Send what is not decided, wait for all of it, and send again what found a full queue."""
-    left = [pool.session.decisions.unfinished() for pool in pools]
-    while any(left):
-        sent = [pool.submit(keys) for pool, keys in zip(pools, left, strict=True)]
-        if not any(sent):
-            session = pools[0].session
-            raise cap_reached(session.about, session.account.cap, sum(map(len, left)))
-        refused = [pool.collect_open() for pool in pools]
-        back = [{key for refusal in of_pool for key in refusal.keys} for of_pool in refused]
-        was_any_answered = sum(map(len, back)) < sum(map(len, sent))
-        _raise_refused(chain(*refused), was_any_answered)
-        for pool, keys in zip(pools, sent, strict=True):
-            _check_usable(pool.session, keys)
-        left = [(keys - gone) | again for keys, gone, again in zip(left, sent, back, strict=True)]
-
-
-class Refusal(NamedTuple):
-    """A batch that the API did not begin; one that found the queue `is_full` may be sent again."""
-
-    keys: tuple[str, ...]
-    why: str
-    is_full: bool
-
-
-def _raise_refused(refused: Iterable[Refusal], was_any_answered: bool) -> None:
-    """Refuse to go on after a refusal that no wait will mend."""
-    for refusal in refused:
-        if not (refusal.is_full and was_any_answered):
-            raise UserError(
-                f"the API refused a batch: {refusal.why}; correct what that names and run the same "
-                "command again: the questions then go out in a new file"
-            )
 
 
 def _check_usable(session: Session, sent: set[str]) -> None:
@@ -141,13 +141,27 @@ def _check_usable(session: Session, sent: set[str]) -> None:
 
 @dataclass
 class Batches:
-    """The batches of one judge and dataset."""
+    """The batches of one judge and dataset.
 
-    client: Any  # of the openai package, for submitting
-    reader: Any  # the same with retries, for reading
+    Attributes:
+        client: of the openai package, for submitting.
+        reader: the same with retries, for reading.
+        session: the questions' session.
+        questions: makes the questions anew.
+        refused: why a batch was refused, in sentences.
+        unread: why replies that were paid for cannot be read, in sentences.
+        queue: what the API said of a full queue.
+    """
+
+    client: Any
+    reader: Any
     session: Session
-    notes: BatchNotes
     questions: Callable[[], Iterable[Question]]
+    refused: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    queue: str = ""
+    _pending: Spent = field(default_factory=Spent)  # of lines that are in no uploaded file yet
+    _uploaded: set[str] = field(default_factory=set)  # files of this process
 
     def submit(self, wanted: Collection[str]) -> set[str]:
         """Upload the questions of some keys and make batches of them; return the keys sent.
@@ -155,60 +169,75 @@ class Batches:
         First questions and repairs go into files of their own, each as large as the API takes. Only
         as many are sent as the cap allows.
         """
-        left, sent = set(wanted), set[str]()
+        left = set(wanted)
         for are_repairs in (False, True):
-            file = BatchFile()
-            for question in self.questions():
-                reason = self.session.decisions.reason_of_first(question.key)
-                if question.key not in left or (reason is not None) != are_repairs:
-                    continue
-                line = self._line_of(question, reason)
-                if file.is_full(line):
-                    sent |= self._upload(file, are_repairs)
-                    file = BatchFile()
-                more = at_most(len(line), self.session.endpoint.max_output)
-                if not self.session.account.allows(file.most + more):
-                    break
-                left.discard(question.key)
-                file.add(question.key, line, more)
-            sent |= self._upload(file, are_repairs)
-        return sent
+            for lines in files_of(self._lines(left, are_repairs)):
+                self._upload(lines, are_repairs)
+        return set(wanted) - left
 
-    def _line_of(self, question: Question, first_reason: str | None) -> bytes:
-        """Return a file's line for a question, or for its repair if there is a reason for one."""
-        asked = question if first_reason is None else repaired(question, first_reason)
-        body = {**self.session.endpoint.fixed, "messages": list(asked.messages)}
-        line = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
-        return json.dumps(line).encode()
+    def _lines(self, left: set[str], are_repairs: bool) -> Iterator[Line]:
+        """Yield the line of each question that is left and that the cap allows."""
+        endpoint = self.session.endpoint
+        for question in self.questions():
+            reason = self.session.decisions.reason_of_first(question.key)
+            if question.key not in left or (reason is not None) != are_repairs:
+                continue
+            asked = question if reason is None else repaired(question, reason)
+            body = {**endpoint.fixed, "messages": list(asked.messages)}
+            line = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
+            content = json.dumps(line).encode()
+            most = at_most(len(content), endpoint.max_output)
+            if not self.session.account.allows(self._pending + most):
+                return
+            self._pending += most
+            left.discard(question.key)
+            yield Line(question.key, content, most)
 
-    def _upload(self, file: BatchFile, are_repairs: bool) -> set[str]:
-        """Upload a file, if anything is in it, and make it a batch; return its keys."""
-        if not file.keys:
-            return set()
-        content = ("questions.jsonl", b"\n".join(file.lines) + b"\n")
-        with _readable("an uploaded file"):
-            name = self._id_of(self.client.files.create(file=content, purpose="batch"))
-        self.session.account.reserve(file.most)
-        sizes = file.most, max(map(len, file.lines))
-        self.notes.uploaded(OpenBatch(name, None, are_repairs, *sizes, tuple(file.keys)))
-        with suppress(*REFUSALS, openai.RateLimitError):  # tried again when it is collected
-            self._create(name)
-        return set(file.keys)
+    def _upload(self, lines: Sequence[Line], are_repairs: bool) -> None:
+        """Upload a file, count its questions, and make a batch of it."""
+        content = b"".join(line.content + b"\n" for line in lines)
+        with readable("an uploaded file"):
+            made = self.client.files.create(file=("questions.jsonl", content), purpose="batch")
+            name = self._id_of(made)
+        one = uploaded(name, lines, are_repairs)
+        self._pending -= one.most
+        self.session.account.add(one.most)
+        note_uploaded(self.folder, one)
+        self._uploaded.add(name)
+        with suppress(RefusedError, openai.RateLimitError):  # tried again when it is collected
+            self._create(one, 0)
 
-    def _create(self, file: str) -> str:
-        """Return the id of an uploaded file's batch: an existing one, else a new one."""
-        with _readable("the list of batches"):
+    @property
+    def folder(self) -> Path:
+        """The judge's journal."""
+        return self.session.decisions.folder
+
+    def _create(self, one: Batch, n_looks: int) -> Batch:
+        """Return a file with its batch: one that is listed at any of some looks, else a new one."""
+        batch = None
+        for number in range(n_looks):
+            if (batch := self._listed(one.file)) is not None:
+                break
+            time.sleep(pause(number))
+        if batch is None:
+            asked = {"input_file_id": one.file, "endpoint": PATH, "completion_window": "24h"}
+            with readable("a batch"):
+                try:
+                    batch = self._id_of(self.client.batches.create(**asked))
+                except REFUSALS as error:
+                    raise RefusedError(f"{error}") from None
+        one = replace(one, batch=batch)
+        note(self.folder, "created", one)
+        return one
+
+    def _listed(self, file: str) -> str | None:
+        """Return the id of the batch that was made of a file; None if the list has none."""
+        with readable("the list of batches"):
             page = self.reader.batches.list(limit=100)
             if not isinstance(page.data, list):
                 raise TypeError("no list")
-            made = [batch for batch in page if batch.input_file_id == file]
-        with _readable("a batch"):
-            if not made:
-                asked = {"input_file_id": file, "endpoint": PATH, "completion_window": "24h"}
-                made = [self.client.batches.create(**asked)]
-            batch = self._id_of(made[0])
-        self.notes.created(file, batch)
-        return batch
+            made = (batch for batch in page if batch.input_file_id == file)
+            return next(map(self._id_of, made), None)
 
     def _id_of(self, made: Any) -> str:
         """Return the id of what the API has made; it is written down, so it may not be a key."""
@@ -217,133 +246,88 @@ class Batches:
             raise ValueError("no id that can be noted")
         return name
 
-    def collect_open(self) -> list[Refusal]:
-        """Wait for every batch that is open, put its replies into the journal; return refusals."""
-        found = sorted(self.notes.open(), key=lambda one: one.batch is None)
-        return [refusal for one in found if (refusal := self._collect(one)) is not None]
-
-    def _collect(self, one: OpenBatch) -> Refusal | None:
-        """Wait for a batch and put its replies into the journal; return its refusal, if any."""
-        batch, why = one.batch, None
-        try:
-            batch = batch or self._create(one.file)
-        except REFUSALS as error:
-            why = f"{error}"
-        else:
-            state = self._wait(batch)
-            if state is not None and state.status == "failed" and not state.output_file_id:
-                why = _errors(state)
-            else:
-                self._put_into_journal(one, batch, state)
-        self.notes.collected(one.file, batch or "")
-        self.session.account.reserve(Spent() - one.most)
+    def collect(self) -> set[str]:
+        """Wait for open batches and journal their replies; return keys that found no room."""
+        self.queue, back = "", set[str]()
+        for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):
+            if one.because is None:
+                back |= self._collect(one)
+            elif one.batch is not None:
+                with suppress(UnreadError):
+                    self._put_into_journal(one, *ended(self.reader, one, 1, pause))
         self.session.decisions.refresh()
-        if why is None:
-            return None
-        shown = self.session.endpoint.redacted(why, 300)
-        return Refusal(one.keys, f"batch of {one.file}: {shown}", QUEUE_IS_FULL in why)
+        return back
 
-    def _wait(self, batch: str) -> Any:
-        """Wait for a batch to end and return its state; None if the API does not know it."""
-        wait, n_unknown = FIRST_POLL, 0
-        while True:
-            try:
-                with _readable(f"the state of {batch}"):
-                    state = self.reader.batches.retrieve(batch)
-                    status, *_ = state.status, state.output_file_id, state.error_file_id
-            except openai.NotFoundError:
-                return None
-            if status in ENDED:
-                return state
-            n_unknown = 0 if status in RUNNING + WAITING else n_unknown + 1
-            if n_unknown == MOST_UNKNOWN:
-                raise openai.OpenAIError(f"the state of {batch} is {status!r} for ever")
-            say(f"batch {batch}: {status}, looking again in {wait:.0f} s")
-            time.sleep(wait)
-            wait = min(LONGEST_POLL, wait * 2)
+    def _collect(self, one: Batch) -> set[str]:
+        """Wait for a batch and journal its replies; return its keys if it found no room."""
+        if not one.is_counted:  # by the version that uploaded it
+            self.session.account.add(one.most)
+            note(self.folder, "counted", one)
+        try:
+            one = (
+                one
+                if one.batch
+                else self._create(one, 1 if one.file in self._uploaded else N_LOOKS)
+            )
+            state, replies = ended(self.reader, one, N_LOOKS, pause)
+        except RefusedError as error:
+            return self._refused(one, f"{error}")
+        except UnreadError as error:
+            self._leave_open(one, self.session.endpoint.redacted(f"{error}", 300))
+            return set()
+        if state.status == "failed" and not replies:
+            return self._refused(one, errors_of(state))
+        self._put_into_journal(one, state, replies)
+        return set()
 
-    def _put_into_journal(self, one: OpenBatch, batch: str, state: Any) -> None:
+    def _refused(self, one: Batch, why: str) -> set[str]:
+        """Close a batch that the API did not begin; return its keys if it may be sent again."""
+        note(self.folder, "collected", one)
+        self.session.account.add(Spent() - one.most)
+        said = (
+            f"the API refused a batch: batch of {one.file}: "
+            f"{self.session.endpoint.redacted(why, 300)}; correct what that names and run the same "
+            "command again: the questions then go out in a new file"
+        )
+        if QUEUE_IS_FULL in why:
+            self.queue = said
+            return set(one.keys)
+        self.refused.append(said)
+        return set()
+
+    def _leave_open(self, one: Batch, why: str) -> None:
+        """Note why the replies of a batch cannot be read."""
+        note(self.folder, "unread", one, reason=why)
+        self.unread.append(
+            f"{self.session.about}: batch {one.batch or one.file} may have been paid for, and its "
+            f"replies cannot be read: {why}; it stays open and nothing is asked twice: run the "
+            "same command again later, or give it up and pay again: `userturn costs --give-up "
+            f'{one.batch or one.file} --because "..."`'
+        )
+
+    def _put_into_journal(self, one: Batch, state: Any, replies: Mapping[str, BatchReply]) -> None:
         """Append a record for each question of a batch that the journal does not hold yet.
 
-        A question without a reply that can be read is an error, and counted as large as it can be.
+        A question without a reply is an error, and stays counted as large as it can be. A reply is
+        journalled before it takes the place of that: a kill between the two lowers no count twice.
         """
-        replies, n_bad = read_lines(self._outputs(state))
-        folder, account = self.session.decisions.folder, self.session.account
-        there = keys_collected(folder, batch)
-        keys = one.keys or tuple(reply.key for reply in replies)
-        about = Decisions(folder, keys)
-        most = at_most(one.largest, self.session.endpoint.max_output)
-        by_key = {reply.key: reply for reply in reversed(replies)}  # the first of two counts
-        status = "gone" if state is None else state.status
-        with Writer(folder) as journal:
-            for key in (key for key in dict.fromkeys(keys) if key not in there):
-                reason = f"batch {batch}, which is {status}, has no reply to it"
+        batch, keys = str(one.batch), one.keys or tuple(replies)
+        there, about = keys_collected(self.folder, batch), Decisions(self.folder, keys)
+        with Writer(self.folder) as journal:
+            for number, key in enumerate(keys):
+                if key in there:
+                    continue
+                reason = f"batch {batch}, which is {state.status}, has no reply to it"
                 record: Record = {"key": key, "outcome": "error", "reason": reason}
-                usage: Mapping[str, Any] | None = {}
-                if (reply := by_key.get(key)) is not None:
+                if (reply := replies.get(key)) is not None:
                     first = about.reason_of_first(key) if one.are_repairs else None
                     record, usage = record_of_reply(reply, self.session, first)
-                account.bill(most, usage, len(reply.body) if reply else 0)
-                if record["outcome"] == "ok":
-                    account.decided()
+                if about.is_finished(key):
+                    late = f"the reply of batch {batch} came after another"
+                    record = {"key": key, "outcome": "error", "reason": late}
                 journal.append(about.in_round(record) | {"of_batch": batch})
-        for _ in range(0 if one.keys else one.most.n_requests - len(keys)):
-            account.bill(most, {})  # a note without keys
-        if n_bad:
-            say(f"batch {batch}: {n_bad} lines cannot be read; their questions are asked again")
-
-    def _outputs(self, state: Any) -> Iterator[bytes]:
-        """Yield the contents of a batch's output; a file that the API has no more is left out."""
-        names = () if state is None else (state.output_file_id, state.error_file_id)
-        for name in filter(None, names):
-            with suppress(openai.NotFoundError):
-                yield self._output(name)
-
-    def _output(self, name: str) -> bytes:
-        """Return a file of a batch's output; one without any line of it is read again."""
-        for wait in (FIRST_POLL, 2 * FIRST_POLL, 0):
-            content: bytes = self.reader.files.content(name).content
-            if not content.strip() or read_lines([content])[0]:
-                break
-            time.sleep(wait)
-        return content
-
-
-def record_of_reply(
-    reply: BatchReply, session: Session, first_reason: str | None
-) -> tuple[Record, Mapping[str, Any] | None]:
-    """Return the journal's record of a reply and its usage, None if nothing was billed.
-
-    `first_reason` says why the first reply could not be read, if this one answers a repair.
-    """
-    received, is_good = Received(reply.body), 200 <= reply.status < 300
-    parsed, usage = read_reply(received)
-    found = error_in(received) if is_good else (reply.status, reply.text)
-    record: Record
-    if found is not None:
-        what = "an error in a reply" if is_good else f"status {found[0]}"
-        text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
-        record = {"key": reply.key, "outcome": "error", "reason": text}
-        if (why := why_unscored(found[1])) is not None:
-            record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
-        return record, usage if is_good else None
-    record = record_of(reply.key, parsed, session.read, session.endpoint)
-    if first_reason is not None and record["outcome"] != "ok":
-        record = left_open(record, first_reason)
-    return record, usage
-
-
-@contextmanager
-def _readable(what: str) -> Iterator[None]:
-    """Raise the client's own error where a reply has status 200 and is not what it should be."""
-    try:
-        yield
-    except (ValueError, AttributeError, TypeError, LookupError) as error:
-        text = f"{type(error).__name__}: {error}"
-        raise openai.OpenAIError(f"what it says of {what} cannot be read ({text})") from None
-
-
-def _errors(state: Any) -> str:
-    """Return the API's reasons for refusing a batch."""
-    found = getattr(getattr(state, "errors", None), "data", None) or []
-    return "; ".join(f"{e.message} ({e.code})" for e in found) or "the API gives no reason"
+                if reply is not None:
+                    self.session.account.replace(one.share(number), usage, len(reply.body))
+                if record["outcome"] == "ok":
+                    self.session.account.decided()
+        note(self.folder, "collected", one)

@@ -1,154 +1,167 @@
-"""A batch on its way: the file of its questions, the replies in its output, notes on each step.
+"""A batch on its way: the file of its questions, and notes on each step.
 
-The notes stand beside a judge's journal, so that a job finds its batch again after a kill.
+The notes stand beside a judge's journal, so that a job finds its batch again after a kill. A batch
+is open until all its replies are in the journal, or a command gives it up, and nothing else ends
+it: what the API says of it at one moment may be otherwise at the next.
 """
 
-import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.endpoints.usage import Price, Spent, money
-from userturn.storage.files import is_held
-from userturn.storage.journal import Writer, decode_line, read_journal
+from userturn.endpoints.budget import Account
+from userturn.endpoints.usage import Spent, at_most
+from userturn.errors import UserError, near_miss
+from userturn.storage.files import alone, is_held
+from userturn.storage.journal import Writer, files_of_journal, record_of
+from userturn.storage.journal import read_lines as lines_of
 
 LARGEST_BATCH = 50_000  # questions, as many as the API takes
 LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB
-UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
-KEY = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass
-class BatchFile:
-    """A file of questions in the making."""
-
-    keys: list[str] = field(default_factory=list)
-    lines: list[bytes] = field(default_factory=list)
-    most: Spent = field(default_factory=Spent)  # what all of them together may cost
-    _n_bytes: int = 0
-
-    def is_full(self, line: bytes) -> bool:
-        """Tell whether one more line would make it larger than the API takes."""
-        is_long = self._n_bytes + len(line) + 1 > LARGEST_FILE
-        return bool(self.lines) and (is_long or len(self.lines) >= LARGEST_BATCH)
-
-    def add(self, key: str, line: bytes, most: Spent) -> None:
-        """Add the line of a question that may cost so much."""
-        self.keys.append(key)
-        self.lines.append(line)
-        self.most += most
-        self._n_bytes += len(line) + 1
-
-
-class BatchReply(NamedTuple):
-    """One reply of a batch."""
+class Line(NamedTuple):
+    """A line of a file of questions: its key, its bytes, and what its reply may cost."""
 
     key: str
-    status: int  # HTTP status of the response, 0 without one
-    body: bytes
-    text: str  # the API's message if the status is not 200
+    content: bytes
+    most: Spent
 
 
-def _read_line(line: bytes) -> BatchReply | None:
-    try:
-        parsed: Any = json.loads(line)
-        key, response = parsed["custom_id"], parsed.get("response") or {}
-        status, body = response.get("status_code", 0), response.get("body")
-        text = json.dumps(parsed.get("error") or body)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
-    if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
-        return None
-    return BatchReply(key, status, json.dumps(body).encode(), text)
+def files_of(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Yield lines in files, each as large as the API takes."""
+    file, n_bytes = list[Line](), 0
+    for line in lines:
+        n_bytes += len(line.content) + 1
+        if file and (n_bytes > LARGEST_FILE or len(file) >= LARGEST_BATCH):
+            yield file
+            file, n_bytes = [], len(line.content) + 1
+        file.append(line)
+    if file:
+        yield file
 
 
-def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
-    """Return the replies in a batch's output files, and the number of unreadable lines."""
-    lines = [line for content in contents for line in content.splitlines() if line.strip()]
-    found = [reply for line in lines if (reply := _read_line(line)) is not None]
-    return found, len(lines) - len(found)
+@dataclass(frozen=True)
+class Batch:
+    """A file of questions that was uploaded, and the batch that the API made of it.
+
+    Attributes:
+        file: its id.
+        batch: id of the batch; None if none is noted.
+        are_repairs: whether its questions are asked for the second time.
+        most: what all its questions count until their replies are read.
+        keys: of its questions; none in a note of an early version.
+        is_counted: whether `most` is on the ledger.
+        unread: why the last job that looked could not read its replies, if it could not.
+        because: why a user gave it up, if one did.
+        sizes: bytes of its questions; none in a note of an earlier version.
+    """
+
+    file: str
+    batch: str | None = None
+    are_repairs: bool = False
+    most: Spent = field(default_factory=Spent)
+    keys: tuple[str, ...] = ()
+    is_counted: bool = True
+    unread: str | None = None
+    because: str | None = None
+    sizes: tuple[int, ...] = ()
+
+    def share(self, number: int) -> Spent:
+        """Return the part of `most` that one question counts, by its number; all add up to it."""
+        n = self.most.n_requests or 1
+        read, written = self.most.input_tokens, self.most.output_tokens // n
+        even = read * (number + 1) // n - read * number // n
+        return at_most(self.sizes[number] if self.sizes else even, written)
+
+
+def uploaded(file: str, lines: Sequence[Line], are_repairs: bool) -> Batch:
+    """Return what is known of a file of questions that was uploaded."""
+    most = sum((line.most for line in lines), start=Spent())
+    keys = tuple(line.key for line in lines)
+    sizes = tuple(len(line.content) for line in lines)
+    return Batch(file, None, are_repairs, most, keys, sizes=sizes)
+
+
+def note(journal: Path, step: str, one: Batch, **more: Any) -> None:
+    """Note a step of a batch beside a journal."""
+    with Writer(journal / "batches") as writer:
+        about = {"file": one.file, "batch": one.batch}
+        writer.append({"key": f"{one.file} {step}", "outcome": step, **about, **more})
+
+
+def note_uploaded(journal: Path, one: Batch) -> None:
+    """Note an uploaded file whose questions are on the ledger."""
+    about = {"keys": one.keys, "sizes": one.sizes, "are_repairs": one.are_repairs}
+    note(journal, "uploaded", one, counted=True, most=vars(one.most), **about)
+
+
+def batches_of(journal: Path) -> list[Batch]:
+    """Return the batches whose replies are not all in a journal, in the order of their files."""
+    steps: dict[str, dict[str, dict[str, Any]]] = {}
+    for path in files_of_journal(journal / "batches"):
+        for found in (record_of(line) for lines in lines_of(path) for line in lines.whole):
+            steps.setdefault(found["file"], {})[found["outcome"]] = found
+    return [
+        Batch(
+            file,
+            noted.get("created", {}).get("batch"),
+            noted["uploaded"].get("are_repairs", False),
+            Spent(**noted["uploaded"].get("most", {})),
+            tuple(noted["uploaded"].get("keys", ())),
+            "counted" in noted or noted["uploaded"].get("counted", False),
+            noted.get("unread", {}).get("reason"),
+            noted.get("given up", {}).get("because"),
+            tuple(noted["uploaded"].get("sizes", ())),
+        )
+        for file, noted in sorted(steps.items())
+        if "uploaded" in noted and "collected" not in noted
+    ]
+
+
+def open_batches(journal: Path) -> list[Batch]:
+    """Return the batches that are waited for: neither collected nor given up."""
+    return [one for one in batches_of(journal) if one.because is None]
 
 
 def keys_collected(journal: Path, batch: str) -> set[str]:
     """Return the keys of the questions whose replies from a batch are in a journal."""
-    name = batch.encode()
-    keys = set()
-    for path in sorted(journal.glob("[!.]*.jsonl")):
-        with path.open("rb") as file:
-            for line in file:
-                record = decode_line(line) if name in line else None
-                if record is not None and record.get("of_batch") == batch:
-                    keys.add(str(record["key"]))
-    return keys
+    lines = (line for path in files_of_journal(journal) for part in lines_of(path)
+             for line in part.whole if batch.encode() in line)  # fmt: skip
+    return {str(found["key"]) for found in map(record_of, lines) if found.get("of_batch") == batch}
 
 
-@dataclass(frozen=True)
-class OpenBatch:
-    """A batch whose replies are not all in the journal."""
+def give_up(journals: Path, name: str, because: str, account: Callable[[str, str], Account]) -> int:
+    """Note that a batch is waited for no more, and return the number of its questions.
 
-    file: str
-    batch: str | None  # id of the batch made from it; None if none is noted
-    are_repairs: bool = False  # whether its questions are asked for the second time
-    most: Spent = field(default_factory=Spent)  # that all its requests may cost
-    largest: int = UNKNOWN_REQUEST  # bytes of its longest request
-    keys: tuple[str, ...] = ()  # of its questions; none in a note of an older version
+    They are asked again, and stay counted as large as they can be. A later job still looks whether
+    the replies have come. `journals` has a folder for each judge and dataset, and `account` returns
+    an account by their names.
 
-
-class BatchNotes:
-    """The notes of one judge and dataset."""
-
-    def __init__(self, journal: Path) -> None:
-        """Open the notes in the folder of the judge's journal."""
-        self.folder = journal / "batches"
-
-    def _note(self, step: str, file: str, batch: str | None, **more: Any) -> None:
-        with Writer(self.folder) as writer:
-            key = f"{file} {step}"
-            writer.append({"key": key, "outcome": step, "file": file, "batch": batch, **more})
-
-    def uploaded(self, one: OpenBatch) -> None:
-        """Note an uploaded file."""
-        sizes = {"most": vars(one.most), "largest": one.largest, "keys": one.keys}
-        self._note("uploaded", one.file, None, are_repairs=one.are_repairs, **sizes)
-
-    def created(self, file: str, batch: str) -> None:
-        """Note the batch that was made from a file."""
-        self._note("created", file, batch)
-
-    def collected(self, file: str, batch: str) -> None:
-        """Note that all replies of a batch are in the journal, or that none will come."""
-        self._note("collected", file, batch)
-
-    def open(self) -> list[OpenBatch]:
-        """Return the batches that are not yet collected, in the order of their files' ids."""
-        found = list(read_journal(self.folder).records.values())
-        batches = {note["file"]: note["batch"] for note in found if note["outcome"] == "created"}
-        collected = {note["file"] for note in found if note["outcome"] == "collected"}
-        uploaded = {note["file"]: note for note in found if note["outcome"] == "uploaded"}
-        return [
-            OpenBatch(
-                file,
-                batches.get(file),
-                note.get("are_repairs", False),
-                Spent(**note.get("most", {})),
-                note.get("largest", UNKNOWN_REQUEST),
-                tuple(note.get("keys", ())),
-            )
-            for file, note in sorted(uploaded.items())
-            if file not in collected
-        ]
-
-
-def cost_of_abandoned(journals: Path, prices: Mapping[str, Price]) -> float:
-    """Return the most that the batches may cost that are out and that no job waits for.
-
-    `journals` is the folder of the journals of all judges, each with one for each dataset.
+    Raises:
+        UserError: no such batch is open, or a job is waiting for it.
     """
-    total = 0.0
-    for folder in sorted(journals.glob("*/*/batches")):
-        judge, lock = folder.parts[-3], folder.parent / "lock"
-        if judge in prices and not is_held(lock):
-            total += sum(money(one.most, prices[judge]) for one in BatchNotes(folder.parent).open())
-    return total
+    there = {
+        name: (path.parent, one)
+        for path in sorted(journals.glob("*/*/batches"))
+        for one in open_batches(path.parent)
+        for name in (one.batch, one.file)
+        if name is not None
+    }
+    if name not in there:
+        raise UserError(
+            f"no batch '{name}' is open{near_miss(name, there)}; `userturn costs` lists them"
+        )
+    journal, one = there[name]
+    if is_held(journal / "lock"):
+        raise UserError(
+            f"a job is waiting for batch '{name}'; end it first, and give the batch up then"
+        )
+    with alone(journal / "lock"):
+        if not one.is_counted:
+            with account(*journal.parts[-2:]) as paying:
+                paying.add(one.most)
+            note(journal, "counted", one)
+        note(journal, "given up", one, because=because)
+    return len(one.keys)

@@ -13,7 +13,7 @@ from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
-from userturn.judges.batch_files import LARGEST_BATCH, BatchNotes
+from userturn.judges.batch_files import LARGEST_BATCH, batches_of, open_batches
 from userturn.judges.decisions import Decision, Decisions, decision_of, open_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import read_verdict
@@ -113,7 +113,7 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
     by_batch = session.endpoint.settings["batch"]
-    if by_batch or BatchNotes(session.decisions.folder).open():
+    if by_batch or batches_of(session.decisions.folder):
         from userturn.judges.batch_api import ROUNDS, ask_by_batch  # openai: 2 s
 
         held = list(questions) if by_batch else []
@@ -155,7 +155,7 @@ def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) 
     A judge that works through all cells in one job has asked there: its errors are not asked about
     again for each cell, unless the Batch API left too many. A batch that is out is waited for.
     """
-    if BatchNotes(decisions.folder).open():
+    if open_batches(decisions.folder):
         return False
     found = [decisions.get(key) for key in keys if key is not None]
     outcomes = ["unclear" if one is None else one.outcome for one in found]

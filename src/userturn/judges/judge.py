@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import polars as pl
 
 from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Price
-from userturn.judges.batch_files import cost_of_abandoned
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn, Verdict
+from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.table_files import (
     PART,
     SLICE,
@@ -49,9 +48,10 @@ class Judge:
 
     def account(self, cell: str) -> Account:
         """Return a new account for one cell."""
-        price, journals = self.prices.get(self.name), self.results / "journal" / "judges"
-        abandoned = partial(cost_of_abandoned, journals, self.prices)
-        return Account(self.accounts, self.name, cell, price, self.cap, self.prices, abandoned)
+        price = self.prices.get(self.name)
+        asked_as = fingerprint([self.settings.get(key) for key in ("model", "settings", "reply")])
+        prices, short = self.prices, short_hash(asked_as)
+        return Account(self.accounts, self.name, cell, price, self.cap, prices, short)
 
 
 @dataclass(frozen=True)

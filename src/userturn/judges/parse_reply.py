@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from userturn.endpoints.http_replies import REFUSED, Received, without_surrogates
-from userturn.endpoints.usage import tokens_read
+from userturn.endpoints.usage import tokens_read, tokens_written, was_cut
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
@@ -62,7 +62,8 @@ def _parts(content: Any) -> tuple[list[str], list[str]]:
 def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
     """Return the reply and the token usage in the body of a chat completion.
 
-    Any other body gives a reply without content, and no usage.
+    Any other body gives a reply without content, and no usage. That of fewer written tokens than
+    the text can have is none, either.
     """
     parsed = received.parsed
     try:
@@ -80,6 +81,8 @@ def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
     name = without_surrogates(model) if isinstance(model, str) and model else None
     usage = usage if isinstance(usage, dict) else {}
     n_read = tokens_read(usage)
+    if was_cut(tokens_written(usage), [text or ""]):
+        usage = {}
     return Reply(text, said, str(choice.get("finish_reason")), kept, name, n_read), usage
 
 

@@ -122,7 +122,7 @@ class Session:
         if account.cap is not None and account.price is None and not is_served:
             say(f"{self.about}: the judge's entry has no price, so max_cost does not stop it")
         yield
-        if n := account.spent.n_unmetered:
+        if (n := account.spent.n_unmetered) > 0:
             say(f"{self.about}: {n} replies without token counts; each counts as the maximum")
 
 

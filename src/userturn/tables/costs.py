@@ -1,14 +1,14 @@
 """Table `costs`: requests, tokens and money of each judge and cell."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.endpoints.budget import read_accounts
-from userturn.endpoints.usage import Price, Spent, money
+from userturn.endpoints.budget import AccountOnDisk, cost_of, read_accounts
+from userturn.endpoints.usage import Price, Spent
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.tables.layout import Layout, column, texts
@@ -39,24 +39,27 @@ def table(material: Material) -> pl.DataFrame:
 def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
     """Return one row per judge and cell, and one per judge over all, with cost and time.
 
-    Costs are over all processes, and null without a price.
+    Costs are over all processes, and null without a price, or where an account is damaged: it has a
+    row of its own. So has what a user has corrected.
 
     A judge that was removed from the config is charged at the last price in its account.
     """
-    sums: dict[tuple[str, str], Spent] = {}
+    of: dict[tuple[str, str], list[AccountOnDisk]] = {}
     known = dict(prices)
     for account in read_accounts(folder):
         for key in ((account.judge, ALL), (account.judge, account.cell)):
-            sums[key] = sums.get(key, Spent()) + account.total
+            of.setdefault(key, []).append(account)
         if account.price is not None:
             known.setdefault(account.judge, account.price)
-    order = sorted(sums, key=lambda key: (key[0], key[1] != ALL, key[1]))
-    rows = [_row(*key, sums[key], known.get(key[0])) for key in order]
-    return pl.DataFrame(rows, schema=SCHEMA)
+    order = sorted(of, key=lambda key: (key[0], key[1] != ALL, key[1]))
+    return pl.DataFrame([_row(*key, of[key], known) for key in order], schema=SCHEMA)
 
 
-def _row(judge: str, cell: str, spent: Spent, price: Price | None) -> dict[str, Any]:
-    cost = None if price is None else money(spent, price)
+def _row(
+    judge: str, cell: str, accounts: Sequence[AccountOnDisk], prices: Mapping[str, Price]
+) -> dict[str, Any]:
+    spent = sum((account.total for account in accounts), start=Spent())
+    cost = cost_of(accounts, prices)
     return {
         "judge": judge,
         "cell": cell,

@@ -65,6 +65,7 @@ class RandomBatches(BatchServer):
         self.status, self.errors = status, ["the file is wrong"] if status == "failed" else []
         if status == "gone":
             self.status = "completed"
+        if status == "gone" and not self.is_well:
             self.gone.add(name)
         return super().batch(name)
 
@@ -82,6 +83,8 @@ class RandomBatches(BatchServer):
     def _spoilt(self, file: str, number: int, line: bytes) -> bytes:
         """Spoil a line, unless it alone tells that more was written than the question allows."""
         row = self.row_of(self.files[file][number])
+        if self.is_well:
+            return line
         if row is not None and row.bill is not None and row.bill.n_written > MAX_TOKENS:
             return line
         rng = self._of(file, number)

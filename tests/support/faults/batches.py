@@ -8,6 +8,7 @@ from tests.support.batch_server import BatchServer
 from tests.support.judge_server import http
 
 STOPPED = "the Batch API cannot be used: "
+UNREAD = "judge j: cells/m/d/t0/none: batch batch-0 may have been paid for, and its replies cannot "
 REFUSED = "the API refused a batch: batch of file-0: "
 TOO_LONG = "the conversation is longer than the judge's context"
 FOREIGN = "f" * 64  # the key of no question
@@ -46,7 +47,6 @@ NONSENSE = {
     "a word": b"ok",
     "a number": b"7",
 }
-OBJECTS = ("an empty object", "an object of nulls", "an object of numbers")
 
 
 def response(status: int, message: str = "no", code: str | None = None) -> bytes:
@@ -93,6 +93,15 @@ def with_output(outputs: Any, *n_files: int, n_lost: int = 0, status: str = "com
         api.outputs, api.status = first, status
 
     return BatchFault(breaks, None, GENUINE, n_files, 3 + n_lost + n_free, n_lost)
+
+
+def unread(outputs: Any = None, breaks: Callable[[BatchServer], None] | None = None) -> BatchFault:
+    """An output that lacks what nothing explains: the batch stays open, and is read later."""
+
+    def lacks(api: BatchServer) -> None:
+        api.outputs = outputs
+
+    return BatchFault(breaks or lacks, UNREAD, GENUINE, (3,), 3, 0)
 
 
 def failed(*messages: str) -> BatchFault:
@@ -142,8 +151,8 @@ def dies(api: BatchServer) -> None:
 
 
 def spoilt(bad: Callable[[bytes], bytes]) -> BatchFault:
-    """A line in the middle that says nothing: the question counts, and is asked again."""
-    return with_output(lambda lines: ([lines[0], bad(lines[1]), lines[2]], None), 3, 1, n_lost=1)
+    """A line in the middle that says nothing: it may be read at a later look."""
+    return unread(lambda lines: ([lines[0], bad(lines[1]), lines[2]], None))
 
 
 def says(step: str, body: bytes, n_times: int = 1) -> Callable[[BatchServer], None]:
@@ -157,8 +166,7 @@ def says(step: str, body: bytes, n_times: int = 1) -> Callable[[BatchServer], No
 
 def nonsense(step: str, name: str) -> BatchFault:
     """A reply of status 200 that is none: the run stops, and the next one goes on."""
-    is_lost = step == "look" and name in OBJECTS  # looked at again, as if it had no state yet
-    stop = None if is_lost else STOPPED
+    stop = None if step == "look" else STOPPED  # looked at again
     return BatchFault(says(step, NONSENSE[name]), stop, GENUINE, (3,), 3, 0)
 
 
@@ -175,16 +183,16 @@ BATCHES = {
     **{f"create: {status} twice": refused("create", status) for status in (400, 404, 422)},
     **{f"create: {status} once": goes_on("create", status) for status in (400, 404, 422, 429)},
     "create: 429 twice": stops("create", 429, n_times=2),
-    **{f"list: {status}": stops("list", status) for status in (401, 403)},
-    **{f"list: {status}": goes_on("list", status, 2) for status in (429, 500, 503)},
     **{f"look: {status}": goes_on("look", status, 3) for status in (408, 409, 429, 500, 502, 503)},
     **{f"look: {status}": stops("look", status) for status in (400, 401, 403)},
     "look: 500 for long": stops("look", 500, n_times=7),
-    "look: 404": BatchFault(gone, None, GENUINE, (3, 3), 6, 3),
+    "look: 404": goes_on("look", 404),
+    "look: 404 for ever": unread(breaks=gone),
     **{f"read: {status}": goes_on("read", status, 3) for status in (429, 500, 503)},
     **{f"read: {status}": stops("read", status) for status in (401, 403)},
     "read: 500 for long": stops("read", 500, n_times=7),
-    "read: 404": BatchFault(at("read", 404), None, GENUINE, (3, 3), 6, 3),
+    "read: 404": goes_on("read", 404),
+    "read: 404 for ever": unread(breaks=at("read", 404, 99)),
     "hangs up after creating": BatchFault(dies, STOPPED, GENUINE, (3,), 3, 0),
     "check: wrong model": failed("the model 'm' does not exist"),
     "check: two reasons": failed("line 1: too long", "line 2: too long"),
@@ -201,12 +209,12 @@ BATCHES = {
     "cancelled": with_output(lambda lines: (lines[:2], None), 3, 1, n_lost=1, status="cancelled"),
     "cancelled before it began": with_output(lambda lines: (None, None), 3, 3, n_lost=3,
                                              status="cancelled"),
-    "no output": with_output(lambda lines: (None, None), 3, 3, n_lost=3),
-    "an empty output": with_output(lambda lines: ([], None), 3, 3, n_lost=3),
+    "no output": unread(lambda lines: (None, None)),
+    "an empty output": unread(lambda lines: ([], None)),
     "only errors": with_output(
         lambda lines: (None, [line_error(line, "server_error") for line in lines]), 3, 3, n_free=3
     ),
-    "a line is missing": with_output(lambda lines: (lines[:2], None), 3, 1, n_lost=1),
+    "a line is missing": unread(lambda lines: (lines[:2], None)),
     "a line twice": with_output(lambda lines: ([*lines, lines[0]], None), 3),
     "all lines twice": with_output(lambda lines: (lines + lines, None), 3),
     "another order": with_output(lambda lines: (lines[::-1], None), 3),
@@ -239,20 +247,18 @@ BATCHES = {
     "a line that is too long": settled(400, "context_length_exceeded", TOO_LONG),
     **{
         f"{step}: {name}": nonsense(step, name)
-        for step in ("upload", "create", "list", "look")
+        for step in ("upload", "create", "look")
         for name in NONSENSE
     },
     **{
         f"read: {name}": BatchFault(says("read", body), None, GENUINE, (3,), 3, 0)
-        for name, body in NONSENSE.items() if body
+        for name, body in NONSENSE.items()
     },
-    "read: nothing": BatchFault(says("read", b""), None, GENUINE, (3, 3), 6, 3),
-    "read: a page each time": BatchFault(
-        says("read", NONSENSE["a page"], 3), None, GENUINE, (3, 3), 6, 3
-    ),
+    "read: a page each time": unread(breaks=says("read", NONSENSE["a page"], 99)),
     "look: a state of no name": BatchFault(
-        says("look", b'{"status": "frozen"}', 5), STOPPED, GENUINE, (3,), 3, 0
+        says("look", b'{"status": "frozen"}', 5), None, GENUINE, (3,), 3, 0
     ),
+    "look: a state of no name for ever": unread(breaks=says("look", b'{"status": "frozen"}', 99)),
     "look: a state of another server": BatchFault(
         says("look", b'{"status": "queued"}', 9), None, GENUINE, (3,), 3, 0
     ),

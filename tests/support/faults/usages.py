@@ -62,16 +62,23 @@ USAGES = {
     "usage beyond the reply's limit": told(
         {"prompt_tokens": 900, "completion_tokens": 5_000}, Bill(900, 0, 5_000, 0.0509)
     ),
-    "usage nothing written": told(
-        {"prompt_tokens": 900, "completion_tokens": 0}, Bill(900, 0, 0, 0.0009)
-    ),
+    "usage nothing written": odd({"prompt_tokens": 900, "completion_tokens": 0}),
+    "usage less written than there is": odd({"prompt_tokens": 900, "completion_tokens": 5}),
     "usage details null": cached(None),
     "usage details a list": cached([1]),
     "usage cached a string": cached({"cached_tokens": "512"}),
     "usage cached null": cached({"cached_tokens": None}),
     "usage cached negative": cached({"cached_tokens": -1}),
-    "usage cached beyond what was read": cached(
-        {"cached_tokens": 10**6}, Bill(900, 900, 40, 0.00085)
+    "usage cached all of it": cached({"cached_tokens": 900}, Bill(900, 900, 40, 0.00085)),
+    "usage cached beside what was read": odd(
+        {
+            "prompt_tokens": 388,
+            "completion_tokens": 40,
+            "prompt_tokens_details": {"cached_tokens": 512},
+        }
+    ),
+    "usage cached beyond what was read": odd(
+        TWO | {"prompt_tokens_details": {"cached_tokens": 10**6}}
     ),
     "usage cached of DeepSeek": told(TWO | {"prompt_cache_hit_tokens": 512}, UNCACHED),
 }

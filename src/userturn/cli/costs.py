@@ -1,0 +1,187 @@
+"""`userturn costs`: what judges and models cost, what of it is uncertain, and corrections."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.endpoints.budget import Account, AccountOnDisk, cost_of, read_accounts
+from userturn.endpoints.corrections import correct, read_corrections
+from userturn.endpoints.usage import Spent, money
+from userturn.errors import UserError, near_miss
+from userturn.judges.batch_files import batches_of, give_up, note, open_batches
+from userturn.storage.files import is_held
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_prices
+from userturn.wording import number_of
+
+HELP = "list what judges and models cost, and correct it"
+EXAMPLES = (
+    "costs",
+    'costs --give-up batch_68f3 --because "the provider has lost it"',
+    'costs --paid gpt-5.4-mini=0.42 --because "the invoice of November"',
+)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_configuration(command)
+    command.add_argument(
+        "--give-up",
+        metavar="BATCH",
+        help="wait no more for the replies of a batch: its questions are asked, and paid, again",
+    )
+    command.add_argument(
+        "--paid",
+        metavar="JUDGE=MONEY",
+        help="what a judge or model has cost in all so far, in place of what is counted",
+    )
+    command.add_argument("--because", metavar="REASON", help="why, which is kept")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    grid = chosen_grid(arguments.configfile, Path(arguments.results))
+    chosen = [name for name in ("give_up", "paid") if getattr(arguments, name) is not None]
+    if len(chosen) > 1 or bool(chosen) != bool((arguments.because or "").strip()):
+        raise UserError(
+            "expected one of `--give-up BATCH` and `--paid JUDGE=MONEY` with `--because REASON`, "
+            "or none of the three; add or remove one"
+        )
+    if arguments.give_up is not None:
+        return _given_up(grid, arguments.give_up, arguments.because)
+    if arguments.paid is not None:
+        return _paid(grid, arguments.paid, arguments.because)
+    return "\n".join(_lines(costs(grid)))
+
+
+def _journals(grid: Grid) -> Path:
+    return grid.results / "journal" / "judges"
+
+
+def _given_up(grid: Grid, batch: str, because: str) -> str:
+    """Give a batch up, and return what follows."""
+    prices = judge_prices(grid)
+
+    def account(judge: str, dataset: str) -> Account:
+        return Account(grid.accounts_folder, judge, f"batches/{dataset}", prices.get(judge))
+
+    n = give_up(_journals(grid), batch, because, account)
+    return (
+        f"batch {batch} is given up: the next run of the same snakemake command asks its "
+        f"{number_of(n, 'question')} again; what it may have cost stays counted until `userturn "
+        "costs --paid` says otherwise"
+    )
+
+
+def _paid(grid: Grid, said: str, because: str) -> str:
+    """Correct what a judge cost, and return what follows.
+
+    Raises:
+        UserError: it is no amount or no judge, or more may come: a job asks, or a batch is open.
+    """
+    judge, _, amount = said.rpartition("=")
+    try:
+        paid = float(amount)
+    except ValueError:
+        paid = -1.0
+    if not judge or not 0 <= paid < float("inf"):
+        raise UserError(f"--paid {said!r}: expected a judge and money, such as gpt-5.4-mini=0.42")
+    folder = grid.accounts_folder
+    known = {path.parent.name for path in folder.glob("*/[!.]*.account")}
+    if judge not in known:
+        raise UserError(f"'{judge}' has cost nothing so far{near_miss(judge, known)}")
+    accounts = sorted((folder / judge).glob("[!.]*.account"))
+    journals = sorted((_journals(grid) / judge).glob("*/"))
+    waited = [one.batch or one.file for path in journals for one in open_batches(path)]
+    if waited or any(map(is_held, accounts)):
+        what = f"batch {waited[0]} is open" if waited else "a job is asking it"
+        raise UserError(
+            f"what '{judge}' cost in all is not known yet, since {what}; run the study to its end, "
+            "or give the batch up, and correct it then"
+        )
+    correct(folder, judge, paid, because, [path.name for path in accounts])
+    for path in journals:
+        for one in batches_of(path):  # given up, and covered
+            note(path, "collected", one)
+    return f"{judge}: {paid:g} in place of what {number_of(len(accounts), 'account')} count"
+
+
+def costs(grid: Grid) -> dict[str, Any]:
+    """Return what each judge and model cost, open batches, damaged accounts, and corrections."""
+    prices, of = judge_prices(grid), dict[str, list[AccountOnDisk]]()
+    for account in read_accounts(grid.accounts_folder):
+        of.setdefault(account.judge, []).append(account)
+    return {
+        "judges": [_of_judge(name, accounts, prices) for name, accounts in sorted(of.items())],
+        "batches": [row for path in sorted(_journals(grid).glob("*/*/batches"))
+                    for row in _batches(path.parent, prices)],
+        "damaged": [str(one.path) for accounts in of.values() for one in accounts
+                    if one.is_damaged],
+        "corrections": [one._asdict() for one in read_corrections(grid.accounts_folder)],
+        "max_cost": grid.config["max_cost"],
+    }  # fmt: skip
+
+
+def _of_judge(
+    judge: str, accounts: Sequence[AccountOnDisk], prices: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the counts of one judge or model."""
+    spent = sum((one.total for one in accounts), start=Spent())
+    in_flight = sum(one.in_flight.n_requests for one in accounts)
+    return {
+        "judge": judge,
+        "requests": spent.n_requests,
+        "decided": spent.n_verdicts,
+        "input_tokens": spent.input_tokens,
+        "cached_tokens": spent.cached_tokens,
+        "output_tokens": spent.output_tokens,
+        "unmetered": spent.n_unmetered,
+        "in_flight": in_flight,
+        "cost": cost_of(accounts, prices),
+        "is_known": not any(one.is_damaged for one in accounts),
+    }
+
+
+def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the batches of a judge and dataset whose replies have not been read."""
+    for one in batches_of(journal):
+        judge, dataset = journal.parts[-2:]
+        state = "open" if one.unread is None else "unreadable"
+        yield {
+            "judge": judge,
+            "dataset": dataset,
+            "batch": one.batch or one.file,
+            "state": state if one.because is None else "given up",
+            "questions": one.most.n_requests,
+            "most": money(one.most, prices[judge]) if judge in prices else None,
+            "why": one.because or one.unread,
+        }
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is printed of costs."""
+    heads = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
+             "in_flight")  # fmt: skip
+    yield f"{'judge, or model':<24}" + "".join(f"{head:>14}" for head in heads) + "  cost"
+    for row in found["judges"]:
+        cost = "no price in its entry" if row["is_known"] else "not known: an account is damaged"
+        shown = cost if row["cost"] is None else f"{row['cost']:,.4f}"
+        yield f"{row['judge']:<24}" + "".join(f"{row[head]:>14,}" for head in heads) + f"  {shown}"
+    yield (
+        f"all together {sum(row['cost'] or 0.0 for row in found['judges']):,.4f}"
+        + ("" if found["max_cost"] is None else f" of max_cost {found['max_cost']:g}")
+        + "; unmetered requests, and those in flight at a kill, count as large as they can be"
+    )
+    for row in found["batches"]:
+        most = "" if row["most"] is None else f", counted as {row['most']:,.4f} until they are read"
+        why = "" if row["why"] is None else f": {row['why']}"
+        yield (
+            f"batch {row['batch']} of {row['judge']} about {row['dataset']} is {row['state']}, "
+            f"{number_of(row['questions'], 'question')}{most}{why}"
+        )
+    for path in found["damaged"]:
+        yield f"damaged: {path}; restore it, or say what was paid: --paid JUDGE=MONEY"
+    for row in found["corrections"]:
+        yield f"{row['at'][:10]}: {row['judge']} cost {row['paid']:g} by then: {row['because']}"

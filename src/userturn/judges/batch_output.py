@@ -1,0 +1,155 @@
+"""What a batch has brought: its replies, or why they cannot be read for now.
+
+What the API does not have, or says in another form than it should, may be there at a later look. So
+it is looked at again for some minutes, and nothing follows from it but an error that says so.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import openai
+
+from userturn.endpoints.http_replies import Received, error_in, why_unscored, without_surrogates
+from userturn.judges.batch_files import Batch
+from userturn.judges.decisions import Record
+from userturn.judges.parse_reply import read_reply
+from userturn.judges.session import Session, left_open, record_of
+from userturn.logs import say
+
+# The last three are of servers like OpenAI's.
+RUNNING = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending",
+           "processing")  # fmt: skip
+CUT_SHORT = ("failed", "expired", "cancelled", "canceled")  # may lack replies for good
+KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class UnreadError(Exception):
+    """What cannot be read, and may be there at a later look."""
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Raise an UnreadError where something is not there, or has another form than it should."""
+    try:
+        yield
+    except (openai.NotFoundError, ValueError, AttributeError, TypeError, LookupError) as error:
+        text = f"{type(error).__name__}: {error}"
+        raise UnreadError(f"what the API says of {what} cannot be read ({text})") from None
+
+
+class BatchReply(NamedTuple):
+    """One reply of a batch."""
+
+    key: str
+    status: int  # HTTP status of the response, 0 without one
+    body: bytes
+    text: str  # the API's message if the status is not 200
+
+
+def read_line(line: bytes) -> BatchReply | None:
+    """Return the reply in a line of a batch's output, or None if it cannot be read."""
+    try:
+        parsed: Any = json.loads(line)
+        key, response = parsed["custom_id"], parsed.get("response") or {}
+        status, body = response.get("status_code", 0), response.get("body")
+        text = json.dumps(parsed.get("error") or body)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
+        return None
+    return BatchReply(key, status, json.dumps(body).encode(), text)
+
+
+def ended(
+    reader: Any, one: Batch, n_looks: int, pause: Callable[[int], float]
+) -> tuple[Any, dict[str, BatchReply]]:
+    """Wait for a batch to end; return its state and its replies by key.
+
+    `pause` returns the seconds between two looks, by the number of the first.
+
+    Raises:
+        UnreadError: they cannot be read at so many looks in a row; or, of one, it has not ended.
+    """
+    n_failed, number = 0, 0
+    while True:
+        try:
+            with readable(f"the state of {one.batch}"):
+                state = reader.batches.retrieve(one.batch)
+                if (why := state.status) not in RUNNING:
+                    return state, _replies(reader, one, state, n_failed + 1 >= n_looks)
+            n_failed = 0
+        except UnreadError as error:
+            why, n_failed = f"{error}", n_failed + 1
+            if n_failed >= n_looks:
+                raise
+        if n_looks == 1:
+            raise UnreadError(why)
+        say(f"batch {one.batch}: {why}, looking again in {pause(number):.0f} s")
+        time.sleep(pause(number))
+        number += 1
+
+
+def _replies(reader: Any, one: Batch, state: Any, is_last: bool) -> dict[str, BatchReply]:
+    """Return the replies in the output of a batch that has ended, by key.
+
+    Raises:
+        UnreadError: a question has none, and it is not the last look, or nothing explains it.
+    """
+    if state.status not in ("completed", *CUT_SHORT):
+        raise UnreadError(f"its state is {state.status!r}")
+    replies: dict[str, BatchReply] = {}
+    for name in filter(None, (state.output_file_id, state.error_file_id)):
+        for line in reader.files.content(name).content.splitlines():
+            if (reply := read_line(line)) is not None:
+                replies.setdefault(reply.key, reply)  # the first of two counts
+    n = len(one.keys) or one.most.n_requests
+    n_lost = n - len(replies.keys() & set(one.keys or replies))
+    if n_lost > 0 and not (is_last and _is_final(state, n, replies)):
+        raise UnreadError(f"{state.status}, without a reply to {n_lost} of {n} questions")
+    return replies
+
+
+def _is_final(state: Any, n: int, replies: Mapping[str, BatchReply]) -> bool:
+    """Tell whether a batch explains why replies are missing: it answered no more of n questions."""
+    counts = getattr(state, "request_counts", None)
+    total, n_good, n_bad = (
+        getattr(counts, name, None) for name in ("total", "completed", "failed")
+    )
+    is_cut = state.status in CUT_SHORT
+    if total == n and type(n_good) is type(n_bad) is int and (is_cut or n_good + n_bad == n):
+        return sum(200 <= reply.status < 300 for reply in replies.values()) >= n_good
+    return is_cut
+
+
+def errors_of(state: Any) -> str:
+    """Return the API's reasons for refusing a batch."""
+    found = getattr(getattr(state, "errors", None), "data", None) or []
+    return "; ".join(f"{e.message} ({e.code})" for e in found) or "the API gives no reason"
+
+
+def record_of_reply(
+    reply: BatchReply, session: Session, first_reason: str | None
+) -> tuple[Record, Mapping[str, Any] | None]:
+    """Return the journal's record of a reply and its usage, None if nothing was billed.
+
+    `first_reason` says why the first reply could not be read, if this one answers a repair.
+    """
+    received, is_good = Received(reply.body), 200 <= reply.status < 300
+    parsed, usage = read_reply(received)
+    found = error_in(received) if is_good else (reply.status, reply.text)
+    record: Record
+    if found is not None:
+        what = "an error in a reply" if is_good else f"status {found[0]}"
+        text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
+        record = {"key": reply.key, "outcome": "error", "reason": text}
+        if (why := why_unscored(found[1])) is not None:
+            record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
+        return record, usage if is_good else None
+    record = record_of(reply.key, parsed, session.read, session.endpoint)
+    if first_reason is not None and record["outcome"] != "ok":
+        record = left_open(record, first_reason)
+    return record, usage

@@ -1,0 +1,126 @@
+"""A batch is open until its replies are read or a user gives it up; notes of before are read."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.batch_server import BatchServer
+from tests.support.faults.batches import at
+from tests.support.judge_server import GENUINE, http, judge_server
+from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from userturn.endpoints.budget import Account
+from userturn.endpoints.usage import at_most, money
+from userturn.errors import UserError
+from userturn.judges import batch_api
+from userturn.judges.batch_files import (
+    Batch,
+    Line,
+    batches_of,
+    files_of,
+    give_up,
+    note,
+    note_uploaded,
+    open_batches,
+    uploaded,
+)
+from userturn.storage.files import alone
+from userturn.storage.journal import Writer
+
+TURNS = ["Why?", "How?", "When?"]
+METERED = 0.001044  # of one reply: 388 + 512 / 2 + 40 * 10 millionths
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_api, "FIRST_POLL", 0.001)
+
+
+def line(key: str, n_bytes: int = 10) -> Line:
+    return Line(key, b"x" * n_bytes, at_most(n_bytes, 100))
+
+
+def test_files_hold_all_lines_in_order_and_none_is_larger_than_the_api_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("userturn.judges.batch_files.LARGEST_FILE", 33)
+    monkeypatch.setattr("userturn.judges.batch_files.LARGEST_BATCH", 4)
+    lines = [line(str(n), 10 if n < 5 else 1) for n in range(12)]
+    files = [[one.key for one in file] for file in files_of(lines)]
+    # Three of 11 bytes, two of 11 and two of 2, then four at a time.
+    assert files == [["0", "1", "2"], ["3", "4", "5", "6"], ["7", "8", "9", "10"], ["11"]]
+
+
+def test_shares_of_a_batch_are_those_of_its_questions_and_without_sizes_even(
+    tmp_path: Path,
+) -> None:
+    one = uploaded("f", [line("a", 10), line("b", 15)], False)
+    assert [one.share(n) for n in (0, 1)] == [at_most(10, 100), at_most(15, 100)]
+    early = Batch("f", most=one.most, keys=one.keys)
+    assert [early.share(n) for n in (0, 1)] == [at_most(12, 100), at_most(13, 100)]
+
+
+def test_batch_that_is_given_up_is_open_no_more_and_keeps_the_reason(tmp_path: Path) -> None:
+    journal = tmp_path / "j" / "d"
+    one = uploaded("file-0", [line("a"), line("b")], False)
+    note_uploaded(journal, one)
+    note(journal, "created", Batch("file-0", "batch-0"))
+    with pytest.raises(UserError, match="no batch 'batch-1' is open, did you mean 'batch-0'"):
+        give_up(tmp_path, "batch-1", "lost", Account)  # type: ignore[arg-type]
+    with alone(journal / "lock"), pytest.raises(UserError, match="a job is waiting for batch"):
+        give_up(tmp_path, "batch-0", "lost", Account)  # type: ignore[arg-type]
+    assert give_up(tmp_path, "batch-0", "lost", Account) == 2  # type: ignore[arg-type]
+    assert not open_batches(journal)
+    assert [one.because for one in batches_of(journal)] == ["lost"]
+
+
+@pytest.mark.slow
+def test_batch_that_an_earlier_version_left_open_is_collected_and_counted_once(
+    tmp_path: Path,
+) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    api.says["look"] = [http(401, b"{}")]
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        with pytest.raises(UserError, match="the Batch API cannot be used"):
+            verdicts_of(one, about)
+        (now,) = batches_of(one.journal("d"))
+        shutil.rmtree(one.journal("d") / "batches")
+        for path in tmp_path.rglob("*.account"):  # it counted replies when they came
+            path.unlink()
+        with Writer(one.journal("d") / "batches") as early:
+            steps = {"uploaded": {"are_repairs": False, "most": vars(now.most), "largest": 4_000,
+                                  "keys": now.keys}, "created": {}}  # fmt: skip
+            for step, more in steps.items():
+                batch = now.batch if step == "created" else None
+                about_it = {"key": f"{now.file} {step}", "outcome": step, "file": now.file}
+                early.append({**about_it, "batch": batch, **more})
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
+    assert (len(api.files), len(api.batches)) == (1, 1)
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (3, 0)
+    assert money(spent(tmp_path), PRICE) == pytest.approx(3 * METERED)
+
+
+@pytest.mark.slow
+def test_given_up_batch_is_asked_again_once_and_read_later_without_another_verdict(
+    tmp_path: Path,
+) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    at("read", 404, 99)(api)
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
+            verdicts_of(one, about)
+        give_up(tmp_path / "journal/judges", "batch-0", "lost", Account)  # type: ignore[arg-type]
+        api.says.clear()
+        api.gone.add("batch-0")
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
+        total = spent(tmp_path)
+        assert (total.n_requests, total.n_unmetered, len(api.batches)) == (6, 3, 2)
+        api.gone.clear()
+        verdicts_of(one, cell(tmp_path, *TURNS, "What else?", name="cells/m/d/t1/none"))
+    assert batches_of(one.journal("d")) == []
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (7, 0)
+    lines = [json.loads(line) for path in one.journal("d").glob("*.jsonl") for line in path.open()]
+    assert sorted(line["outcome"] for line in lines) == ["error"] * 3 + ["ok"] * 4
