@@ -41,14 +41,15 @@ def check(name: str, n_times: int, results: Path) -> None:
     """Run the same command up to six times, then once with the API in order."""
     api = Passing(first=json.dumps(GENUINE), fault=name, n_times=n_times)
     about = cell(results, "Why?", "How?", "When?")
+    is_believed = n_times == EVER and name in BELIEVED
     with judge_server(api) as server:
         one = judge(results, server.url, batch=True)
         for _ in range(6):
             with suppress(UserError):
                 verdicts_of(one, about)
                 break
-            assert money(spent(results), PRICE) >= METERED * api.n_billed - 1e-9
-        is_believed = n_times == EVER and name in BELIEVED
+            is_above = money(spent(results), PRICE) >= METERED * api.n_billed - 1e-9
+            assert is_above or is_believed
         assert api.n_billed == 3 or is_believed
         api.n_times = 0
         table = verdicts_of(one, about)

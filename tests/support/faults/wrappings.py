@@ -6,6 +6,7 @@ from typing import Any
 from tests.support.faults.contents import TWIN, generic, no_object, says
 from tests.support.faults.row import (
     BOUND,
+    COUNTED,
     GENERIC,
     GOOD,
     KEYS,
@@ -21,9 +22,9 @@ from userturn.judges.verdict import verdict_schema
 CRLF = GENERIC.replace("{", "{\r\n").replace("}", "\r\n}")
 
 
-def other_keys(found: Any) -> Fault:
+def other_keys(found: Any, bill: Bill | None = COUNTED) -> Fault:
     """An object that is no verdict."""
-    return twice(chat(json.dumps(found)), KEYS)
+    return twice(chat(json.dumps(found)), KEYS, bill)
 
 
 def label(found: str) -> Fault:
@@ -89,7 +90,7 @@ TEXTS = {
     "the schema's properties": other_keys({"properties": json.loads(GOOD)}),
     "keys in German": other_keys({"Begründung": "Danke.", "Etikett": "generic", "echt": False}),
     "an object with __proto__": other_keys(json.loads(GENERIC) | {"__proto__": {}}),
-    "1,000 keys": other_keys({f"k{i}": 1 for i in range(1_000)}),
+    "1,000 keys": other_keys({f"k{i}": 1 for i in range(1_000)}, BOUND),  # not in 40 tokens
     "the paper's label": label("prompt_restatement"),
     "two labels": label("generic, unrelated"),
     "a label and its criterion": label("generic: words that fit any answer"),
