@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from userturn.cli import costs as command
+from userturn.cli.terminal import Output, as_text
 from userturn.endpoints.budget import Account, read_accounts
 from userturn.endpoints.usage import at_most
 from userturn.errors import UserError
@@ -17,6 +18,13 @@ JUDGE, PRICE = "gpt-5.4-mini", {"input": 1.0, "output": 10.0}
 def given(folder: Path, **chosen: str) -> Namespace:
     nothing = {"give_up": None, "paid": None, "because": None}
     return Namespace(configfile=[], results=str(folder / "results"), **(nothing | chosen))
+
+
+def shown(folder: Path) -> str:
+    """Return what the command prints without more, in one line for each sentence."""
+    said = command.run(given(folder))
+    assert isinstance(said, Output)
+    return as_text(said.parts, 200)
 
 
 def accounts(folder: Path) -> Path:
@@ -49,7 +57,7 @@ def test_costs_are_listed_by_judge_with_what_is_not_known_of_them(
     tmp_path: Path, batch: Path
 ) -> None:
     asked(tmp_path)
-    said = command.run(given(tmp_path))
+    said = shown(tmp_path)
     row = next(line.split() for line in said.splitlines() if line.startswith(JUDGE))
     # At 0.75 and 4.5 for a million of the 7,000 tokens read and 620 written.
     assert row == [JUDGE, "4", "0", "7,000", "0", "620", "3", "1", "0.0080"]
@@ -59,8 +67,10 @@ def test_costs_are_listed_by_judge_with_what_is_not_known_of_them(
 
 def test_batch_is_given_up_with_a_reason_and_stays_counted(tmp_path: Path, batch: Path) -> None:
     said = command.run(given(tmp_path, give_up="batch-0", because="lost"))
-    assert "asks its 2 questions again" in said and not open_batches(batch)
-    assert "batch-0 of gpt-5.4-mini about d is given up" in command.run(given(tmp_path))
+    assert (
+        isinstance(said, str) and "asks its 2 questions again" in said and not open_batches(batch)
+    )
+    assert "batch-0 of gpt-5.4-mini about d is given up" in shown(tmp_path)
     assert sum(one.total.n_requests for one in read_accounts(accounts(tmp_path))) == 2
 
 
@@ -71,22 +81,22 @@ def test_cost_is_corrected_once_it_is_known_in_all(tmp_path: Path, batch: Path) 
         command.run(correction)
     command.run(given(tmp_path, give_up="batch-0", because="lost"))
     command.run(correction)
-    said = command.run(given(tmp_path))
+    said = shown(tmp_path)
     assert "all together 0.0042 of max_cost 100" in said
     assert "gpt-5.4-mini cost 0.0042 by then: the invoice" in said and "batch-0" not in said
     asked(tmp_path)
-    assert "all together 0.0083 of max_cost 100" in command.run(given(tmp_path))
+    assert "all together 0.0083 of max_cost 100" in shown(tmp_path)
 
 
 def test_damaged_account_is_named_until_the_cost_is_said(tmp_path: Path) -> None:
     asked(tmp_path)
     (path,) = accounts(tmp_path).rglob("*.account")
     path.write_bytes(bytes(2_048))
-    assert f"damaged: {path}" in command.run(given(tmp_path))
-    assert "not known: an account is damaged" in command.run(given(tmp_path))
+    assert f"damaged: {path}" in shown(tmp_path)
+    assert "not known: an account is damaged" in shown(tmp_path)
     command.run(given(tmp_path, paid=f"{JUDGE}=0.5", because="the invoice"))
-    assert "damaged" not in command.run(given(tmp_path))
-    assert "all together 0.5000" in command.run(given(tmp_path))
+    assert "damaged" not in shown(tmp_path)
+    assert "all together 0.5000" in shown(tmp_path)
 
 
 @pytest.mark.parametrize(

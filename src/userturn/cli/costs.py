@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.terminal import Output, Part, Sheet, prose
 from userturn.endpoints.budget import Account, AccountOnDisk, cost_of, read_accounts
 from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, money
@@ -38,9 +39,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="what a judge or model has cost in all so far, in place of what is counted",
     )
     command.add_argument("--because", metavar="REASON", help="why, which is kept")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output | str:
     """Run the command."""
     grid = chosen_grid(arguments.configfile, Path(arguments.results))
     chosen = [name for name in ("give_up", "paid") if getattr(arguments, name) is not None]
@@ -53,7 +55,8 @@ def run(arguments: argparse.Namespace) -> str:
         return _given_up(grid, arguments.give_up, arguments.because)
     if arguments.paid is not None:
         return _paid(grid, arguments.paid, arguments.because)
-    return "\n".join(_lines(costs(grid)))
+    found = costs(grid)
+    return Output(list(_parts(found)), found)
 
 
 def _journals(grid: Grid) -> Path:
@@ -160,28 +163,36 @@ def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any
         }
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
     """Yield what is printed of costs."""
-    heads = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
-             "in_flight")  # fmt: skip
-    yield f"{'judge, or model':<24}" + "".join(f"{head:>14}" for head in heads) + "  cost"
-    for row in found["judges"]:
-        cost = "no price in its entry" if row["is_known"] else "not known: an account is damaged"
-        shown = cost if row["cost"] is None else f"{row['cost']:,.4f}"
-        yield f"{row['judge']:<24}" + "".join(f"{row[head]:>14,}" for head in heads) + f"  {shown}"
-    yield (
+    counts = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
+              "in_flight")  # fmt: skip
+    heads = ("judge, or model", *(name.replace("_", " ") for name in counts), "cost")
+    rows = [
+        (row["judge"], *(f"{row[name]:,}" for name in counts), _cost_of(row))
+        for row in found["judges"]
+    ]
+    yield Sheet(heads, rows, whole=heads[1:-1])
+    yield prose(
         f"all together {sum(row['cost'] or 0.0 for row in found['judges']):,.4f}"
         + ("" if found["max_cost"] is None else f" of max_cost {found['max_cost']:g}")
-        + "; unmetered requests, and those in flight at a kill, count as large as they can be"
+        + "; what is unmetered counts as large as it can be (docs/judges.md)"
     )
     for row in found["batches"]:
         most = "" if row["most"] is None else f", counted as {row['most']:,.4f} until they are read"
         why = "" if row["why"] is None else f": {row['why']}"
-        yield (
+        yield prose(
             f"batch {row['batch']} of {row['judge']} about {row['dataset']} is {row['state']}, "
             f"{number_of(row['questions'], 'question')}{most}{why}"
         )
     for path in found["damaged"]:
         yield f"damaged: {path}; restore it, or say what was paid: --paid JUDGE=MONEY"
     for row in found["corrections"]:
-        yield f"{row['at'][:10]}: {row['judge']} cost {row['paid']:g} by then: {row['because']}"
+        said = f"{row['judge']} cost {row['paid']:g} by then: {row['because']}"
+        yield prose(f"{row['at'][:10]}: {said}")
+
+
+def _cost_of(row: Mapping[str, Any]) -> str:
+    if row["cost"] is not None:
+        return f"{row['cost']:,.4f}"
+    return "no price in its entry" if row["is_known"] else "not known: an account is damaged"

@@ -14,7 +14,7 @@ import polars as pl
 from userturn.cli.arguments import chosen_grid, take_configuration, take_json
 from userturn.cli.terminal import Output, Part, Sheet, printed
 from userturn.config.endpoint_models import account_name
-from userturn.endpoints.budget import AccountOnDisk, read_accounts
+from userturn.endpoints.budget import AccountOnDisk, cost_of, read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.errors import UserError
 from userturn.generation.scores import SCORE_SCHEMA
@@ -156,8 +156,7 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
             (
                 row["name"],
                 *(f"{row[name]:,}" for name in ("requests", "in_flight", "decided")),
-                ("no price in its entry" if row["cost"] is None else f"{row['cost']:,.4f}")
-                + ("" if row["is_in_the_config"] else ", not in the config any more"),
+                _cost_of(row) + ("" if row["is_in_the_config"] else ", not in the config any more"),
             )
             for row in numbers["judges"]
         ]
@@ -173,6 +172,12 @@ def _only_waits(queued: Iterable[QueuedJob], model: str) -> bool:
     return bool(states) and states.isdisjoint({"RUNNING", "COMPLETING"})
 
 
+def _cost_of(row: Mapping[str, Any]) -> str:
+    if row["cost"] is not None:
+        return f"{row['cost']:,.4f}"
+    return "an account is damaged: see `costs`" if row["is_damaged"] else "no price in its entry"
+
+
 def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
     """Yield the requests to each judge and served model and their cost, once any was asked."""
     accounts: dict[str, list[AccountOnDisk]] = {}
@@ -181,13 +186,13 @@ def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
     prices, known = judge_prices(grid), {*grid.all_judges, *map(account_name, grid.models)}
     for judge, of_judge in sorted(accounts.items()):
         spent = sum((account.total for account in of_judge), start=Spent())
-        costs = [cost for account in of_judge if (cost := account.cost(prices)) is not None]
         yield {
             "name": judge,
             "requests": spent.n_requests,
             "in_flight": sum(account.in_flight.n_requests for account in of_judge),
             "decided": spent.n_verdicts,
-            "cost": sum(costs) if costs else None,
+            "cost": cost_of(of_judge, prices),
+            "is_damaged": any(account.is_damaged for account in of_judge),
             "is_in_the_config": judge in known,
         }
 
