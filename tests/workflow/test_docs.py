@@ -37,6 +37,12 @@ RUN_ELSEWHERE = {
     "userturn export results --every-eval-ever records": "tests/export/test_every_eval_ever.py",
     "userturn export results --hub org/name": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",
+    "userturn run org/name --data questions.csv": "tests/cli/test_run.py, of a folder",
+    "userturn run ./my-model --data questions.csv --folder my-study": "test_tutorial.py",
+    "userturn run ./my-model --data questions.csv --judge gpt-5.4-mini --folder judged": (
+        "tests/workflow/test_first_study.py, its configuration"
+    ),
+    "userturn power --pilot results --half-width .05": "tests/cli/test_power.py, with more",
     "userturn new": "with a name, there",
     "snakemake --cores 2": "test_new_study.py",
     "snakemake --snakefile my-study/Snakefile --directory my-study --cores 2": "test_new_study.py",

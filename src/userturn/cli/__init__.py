@@ -20,6 +20,7 @@ rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rates_sheets.py: the tables of `userturn rates`.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.
+run.py: `userturn run`: a first result for a model of one's own.
 status.py: `userturn status`: progress of a running study.
 tell_apart.py: `userturn tell-apart`: can a judge tell turns from those that people wrote?
 terminal.py: what commands print: tables by the width, intervals drawn, numbers as JSON.

@@ -21,6 +21,7 @@ from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
 
 COMMANDS = (
+    "run",
     "new",
     "try",
     "likelihood",

@@ -130,10 +130,35 @@ GATED = "is a gated dataset"  # what `datasets` says of one, and of no other
 LONGEST = 200  # characters shown of what the client says
 
 
-def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tuple[str, Row]]:
+SPLITS = ("test", "validation", "train")  # of which a study asks, the first that there is
+
+
+def newest_split(hub: str) -> dict[str, Any]:
+    """Return what an entry says of a dataset of the hub: its newest commit, and one split.
+
+    Raises:
+        UserError: the hub has no such dataset, or does not answer.
+    """
+    from datasets import get_dataset_config_names, get_dataset_split_names
+    from huggingface_hub import HfApi
+
+    what = f"the hub's dataset {hub}"
+    try:
+        revision = HfApi().dataset_info(hub).sha
+        configs = get_dataset_config_names(hub, revision=revision)
+        config = "default" if "default" in configs else configs[0]
+        found = get_dataset_split_names(hub, config, revision=revision)
+    except Exception as error:  # of the client, of what it reads, of the network
+        raise UserError(f"{what} {_said(error)}") from error
+    split = next((name for name in SPLITS if name in found), found[0])
+    named = {} if config == "default" else {"config": config}
+    return {"hub": hub, "revision": revision, **named, "split": split}
+
+
+def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterator[tuple[str, Row]]:
     """Yield the rows of an entry's split with their places, in the order of its files.
 
-    Of the columns, those that are named are read, `outer.inner` of a nested one.
+    Of the columns, those that are named are read, `outer.inner` of a nested one; all for None.
 
     Raises:
         UserError: the split cannot be read: it is gated, not there, not reached, or no table.
@@ -151,7 +176,7 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str]) -> Iterator[tupl
             split=split,
             streaming=True,
         )
-        if rows.column_names:
+        if rows.column_names and named is not None:
             rows = rows.select_columns(_wanted(rows.column_names, named, what))
         for number, row in enumerate(rows, start=1):
             yield f"{what}, row {number}", row

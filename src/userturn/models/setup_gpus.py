@@ -19,7 +19,7 @@ OF_TYPE = {"float32": 4, "float16": 2, "bfloat16": 2}
 QUANTISED = {"bitsandbytes": 0.5}  # bytes of a number that is quantised as it is loaded, else 1
 
 
-def _weight_bytes(setup: Setup) -> float:
+def weight_bytes(setup: Setup) -> float:
     """Return the bytes of weights as an engine holds them, or as an index has them; else 0.
 
     Quantised ones stay as they are in their files.
@@ -175,7 +175,7 @@ def _memory(setup: Setup) -> Iterator[str]:
     n_cards = setup.gpus if setup.engine == "vllm" else 1
     share = options.get("gpu_memory_utilization", SHARE) if setup.engine == "vllm" else 1.0
     there = n_cards * (share * memory_of(setup.gpu_model) + options.get("cpu_offload_gb", 0)) * GIB
-    needed = _weight_bytes(setup)
+    needed = weight_bytes(setup)
     card = (
         f"{setup.gpu_model} ({memory_of(setup.gpu_model)} GB)"
         if setup.gpu_model

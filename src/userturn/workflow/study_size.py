@@ -58,7 +58,7 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
     if items is not None:
         return size_of(items)
     settings = grid.prepared_datasets[dataset]
-    n_rows = settings.get("rows", 0)
+    n_rows = settings.get("rows", settings.get("limit", 0))
     is_of_each = settings.get("language") == EVERY_LANGUAGE  # `limit` counts those of a language
     n_items = n_rows if is_of_each else min(n_rows, settings.get("limit", n_rows))
     n_tokens = TOKENS_OF_AN_UNSEEN_ITEM

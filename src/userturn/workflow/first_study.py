@@ -1,0 +1,299 @@
+"""A first study of somebody's own model, made of a name and at most a file of questions.
+
+Everything that a configuration would have to say is read from the model, the rows and the machine,
+and is written into an ordinary `config.yaml`, with which the study goes on.
+"""
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from userturn.config.formats import CHAT
+from userturn.config.load import CONFIG, installed, load_config, read_config_file
+from userturn.datasets.fetch import hub_rows, newest_split
+from userturn.datasets.rows import read_rows
+from userturn.errors import UserError, near_miss
+from userturn.models.convert import adapter_base
+from userturn.models.engine_setup import Setup
+from userturn.models.fetch import HUB_ID, check_source, is_local, local_path, source_folder
+from userturn.models.machine import Machine, placed
+from userturn.models.server_models import ServerModel, model_of_server
+from userturn.storage.files import write_text
+from userturn.workflow.columns import guessed_entry
+from userturn.workflow.run_folder import about, write_study_folder
+
+ROWS_READ = 10_000  # of which columns are told
+QUESTIONS = "data/questions"  # where a study's copy of its rows is
+SHIPPED = "profiles/demo/study.yaml"  # whose datasets need no file and no network
+LONGEST_ANSWER, LONGEST_TURN = 2048, 512  # tokens; where the model takes short texts, its share
+SHORT_ANSWER, SHORT_TURN = 512, 128  # where no GPU writes them
+SHARE_OF_ANSWER, SHARE_OF_TURN = 2, 8  # at most this part of what the model reads at once
+UNSURE = ("study:", "max_cost:")  # how lines begin that another day or price may change
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a first study is asked to be.
+
+    Attributes:
+        model: a name of the shipped configuration, a hub id, a folder, a GGUF file, an adapter's
+            folder, or the address of a server.
+        data: a file, a folder that `save_to_disk` wrote, a name of the shipped configuration or a
+            hub id; None for the project's own items.
+        judge: of the shipped configuration, besides the one that needs no model.
+        items: number of items.
+        named: the columns that the user named, by their keys in `fields`.
+        server: address, where the model is a source and somebody else serves it.
+        served_as: the model's name there.
+        api: how the server is asked.
+    """
+
+    model: str
+    data: str | None
+    judge: str | None
+    items: int
+    named: Mapping[str, str | None]
+    server: str | None
+    served_as: str | None
+    api: str
+
+
+@dataclass(frozen=True)
+class FirstModel:
+    """The model of a first study: its name, its entry, and how it is loaded, if it is loaded."""
+
+    name: str
+    entry: Mapping[str, Any]
+    longest: int | None
+    setup: Setup | None
+    told: str
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether something faster than this machine's processor writes its texts."""
+        return self.setup is None or self.setup.gpus > 0
+
+
+@dataclass(frozen=True)
+class FirstDatasets:
+    """The datasets of a first study, and where the rows of the user's own one are now."""
+
+    entries: Mapping[str, Mapping[str, Any]]
+    told: str
+    file: Path | None = None
+
+
+def shipped() -> dict[str, Any]:
+    """Return the installation's configuration with the catalogue's datasets."""
+    config = read_config_file(installed(CONFIG))
+    return load_config([installed(CONFIG)]) | {"judges": config["judges"]}
+
+
+def short_name(source: str, known: Mapping[str, Any]) -> str:
+    """Return a name for a source that no entry has yet: its last part, in lower case."""
+    last = Path(source).expanduser().resolve().name if is_local(source) else Path(source).name
+    stem = re.sub(r"\.(gguf|csv|tsv|jsonl?|parquet|arrow)(\.gz)?$", "", last.lower())
+    name = re.sub(r"[^a-z0-9._-]+", "-", stem).strip("-._") or "mine"
+    return f"my-{name}" if name in known else name
+
+
+def first_model(wanted: Wanted, config: Mapping[str, Any], machine: Machine) -> FirstModel:
+    """Return the model of a first study, with what is written into its entry.
+
+    Raises:
+        UserError: it is not found, a server does not answer, or nothing here can load it.
+    """
+    if wanted.model.startswith(("http://", "https://")) or wanted.server:
+        return _served_model(wanted, config)
+    models = config["models"]
+    by_source = {_source(entry): name for name, entry in models.items()}
+    name = wanted.model if wanted.model in models else by_source.get(wanted.model)
+    source = _own_source(wanted.model, models) if name is None else _source(models[name])
+    name = short_name(source, models) if name is None else name
+    if source is None:
+        raise UserError(
+            f"'{name}' is trained here; run its study by `snakemake` (docs/posttraining)"
+        )
+    folder = source_folder(source, with_weights=False)
+    base = adapter_base(folder)
+    has_weights = is_local(source if base is None else base[0])
+    folder = folder if base is None else source_folder(*base, with_weights=False)
+    setup = placed(f"model '{name}'", folder, machine, has_weights)
+    entry = {"source": source, "gpus": setup.gpus, "dtype": setup.dtype}
+    entry |= {"max_model_len": setup.max_model_len} if setup.max_model_len else {}
+    if "answer" in (own := models.get(name, {})) and isinstance(own, Mapping):
+        n = min(own["answer"]["max_tokens"], (setup.max_model_len or LONGEST_ANSWER) // 2)
+        entry["answer"] = {"max_tokens": n}
+    cards = f"{setup.gpus} x {machine.gpus[0][0]}" if setup.gpus else "on the CPU"
+    longest = setup.architecture.longest
+    context = f", context {longest:,}" if longest else ""
+    told = f"{source}{context}; {setup.engine} in {setup.dtype}, {cards}"
+    return FirstModel(name, entry, setup.max_model_len, setup, told)
+
+
+def _source(entry: Any) -> str:
+    return str(entry if isinstance(entry, str) else entry["source"])
+
+
+def _own_source(model: str, known: Mapping[str, Any]) -> str:
+    """Return a source in the form of an entry: an absolute path, or a hub id."""
+    at = Path(model).expanduser()
+    if at.exists() and (is_local(model) or at.is_dir() or not HUB_ID.fullmatch(model)):
+        check_source(str(at.resolve()))
+        return str(at.resolve())
+    if local_path(model) is None and "/" not in model:
+        raise UserError(
+            f"'{model}' is no hub id such as org/name, no folder, GGUF file or address, and no "
+            f"model of the shipped configuration{near_miss(model, known)}"
+        )
+    check_source(model)
+    return model
+
+
+def _served_model(wanted: Wanted, config: Mapping[str, Any]) -> FirstModel:
+    """Return a model that a server has: where no source is given, what the server names."""
+    url = wanted.server or wanted.model
+    found: ServerModel = model_of_server(url, wanted.served_as)
+    source = wanted.model if wanted.server else (found.root or found.id)
+    if wanted.api != CHAT:
+        source = _own_source(source, config["models"])
+    entry: dict[str, Any] = {"source": source, "endpoint": url}
+    entry |= {"served_as": found.id} if found.id != source else {}
+    entry |= {"key_variable": found.key_variable} if found.key_variable else {}
+    entry |= {"api": CHAT} if wanted.api == CHAT else {}
+    if found.longest and wanted.api != CHAT:
+        entry["max_model_len"] = found.longest
+    told = f"{found.id} at {url}" + (f", context {found.longest:,}" if found.longest else "")
+    name = short_name(found.id, config["models"])
+    return FirstModel(name, entry, found.longest, None, told)
+
+
+def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
+    """Return the datasets of a first study, with what is written into their entries.
+
+    Raises:
+        UserError: the rows cannot be read, or no column can be told for the prompt.
+    """
+    data = wanted.data
+    if data is None:
+        study = read_config_file(installed(SHIPPED))
+        names = study["run"]["datasets"]
+        share, more = divmod(wanted.items, len(names))
+        limits = [share + (n < more) for n in range(len(names))]
+        entries = {
+            name: study["datasets"][name] | {"limit": limit}
+            for name, limit in zip(names, limits, strict=True)
+            if limit
+        }
+        return FirstDatasets(entries, f"{wanted.items} of the project's own; --data for yours")
+    if data in config["datasets"]:
+        return FirstDatasets({data: {"limit": wanted.items}}, f"{wanted.items} of {data}")
+    name = short_name(data, config["datasets"])
+    path = Path(data).expanduser()
+    if path.exists():
+        where, suffix = f"{QUESTIONS}/{path.resolve().name}", path
+        place = {"file": where}
+        rows = read_rows(path)
+    elif "/" in data and HUB_ID.fullmatch(data):
+        place, suffix = newest_split(data), None
+        rows = hub_rows(place, None)
+    else:
+        near = near_miss(data, config["datasets"])
+        raise UserError(
+            f"--data: '{data}' is no file or folder, no hub id such as org/name, and no dataset of "
+            f"the shipped configuration{near}"
+        )
+    head = list(islice(rows, ROWS_READ + 1))
+    guessed = guessed_entry(head[:ROWS_READ], wanted.named, len(head) <= ROWS_READ)
+    n = wanted.items if len(head) > wanted.items else len(head)
+    told = ", ".join(f"{key} '{column}'" for key, column in guessed["fields"].items())
+    graded = "not graded" if guessed["verifier"] == "none" else f"graded by {guessed['verifier']}"
+    entry = {**place, **guessed, "limit": wanted.items}
+    return FirstDatasets({name: entry}, f"{n} of {data}: {told}; {graded}", suffix)
+
+
+def study_text(wanted: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
+    """Return the configuration of a first study, as its file says it."""
+    longest = model.longest or 8 * LONGEST_TURN
+    answer = LONGEST_ANSWER if model.is_quick else SHORT_ANSWER
+    turn = LONGEST_TURN if model.is_quick else SHORT_TURN
+    judges = ["heuristic", *([wanted.judge] if wanted.judge not in (None, "heuristic") else [])]
+    lines = [
+        "# A first study: `snakemake --cores all` goes on with it after any change here. What is",
+        "# not said is as in the config.yaml of the installed userturn, which explains every key.",
+        about(folder),
+        "",
+        "models:",
+        f"  {model.name}: {_flow(model.entry)}",
+        "",
+        "datasets:",
+        *(f"  {name}: {_flow(entry)}" for name, entry in datasets.entries.items()),
+        "",
+        "run:",
+        f"  models: [{model.name}]",
+        f"  datasets: [{', '.join(datasets.entries)}]",
+        "  temperatures: [0, 1.0]  # of the user turn; the answer is always greedy",
+        "  perturbations: [none]   # truncate and generic_question are known, too",
+        f"  judges: [{', '.join(judges)}]  # heuristic needs no model, and is not validated",
+        f"primary_judge: {judges[-1]}",
+        *([f"engine: {model.setup.engine}"] if model.setup else []),
+        "",
+        f"answer: {{max_tokens: {min(answer, longest // SHARE_OF_ANSWER)}}}",
+        f"user_turn: {{max_tokens: {min(turn, longest // SHARE_OF_TURN)}}}",
+        "# Remove these lines to judge people's turns and score their follow-ups, both of the hub.",
+        "controls: {human: []}",
+        "likelihood: off",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _flow(value: Mapping[str, Any]) -> str:
+    text = yaml.safe_dump(
+        dict(value), default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True
+    )
+    return text.strip()
+
+
+def write_first_study(folder: Path, text: str, file: Path | None) -> bool:
+    """Make the folder of a first study, or find that it is this one already.
+
+    Returns:
+        Whether it was made now.
+
+    Raises:
+        UserError: the folder has another study, or something else.
+    """
+    config = folder / CONFIG
+    if config.is_file():
+        if _sure(config.read_text("utf-8")) == _sure(text):
+            return False
+        raise UserError(
+            f"'{config}' is of another study, or was changed; expected what these arguments give: "
+            f"run `snakemake --cores all` in '{folder}' to go on with it, or give another --folder"
+        )
+    write_study_folder(folder)
+    if file is not None:
+        copy = folder / QUESTIONS / file.resolve().name
+        copy.parent.mkdir(parents=True)
+        if file.is_dir():
+            shutil.copytree(file, copy)
+        else:
+            shutil.copyfile(file, copy)
+    write_text(text, config)
+    return True
+
+
+def cap_cost(folder: Path, at_most: float) -> None:
+    """Let a new study cost no more than its plan says, in the currency of its judges' prices."""
+    with (folder / CONFIG).open("a", encoding="utf-8") as file:
+        file.write(f"max_cost: {at_most:.2f}  # what it may cost at most, as planned\n")
+
+
+def _sure(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith(UNSURE)]

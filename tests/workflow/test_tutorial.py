@@ -1,0 +1,56 @@
+"""The commands of docs/tutorial.md, run in their order by somebody with a model and a CSV file."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_model import write_tiny_model
+
+pytestmark = pytest.mark.slow
+
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+COMMANDS = re.findall(r"^ {4}((?:userturn|snakemake) .+)$", TUTORIAL, re.M)
+NOT_HERE = ("userturn judge-card",)  # which asks a vendor's API
+
+
+def label(study: Path) -> None:
+    """Do what a person does in step 4: save a file with a label for every turn of the round."""
+    key = pl.read_parquet(study / "results/humans/first/key.parquet", columns=["round", "id"])
+    labels = pl.lit("degenerate").alias("label")  # what a tiny random model writes is noise
+    rows = key.with_columns(labels, annotator=pl.lit("anna"), notes=pl.lit(""))
+    folder = study / "data/annotations/first"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows.write_csv(folder / "anna.csv")
+
+
+def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
+    write_tiny_model(tmp_path / "my-model")
+    (questions,) = re.findall(r"```csv\n(.*?)```", TUTORIAL, re.S)
+    (tmp_path / "questions.csv").write_text(questions)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    said: dict[str, str] = {}
+    for command in COMMANDS:
+        folder = tmp_path if command.startswith("userturn run") else tmp_path / "my-study"
+        if command.startswith("snakemake"):
+            label(folder)
+        if not command.startswith(NOT_HERE):
+            done = subprocess.run(
+                command.split(),
+                cwd=folder,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=os.environ | {"PATH": path},
+            )
+            assert done.returncode == 0, f"{command}\n{done.stdout}"
+            said[command] = done.stdout  # of `userturn rates` what came last
+    assert "corrected by people's labels" in said["userturn rates"]
+    assert "people's labels that judges lack" in said["userturn plan"]
+    assert "no finding" in said["userturn audit results"]
+    assert (tmp_path / "my-study/results.zip").exists()
