@@ -37,6 +37,11 @@ from userturn.workflow.study_size import (
 )
 
 HELP = "measure a model of your own: make its study, run it, name the report"
+EXAMPLES = (
+    "run org/name --data questions.csv",
+    "run ./my-model --items 200 --judge gpt-5.4-mini",
+    "run http://127.0.0.1:8000/v1 --data questions.csv --prompt text",
+)
 PROFILE = "profiles/short"  # a line of output for each job
 COST = "about {:,.2f}, {:,.2f} at most"
 INTERRUPTED = 130  # as shells have it
@@ -44,6 +49,7 @@ INTERRUPTED = 130  # as shells have it
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    command.set_defaults(speaks=lambda _: True)
     command.add_argument(
         "model",
         help="a hub id, a model folder, a GGUF file, an adapter's folder, a name of the shipped "

@@ -12,8 +12,8 @@ from userturn.config.endpoint_models import check_address
 from userturn.config.formats import CHAT, ROLE_PLAY
 from userturn.generation.quick_look import QuickLook, look
 from userturn.judges.verdict import Verdict
+from userturn.models.server_models import KEY
 
-KEY = "OPENAI_API_KEY"  # sent to a server if it is set
 HELP = "ask one model one question and see what it says next as the user"
 EXAMPLES = (
     'try my-model "How tall is a giraffe?"',

@@ -33,7 +33,7 @@ SECONDS_TO_LOAD = 60.0  # of an engine, its compilation included
 # ASSUMED of a GPU, for want of a measurement: of its largest speed and of the bandwidth of its
 # memory what a batch reaches.
 GPU_FLOPS, GPU_BYTES = 1e14, 1e12
-AT_ONCE = 64  # texts that are written together
+WRITTEN_TOGETHER = 64  # texts that are written together
 CPU_SHARE = 0.25  # of the speed of one large product of matrices
 
 
@@ -157,5 +157,5 @@ def seconds_to_write(setup: Setup, machine: Machine, n_read: float, n_written: f
     work = 2 * n_numbers * (n_read + n_written)
     if not setup.gpus:
         return SECONDS_TO_LOAD + work / (CPU_SHARE * machine.flops)
-    steps = n_written / AT_ONCE
+    steps = n_written / WRITTEN_TOGETHER
     return SECONDS_TO_LOAD + (work / GPU_FLOPS + steps * size / GPU_BYTES) / setup.parts
