@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (60_647, 33_611),
-    "tests": (54_349, 30_998),
+    "src": (61_521, 34_134),
+    "tests": (54_973, 31_304),
     "scripts": (21, 16),
     "rules": (252, 0),
 }
