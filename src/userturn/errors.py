@@ -37,9 +37,12 @@ class ConfigError(UserError):
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
     known = sorted(known)
-    match = get_close_matches(name, known, n=1, cutoff=0.6)
-    if match:
-        return f", did you mean '{match[0]}'?"
+    by_letters = {"".join(sorted(one.casefold())): one for one in reversed(known)}
+    swapped = by_letters.get("".join(sorted(name.casefold())))  # such as tyni for tiny
+    folded = {one.casefold(): one for one in reversed(known)}
+    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    if match := swapped or (folded[near[0]] if near else None):
+        return f", did you mean '{match}'?"
     return f"; expected one of: {', '.join(known)}" if known else ""
 
 

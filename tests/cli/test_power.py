@@ -175,7 +175,7 @@ def test_pilot_that_is_no_study_or_has_no_such_judge_says_what_to_do(
     assert "expected the results folder of a finished study: run `snakemake` first" in nothing
     pair = "--pilot", str(results)
     other = refused(capsys, *pair, "--judge", "gpt", "--half-width", ".05")
-    assert "'gpt' is not a judge" in other and "expected one of heuristic" in other
+    assert "'gpt' is not a judge" in other and "expected one of: heuristic" in other
 
 
 @pytest.mark.parametrize("n_items", [1, 30])

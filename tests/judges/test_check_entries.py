@@ -91,7 +91,7 @@ def test_texts_that_give_a_judge_nothing_to_decide_are_refused(
 
 def test_primary_judge_is_one_of_the_run(config: dict[str, Any]) -> None:
     config["primary_judge"] = "nobody"
-    assert message(config).startswith("primary_judge: 'nobody' is not among the judges")
+    assert message(config).startswith("primary_judge: 'nobody' is not among run.judges")
 
 
 def test_judge_without_an_endpoint_grades_no_rubric(config: dict[str, Any]) -> None:

@@ -21,12 +21,16 @@ def archive_of(name: str) -> Path:
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Unpack an old study into a new folder, with the project as it is now; return the folder."""
+    """Unpack an old study into a new folder, with the project as it is now; return the folder.
+
+    The demo is as it was: its study of today has other requests.
+    """
     folder.mkdir(parents=True)
     for part in PARTS:
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
         copy(ROOT / part, folder / part)
     shutil.copy(FOLDER / "made_up.yaml", folder)
+    shutil.copy(FOLDER / "demo.yaml", folder / "profiles" / "demo" / "study.yaml")
     with tarfile.open(archive_of(name)) as archive:
         archive.extractall(folder, filter="data")
     return folder

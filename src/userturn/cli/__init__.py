@@ -11,6 +11,7 @@ export.py: `userturn export`: packs a finished study into one archive.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
+parser.py: wrong arguments in one sentence, with the nearest name.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 plan_sheets.py: the tables of `userturn plan`.
 power.py: `userturn power`: items, samples, labels or reference follow-ups that a study needs.

@@ -1,7 +1,7 @@
 """Arguments that several commands take, and what they open, in their sandbox."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +90,19 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     return dict(config) | {"models": models, "run": run}, name
 
 
+def check_judge(name: str, known: Iterable[str]) -> None:
+    """Check that a command's judge is one of the study's, or raise ConfigError."""
+    if name not in (known := list(known)):
+        raise ConfigError(f"'{name}' is no judge of the study{near_miss(name, known)}")
+
+
 def with_judge(config: Config, judge: str) -> dict[str, Any]:
     """Return a configuration whose primary and only judge is one of its own.
 
     Raises:
         ConfigError: it has no such judge.
     """
-    if judge not in config["judges"]:
-        near = near_miss(judge, config["judges"])
-        raise ConfigError(f"'{judge}' is no judge of the configuration{near}")
+    check_judge(judge, config["judges"])
     run = dict(config["run"]) | {"judges": [judge]}
     return dict(config) | {"run": run, "primary_judge": judge}
 

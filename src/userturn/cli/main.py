@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+from userturn.cli.parser import Parser
 from userturn.cli.progress import at_work
 from userturn.errors import near_miss, sentence
 from userturn.sandbox.confined import limit_memory, run_confined
@@ -54,7 +55,7 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
 
     If one is chosen alone, the others are left out.
     """
-    root = argparse.ArgumentParser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
+    root = Parser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
     root.add_argument("--version", action="version", version=f"userturn {version('userturn')}")
     added = root.add_subparsers(dest="command", required=True, metavar="command")
     for name in chosen or COMMANDS:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration
-from userturn.errors import UserError, near_miss
+from userturn.cli.arguments import check_judge, study_config, take_configuration
+from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study, written_verdicts
@@ -83,10 +83,13 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)
-    entry = grid.all_judges.get(name)
-    if entry is None or kind_of(entry).IS_DETERMINISTIC:
+    check_judge(name, grid.all_judges)
+    if kind_of(grid.all_judges[name]).IS_DETERMINISTIC:
         asked = [n for n, e in grid.all_judges.items() if not kind_of(e).IS_DETERMINISTIC]
-        raise UserError(f"'{name}' is not a judge with an endpoint{near_miss(name, asked)}")
+        raise UserError(
+            f"judge '{name}' asks nobody, so nothing can be asked again; expected one that asks a "
+            f"model: {', '.join(sorted(asked)) or 'the study has none'}"
+        )
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)
     folders = incomplete(grid.results, name) + incomplete_grades(grid, name)

@@ -11,6 +11,8 @@ import polars as pl
 from userturn.cli.arguments import chosen_grid, take_configuration, take_json
 from userturn.cli.terminal import Output, Part, Sheet, prose, share
 from userturn.errors import ConfigError, UserError, near_miss
+from userturn.cli.arguments import check_judge, chosen_grid, take_configuration
+from userturn.errors import ConfigError, UserError
 from userturn.humans.blinding import special_tokens
 from userturn.humans.labels import PEOPLE
 from userturn.humans.pairs import TURNS_SCHEMA, people_turns
@@ -67,8 +69,7 @@ def run(arguments: argparse.Namespace) -> Output:
     results = Path(arguments.results)
     grid = chosen_grid(arguments.configfile, results)
     name = arguments.judge
-    if name not in grid.all_judges:
-        raise ConfigError(f"'{name}' is no judge of the study{near_miss(name, grid.all_judges)}")
+    check_judge(name, grid.all_judges)
     if arguments.pairs < 1:
         raise UserError(f"--pairs: found {arguments.pairs}, expected 1 or more")
     # Beside the results: there a journal that no job asked for would be an audit's finding.

@@ -11,7 +11,7 @@ from typing import Any
 from userturn.config.entries import Config, selected
 from userturn.config.recipes import RECIPES, endpoints_of, load_recipe
 from userturn.endpoints.usage import TOKEN_LIMITS
-from userturn.errors import ConfigError
+from userturn.errors import ConfigError, near_miss
 from userturn.judges.kinds import complete_judges, kind_of
 from userturn.judges.question import judge_prompt
 from userturn.models.engine_setup import Setup
@@ -23,9 +23,9 @@ from userturn.storage.files import given_text
 def check_judges(config: Config) -> None:
     """Check that every judge's entry fits its kind and its use in the configuration."""
     if config["primary_judge"] not in selected(config, "judges"):
+        near = near_miss(config["primary_judge"], selected(config, "judges"))
         raise ConfigError(
-            f"primary_judge: '{config['primary_judge']}' is not among the judges of this run; name "
-            "one of run.judges"
+            f"primary_judge: '{config['primary_judge']}' is not among run.judges{near}"
         )
     for name, entry in complete_judges(config).items():
         kind_of(entry).check(f"judges.{name}", entry, config)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from userturn.config.formats import DEFAULT, format_of
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
 from userturn.generation.scores import turn_gains
 from userturn.humans.labels import PEOPLE
 from userturn.sources.scores import HUMAN_TURNS
@@ -51,8 +51,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     judges = tables["rates"]["judge"].unique().sort().to_list()
     if judge not in judges:
         raise UserError(
-            f"'{judge}' is not a judge of the rates in '{results}'; expected one of "
-            f"{', '.join(judges) or '(none)'}: name one with --judge"
+            f"'{judge}' is not a judge of the rates in '{results}'{near_miss(judge, judges)}"
         )
     kept = {n: t.filter(judge=judge) if "judge" in t.columns else t for n, t in tables.items()}
     return {

@@ -1,0 +1,52 @@
+"""Wrong arguments of a command in one sentence, with the most similar option or value."""
+
+import argparse
+import re
+import sys
+from typing import Any, NoReturn
+
+from userturn.errors import near_miss
+from userturn.wording import show_unseen
+
+KINDS = {"int": "a whole number", "float": "a number such as 0.05"}
+CHOICE = r"argument ([^:]+): invalid choice: (.*) \(choose from (.*)\)"
+VALUE = r"argument ([^:]+): invalid (\w+) value: (.*)"
+MISSING = r"the following arguments are required: (.*)"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that ends the program in one sentence, without the usage of all options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse arguments; an unknown one is refused by the command that it was given to."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(self._unknown(rest))
+        return found, rest
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with the exit code 2."""
+        said = show_unseen(self._sentence(message))
+        print(f"error: {said}; see `{self.prog} --help`", file=sys.stderr)
+        raise SystemExit(2)
+
+    def _unknown(self, rest: list[str]) -> str:
+        option = next((one.partition("=")[0] for one in rest if one.startswith("-")), None)
+        if option is None:
+            return f"found '{rest[0]}', which is one too many for `{self._usage()}`"
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        return f"'{option}' is no option of `{self.prog}`{near_miss(option, known)}"
+
+    def _usage(self) -> str:
+        return " ".join(self.format_usage().split()).removeprefix("usage: ")
+
+    def _sentence(self, message: str) -> str:
+        """Return what argparse says of a fault, in this project's words."""
+        if match := re.fullmatch(CHOICE, message, re.DOTALL):
+            near = near_miss(match[2].strip("'"), re.findall(r"[\w-]+", match[3]))
+            return f"{match[1]}: found {match[2]}{near}"
+        if match := re.fullmatch(VALUE, message, re.DOTALL):
+            return f"{match[1]}: found {match[3]}, expected {KINDS.get(match[2], match[2])}"
+        if match := re.fullmatch(MISSING, message):
+            return f"found no {match[1]}, expected `{self._usage()}`"
+        return message.removeprefix("argument ")
