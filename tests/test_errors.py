@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from userturn import errors
-from userturn.errors import forget_errors, note_error, noted_error, sentence
+from userturn.errors import forget_errors, near_miss, note_error, noted_error, sentence
 
 Usage = namedtuple("Usage", "free")
 
@@ -115,3 +115,20 @@ def test_a_new_run_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert noted_error("logs/sweep/m/1of1.log") == "the disk is full"
     forget_errors()
     assert noted_error("logs/sweep/m/1of1.log") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("tyni", ", did you mean 'tiny'?"),  # two letters swapped
+        ("GSM8K", ", did you mean 'gsm8k'?"),
+        ("word-problem", ", did you mean 'word-problems'?"),
+        ("other", "; expected one of: gsm8k, tiny, word-problems"),
+    ],
+)
+def test_nearest_name_is_told_or_else_all(name: str, near: str) -> None:
+    assert near_miss(name, ["word-problems", "tiny", "gsm8k"]) == near
+
+
+def test_where_there_are_no_names_that_is_said() -> None:
+    assert near_miss("other", []) == "; there is none"

@@ -35,7 +35,10 @@ class ConfigError(UserError):
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
+    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names.
+
+    Capitals and the order of letters count for nothing.
+    """
     known = sorted(known)
     by_letters = {"".join(sorted(one.casefold())): one for one in reversed(known)}
     swapped = by_letters.get("".join(sorted(name.casefold())))  # such as tyni for tiny
@@ -43,7 +46,7 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     if match := swapped or (folded[near[0]] if near else None):
         return f", did you mean '{match}'?"
-    return f"; expected one of: {', '.join(known)}" if known else ""
+    return f"; expected one of: {', '.join(known)}" if known else "; there is none"
 
 
 def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:

@@ -118,7 +118,7 @@ def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> Non
     of_cell |= {"corrected": None}
     rates = pl.DataFrame([of_cell | {"model": name, "dataset": "d"} for name in "ba"])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
-    with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
+    with pytest.raises(UserError, match="no model 'c'; expected one of: a, b"):
         show_rates(tmp_path, {"model": "c", "dataset": None})
 
 

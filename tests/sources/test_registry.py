@@ -28,7 +28,7 @@ FROZEN = Path(__file__).with_name("identities.json")  # by folder and file, thei
 
 def everything() -> dict[str, Any]:
     """Return a study of 3 models, 2 formats, 3 shards, 3 temperatures, 2 judges, every source."""
-    config = copy.deepcopy(load_study(["profiles/demo/study.yaml", "profiles/demo/wider.yaml"]))
+    config = copy.deepcopy(load_study(["tests/fixtures/demo.yaml", "profiles/demo/wider.yaml"]))
     model = config["models"]["smollm2-135m"]
     config["models"] |= {name: {**model, "shards": 3} for name in "bc"}
     config["judges"]["h2"] = {**config["judges"]["heuristic"], "grounded": 0.2}
