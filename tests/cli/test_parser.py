@@ -5,11 +5,15 @@ import pytest
 from userturn.cli.main import main
 
 SAID = {
-    ("rates", "--modle", "x"): "'--modle' is no option of `userturn rates`, did you mean '--model'?",
+    (
+        "rates",
+        "--modle",
+        "x",
+    ): "'--modle' is no option of `userturn rates`, did you mean '--model'?",
     ("audit", "--regenrate=3"): (
         "'--regenrate' is no option of `userturn audit`, did you mean '--regenerate'?"
     ),
-    ("compare", "a"): "found no B, expected `userturn compare [-h] [--html FILE] A B`",
+    ("compare", "a"): "found no B, expected `userturn compare [-h] [--html FILE] [--json] A B`",
     ("why", "a", "b"): "found 'b', which is one too many for `userturn why [-h]",
     ("power", "--half-width", "wide"): (
         "--half-width: found 'wide', expected a number such as 0.05; see `userturn power --help`"

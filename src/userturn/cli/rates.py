@@ -22,10 +22,7 @@ from userturn.cli.rates_sheets import (
     usual,
 )
 from userturn.cli.terminal import BAD, GOOD, Output, Part, Sheet, prose, share
-from userturn.errors import UserError
-from userturn.cli.arguments import take_results
 from userturn.errors import UserError, near_miss
-from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import RECORD, read_study_record
 from userturn.tables.added_columns import read_joined
@@ -206,9 +203,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
     for name, value in chosen.items():
         known = of_cells(tables["rates"])[name].unique().sort().to_list()
         if value is not None and value not in known:
-            raise UserError(
-                f"--{name}: the study has no {name} '{value}'{near_miss(value, known)}"
-            )
+            raise UserError(f"--{name}: the study has no {name} '{value}'{near_miss(value, known)}")
     return {name: only(table, chosen) for name, table in tables.items()}
 
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.arguments import check_judge, chosen_grid, take_configuration, take_json
 from userturn.cli.terminal import Output, Part, Sheet, prose, share
-from userturn.errors import ConfigError, UserError, near_miss
-from userturn.cli.arguments import check_judge, chosen_grid, take_configuration
 from userturn.errors import ConfigError, UserError
 from userturn.humans.blinding import special_tokens
 from userturn.humans.labels import PEOPLE
