@@ -1,7 +1,8 @@
-"""`userturn compare`: two studies side by side, item by item, on the cells that both have."""
+"""`userturn compare`: studies side by side, item by item, on the cells that they share."""
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from userturn.cli.rates_sheets import points
 from userturn.cli.terminal import BAD, Output, Part, Sheet, prose
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
-from userturn.report.comparison_page import Comparison, comparison_page, drawn, flipped, with_texts
+from userturn.report.comparison_page import Comparison, comparison_page
+from userturn.report.flips import OWN, Study, drawn, flipped, studies_of, verdict_files, with_texts
+from userturn.stats.proportions import Patterns, clustered_rate
 from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
 from userturn.storage.table_files import JUDGED_CELL_KEYS
@@ -22,14 +25,17 @@ from userturn.tables.judge_validity import warned
 from userturn.tables.turn_rates import count_items
 from userturn.wording import number_of
 
-HELP = "compare two studies item by item"
+HELP = "compare studies item by item"
 EXAMPLES = ("compare results other/results", "compare results.zip results --html both.html")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("a", type=Path, metavar="A", help="results folder, or an archive of one")
-    command.add_argument("b", type=Path, metavar="B")
+    command.add_argument("b", type=Path, metavar="B", help="likewise")
+    command.add_argument(
+        "more", type=Path, nargs="*", metavar="C", help="further ones, each compared with A"
+    )
     command.add_argument(
         "--html", type=Path, metavar="FILE", help="also write a page with the turns that flipped"
     )
@@ -38,23 +44,43 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    with opened(arguments.a) as a, opened(arguments.b) as b:
-        found = compare_studies(a, b, (str(arguments.a), str(arguments.b)))
+    paths = [arguments.a, arguments.b, *arguments.more]
+    with ExitStack() as stack:
+        folders = [stack.enter_context(opened(path)) for path in paths]
+        studies = studies_of(folders, [str(path) for path in paths])
+        items = [_verdicts(study) for study in studies]
+        found = [
+            _beside((studies[0], study), (items[0], own))
+            for study, own in zip(studies[1:], items[1:], strict=True)
+        ]
+        rates = rates_of(studies, items)
         if arguments.html:
-            write_page(found, a, b, arguments.html)
+            write_page(found, rates, studies, arguments.html)
     page = [f"page: {arguments.html}"] if arguments.html else []
-    return Output([*formatted(found), *page], found._asdict())
+    parts = [part for one in found for part in formatted(one)]
+    return Output([*parts, *page], {"comparisons": [_numbers(one) for one in found]})
+
+
+def _numbers(found: Comparison) -> dict[str, Any]:
+    """Return a comparison as values by name, with the names of its studies by letter."""
+    names = {study.letter: study.title for study in found.studies}
+    return {"names": names, **dict(list(found._asdict().items())[1:])}
 
 
 GRADE = ["model", "dataset"]
 
 
-def _verdicts(results: Path) -> pl.DataFrame:
+def _named(study: Study) -> list[pl.Expr]:
+    """Return what the model of a study is called in a comparison, if it is not its own name."""
+    return [pl.lit(OWN).alias("model")] if study.own else []
+
+
+def _verdicts(study: Study) -> pl.DataFrame:
     """Return the turns of each scored item, by cell and judge."""
-    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")]
+    paths = [str(path) for path in verdict_files(study).values()]
     if not paths:
         raise UserError(
-            f"'{results}/cells' has no verdicts; expected the results folder of a finished "
+            f"'{study.results}/cells' has no verdicts; expected the results folder of a finished "
             "study: run `snakemake` first, or correct the path"
         )
     texts = [
@@ -63,16 +89,17 @@ def _verdicts(results: Path) -> pl.DataFrame:
         if name != "temperature"
     ]
     scored = count_items(paths).filter(pl.col("n_scored") > 0)
-    return scored.select(*texts, "temperature", "n_turns", "n_scored", "n_genuine", "first")
+    counts = scored.select(*texts, "temperature", "n_turns", "n_scored", "n_genuine", "first")
+    return counts.with_columns(*_named(study))
 
 
-def _grades(results: Path) -> pl.DataFrame:
+def _grades(study: Study) -> pl.DataFrame:
     """Return the graded answers in the form of counted items."""
     columns = [*GRADE, "item", "correct"]
-    paths = sorted(results.glob("grades/*/[!.]*.parquet"))
+    paths = sorted(study.results.glob("grades/*/[!.]*.parquet"))
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
     tables = [pl.read_parquet(path, columns=columns) for path in paths]
-    graded = pl.concat([pl.DataFrame(schema=schema), *tables])
+    graded = pl.concat([pl.DataFrame(schema=schema), *tables]).with_columns(*_named(study))
     return graded.drop_nulls("correct").select(
         *GRADE,
         "item",
@@ -81,6 +108,23 @@ def _grades(results: Path) -> pl.DataFrame:
         n_genuine=pl.col("correct").cast(pl.Int64),
         first="correct",
     )
+
+
+def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rate of each cell by judge in each study, as the page takes them.
+
+    `items` are the counts of each study's scored items.
+    """
+    rows: list[dict[str, Any]] = []
+    for study, counts in zip(studies, items, strict=True):
+        cells = counts.partition_by(JUDGED_CELL_KEYS, as_dict=True, maintain_order=True)
+        for keys, cell in cells.items():
+            n, genuine = (cell[name].cast(pl.Float64) for name in ("n_scored", "n_genuine"))
+            patterns = Patterns((n * 0 + 1).to_numpy(), n.to_numpy(), genuine.to_numpy())
+            rate, _ = clustered_rate([patterns], "micro")
+            named = dict(zip(JUDGED_CELL_KEYS, keys, strict=True))
+            rows.append({**named, "letter": study.letter, **rate._asdict(), "n": int(n.sum())})
+    return pl.DataFrame(rows)
 
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -105,13 +149,16 @@ def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     return " ".join(words.values())
 
 
-COMPARED = ("items", "A", "B", "B - A, points [95%]", "p", "Holm")
+def _sheet(
+    table: pl.DataFrame, columns: tuple[Sequence[str], Sequence[str]], title: str, done: str
+) -> Part:
+    """Return rates of groups in two studies, and their difference on the items of both.
 
-
-def _sheet(table: pl.DataFrame, keys: list[str], title: str, nothing: str) -> Part:
-    """Return rates of groups in A and B, and their difference on the items of both."""
+    Columns are names of groups, and headings of numbers.
+    """
+    keys, heads = columns
     if table.is_empty():
-        return f"{title}: {nothing}"
+        return f"{title}: no item was {done} in both"
     rows = [
         (
             *(f"{row[key]:g}" if key == "temperature" else str(row[key]) for key in keys),
@@ -121,7 +168,7 @@ def _sheet(table: pl.DataFrame, keys: list[str], title: str, nothing: str) -> Pa
         )
         for row in table.iter_rows(named=True)
     ]
-    return Sheet((*keys, *COMPARED), rows, title, COMPARED)
+    return Sheet((*keys, *heads), rows, title, tuple(heads))
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
@@ -143,33 +190,38 @@ def _settings(a: Path, b: Path) -> str:
     return f"{number_of(len(shared), 'shared cell')}, {same} of them made with the same settings"
 
 
-def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> Comparison:
-    """Return two results folders side by side, in the cells that share items.
-
-    They are called by their names, by default their paths.
+def compare_studies(first: Study, other: Study) -> Comparison:
+    """Return two studies side by side, in the cells that share items.
 
     Raises:
         UserError: a folder without verdicts.
     """
-    first, second = _verdicts(a), _verdicts(b)
+    return _beside((first, other), (_verdicts(first), _verdicts(other)))
+
+
+def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
+    """Return two studies, with the counts of their scored items, side by side."""
+    a, b = pair
     return Comparison(
-        names=names or (str(a), str(b)),
-        unknown=[f"{name}: {said}" for name, of in (("A", a), ("B", b)) if (said := warned(of))],
-        settings=_settings(a, b),
-        cells=_compared(first, second, JUDGED_CELL_KEYS),
+        studies=pair,
+        unknown=[f"{s.letter}: {said}" for s in pair if (said := warned(s.results))],
+        settings=_settings(a.results, b.results),
+        cells=_compared(*items, JUDGED_CELL_KEYS),
         grades=_compared(_grades(a), _grades(b), GRADE),
-        only={"A": _only(first, second), "B": _only(second, first)},
+        only={a.letter: _only(*items), b.letter: _only(*reversed(items))},
     )
 
 
 def formatted(found: Comparison) -> list[Part]:
     """Return a comparison as what is printed."""
+    a, b = (study.letter for study in found.studies)
+    heads = ("items", a, b, f"{b} - {a}, points [95%]", "p", "Holm")
     parts: list[Part] = [
-        f"A = {found.names[0]}   B = {found.names[1]}",
-        *(prose(line, BAD) for line in found.unknown),
+        "   ".join(f"{study.letter} = {study.title}" for study in found.studies),
+        *(prose(f"{letter}: {said}", BAD) for letter, said in found.unknown.items()),
         found.settings,
-        _sheet(found.cells, JUDGED_CELL_KEYS, "genuine follow-ups", "no item was scored in both"),
-        _sheet(found.grades, GRADE, "task accuracy", "no item was graded in both"),
+        _sheet(found.cells, (JUDGED_CELL_KEYS, heads), "genuine follow-ups", "scored"),
+        _sheet(found.grades, (GRADE, heads), "task accuracy", "graded"),
     ]
     for name, cells in found.only.items():
         parts.append(f"only in {name}: {number_of(len(cells), 'cell')} by judge")
@@ -177,19 +229,28 @@ def formatted(found: Comparison) -> list[Part]:
     return parts
 
 
-def write_page(found: Comparison, a: Path, b: Path, path: Path) -> None:
-    """Write a comparison as a page, with turns that flipped; private rows are not shown.
+def write_page(
+    found: Sequence[Comparison], rates: pl.DataFrame, studies: Sequence[Study], path: Path
+) -> None:
+    """Write comparisons with the first study as a page, with turns that flipped.
+
+    Of datasets that any of the studies calls private there is no text.
 
     Raises:
         UserError: a study has no record, which says what is private, or the page cannot be written.
     """
-    grids = [read_study_record(results).grid(results) for results in (a, b)]
+    grids = [read_study_record(study.results).grid(study.results) for study in studies]
     private = {name for grid in grids for name in grid.private_datasets}
-    flips = flipped(a, b)
-    n_more = flips.filter("genuine_b").height
-    texts = with_texts(drawn(flips), a, b, private)
+    flips = flipped(studies)
+    first = pl.col(f"genuine {studies[0].letter}")
+    changes = [
+        flips.filter(change).height
+        for other in (pl.col(f"genuine {study.letter}") for study in studies[1:])
+        for change in (other & ~first, first & ~other)
+    ]
+    texts = with_texts(drawn(flips), studies, private)
     try:
-        write_text(comparison_page(found, texts, (n_more, flips.height - n_more)), path)
+        write_text(comparison_page(found, rates, texts, [flips.height, *changes]), path)
     except OSError as error:
         raise UserError(
             f"--html: '{path}' could not be written ({error.strerror}); name another file"

@@ -1,7 +1,8 @@
 """The report: results/report.
 
 build.py: writes the page with headline, figures and tables, and what a study was made of.
-comparison_page.py: turns that flipped between two studies, and both in one page.
+comparison_page.py: the page of studies that are compared.
+flips.py: studies that are compared, and turns that one calls genuine and another does not.
 claims.py: each main number, table and figure of an archive, with what makes it again.
 charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.

@@ -1,0 +1,187 @@
+"""Studies that are compared, and turns that one of them calls genuine and another does not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.errors import UserError
+from userturn.storage.hashing import fingerprint
+from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS, Schema
+
+MOST_SHOWN = 400
+TURN = ["item", "sample"]
+VERDICT: Schema = {"label": pl.String, "genuine": pl.Boolean, "rationale": pl.String}
+OWN = "its own model"  # stands for the model where each study has another one
+
+
+class Study(NamedTuple):
+    """A results folder that is compared.
+
+    Attributes:
+        letter: what it is called in tables.
+        name: what its user called it.
+        results: the folder.
+        own: its only model, where that stands beside the other studies' only models; else None.
+    """
+
+    letter: str
+    name: str
+    results: Path
+    own: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Return its name, with its model where that is another than those beside it."""
+        return f"{self.name}, model {self.own}" if self.own else self.name
+
+
+class Place(NamedTuple):
+    """A cell by a judge; of studies with another model each, the model is OWN."""
+
+    model: str
+    dataset: str
+    temperature: str
+    perturbation: str
+    judge: str
+
+
+class Side(NamedTuple):
+    """What one study says of a turn."""
+
+    answer: str
+    turn: str
+    label: str
+    rationale: str
+
+
+class Flip(NamedTuple):
+    """A turn on which studies differ: what each says, by letter.
+
+    If the turn is private, `question` is None and sides have labels alone.
+    """
+
+    cell: str
+    item: str
+    question: str | None
+    sides: Mapping[str, Side]
+
+
+def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> list[Study]:
+    """Return results folders as studies A, B and so on, by default named like their paths.
+
+    If each has one model, and not all have the same, these models stand beside each other.
+
+    Raises:
+        UserError: there are more studies than letters.
+    """
+    if len(folders) > len(ascii_uppercase):
+        raise UserError(
+            f"{len(folders)} studies were named; expected at most {len(ascii_uppercase)}: compare "
+            "fewer at once"
+        )
+    models = [sorted(p.name for p in (f / "cells").glob("[!.]*") if p.is_dir()) for f in folders]
+    is_own = all(len(m) == 1 for m in models) and len({m[0] for m in models}) > 1
+    named = names or [str(folder) for folder in folders]
+    return [
+        Study(letter, name, folder, model[0] if is_own else None)
+        for letter, name, folder, model in zip(
+            ascii_uppercase, named, folders, models, strict=False
+        )
+    ]
+
+
+def verdict_files(study: Study) -> dict[Place, Path]:
+    """Return the files of a study's verdicts by their place."""
+    found = {}
+    for path in sorted(study.results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")):
+        model, dataset, temperature, perturbation = path.parts[-6:-2]
+        name = OWN if study.own else model
+        found[Place(name, dataset, temperature[1:], perturbation, path.stem)] = path
+    return found
+
+
+def flips_schema(studies: Sequence[Study]) -> Schema:
+    """Return the columns of flips: a place, a turn, and the verdict of each study."""
+    said = {f"{name} {s.letter}": kind for s in studies for name, kind in VERDICT.items()}
+    place = {name: pl.Float64 if name == "temperature" else pl.String for name in JUDGED_CELL_KEYS}
+    return {**place, "item": pl.String, "sample": pl.Int64, **said}
+
+
+def flipped(studies: Sequence[Study]) -> pl.DataFrame:
+    """Return the turns of which a study's verdict is genuine and another's is not.
+
+    Studies are aligned by cell, judge, item and sample. A study that lacks a turn, or has no
+    verdict on it, says nothing of it. Columns are those of `flips_schema`.
+    """
+    schema = flips_schema(studies)
+    files = [verdict_files(study) for study in studies]
+    found = [pl.DataFrame(schema=schema)]
+    for place in sorted({place for of_study in files for place in of_study}):
+        having = [(s, f[place]) for s, f in zip(studies, files, strict=True) if place in f]
+        if len(having) > 1:
+            found.append(_flipped_in(place, having, schema))
+    return pl.concat(found)
+
+
+def _flipped_in(place: Place, having: Sequence[tuple[Study, Path]], schema: Schema) -> pl.DataFrame:
+    table = pl.DataFrame(schema={"item": pl.String, "sample": pl.Int64})
+    for study, path in having:
+        said = pl.read_parquet(path).select(
+            pl.col("item").cast(pl.String),
+            pl.col("sample").cast(pl.Int64),
+            *(pl.col(n).cast(kind).alias(f"{n} {study.letter}") for n, kind in VERDICT.items()),
+        )
+        table = table.join(said, on=TURN, how="full", coalesce=True, maintain_order="left_right")
+    genuine = [pl.col(f"genuine {study.letter}") for study, _ in having]
+    differ = table.filter(pl.any_horizontal(genuine) & pl.any_horizontal(~g for g in genuine))
+    keys = {**place._asdict(), "temperature": float(place.temperature)}
+    named = differ.with_columns(pl.lit(value).alias(key) for key, value in keys.items())
+    return pl.concat([pl.DataFrame(schema=schema), named], how="diagonal").select(list(schema))
+
+
+def drawn(flips: pl.DataFrame) -> pl.DataFrame:
+    """Return at most MOST_SHOWN of the flips, drawn by a hash, in the order of their cells."""
+    names = [*JUDGED_CELL_KEYS, *TURN]
+    ranks = [fingerprint(["flip", *row]) for row in flips.select(names).iter_rows()]
+    ranked = flips.with_columns(rank=pl.Series(ranks, dtype=pl.String)).sort("rank")
+    return ranked.head(MOST_SHOWN).sort(*JUDGED_CELL_KEYS, "rank")
+
+
+def with_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str]) -> Iterator[Flip]:
+    """Yield flips with question, answers, turns and rationales; without them where private."""
+    for (model, dataset, temperature, perturbation, judge), group in flips.group_by(
+        JUDGED_CELL_KEYS, maintain_order=True
+    ):
+        folder = f"{dataset}/t{temperature:g}/{perturbation}/user_turns.parquet"
+        name = f"{model} · {dataset} · t {temperature:g} · {perturbation} · by {judge}"
+        is_shown = dataset not in private
+        paths = {s.letter: s.results / "cells" / (s.own or str(model)) / folder for s in studies}
+        texts = {n: _texts(p) if is_shown and p.is_file() else {} for n, p in paths.items()}
+        asked = _questions(studies, str(dataset)) if is_shown else {}
+        for row in group.iter_rows(named=True):
+            sides = {}
+            for letter in (s.letter for s in studies if row[f"label {s.letter}"] is not None):
+                answer, turn = texts[letter].get((row["item"], row["sample"]), ("", ""))
+                rationale = str(row[f"rationale {letter}"] or "") if is_shown else ""
+                sides[letter] = Side(answer, turn, str(row[f"label {letter}"]), rationale)
+            yield Flip(name, row["item"], asked.get(row["item"], "") if is_shown else None, sides)
+
+
+def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
+    """Return answer and turn of each item and sample."""
+    turns = pl.read_parquet(path, columns=[*TURN_KEYS[-2:], "answer", "text"])
+    return {(i, s): (answer or "", text or "") for i, s, answer, text in turns.iter_rows()}
+
+
+def _questions(studies: Sequence[Study], dataset: str) -> dict[str, str]:
+    """Return the last message of each item, of the first study that has it."""
+    asked: dict[str, str] = {}
+    for study in reversed(studies):
+        path = study.results / f"datasets/{dataset}.parquet"
+        if path.is_file():
+            items = pl.read_parquet(path, columns=["item", "messages"])
+            asked |= {item: messages[-1]["content"] for item, messages in items.iter_rows()}
+    return asked
