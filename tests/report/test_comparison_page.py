@@ -21,7 +21,9 @@ CELLS = pl.DataFrame(
     ]
 )
 STUDIES = (Study("A", "a", Path("a")), Study("B", HOSTILE, Path("b")))
-FOUND = Comparison(STUDIES, [HOSTILE], "1 shared cells", CELLS, pl.DataFrame(), {"A": [HOSTILE]})
+FOUND = Comparison(
+    STUDIES, {"A": HOSTILE, "B": HOSTILE}, "1 shared cells", CELLS, pl.DataFrame(), {"A": [HOSTILE]}
+)
 NO_RATES = pl.DataFrame()
 SIDE = Side(HOSTILE, HOSTILE, "genuine_followup", HOSTILE)
 HIDDEN = Side("", "", "generic", "")
@@ -62,7 +64,7 @@ def test_perturbations_have_their_names_and_a_small_p_is_no_zero() -> None:
 
 def test_private_turn_has_its_labels_and_no_text() -> None:
     (private,) = re.findall(r"<details><summary><b>id-7</b>(.*?)</details>", PAGE)
-    assert "A genuine follow-up, B generic" in private
+    assert "A: genuine follow-up, B: generic" in private
     assert private.endswith(f"<p>{NOT_SHOWN}</p>")
 
 
@@ -82,6 +84,7 @@ def test_three_studies_have_their_rates_side_by_side_and_a_turn_in_all_that_flip
     page = comparison_page(found, rates, [flip], (1, 0, 0, 1, 0))
     told = "<td>6.2% [1.0, 20.0] of 1,600</td>"
     assert f"{told}<td>–</td>{told}" in page, "B has no such cell"
+    assert page.count(f"<strong>A, B: {escape(HOSTILE)[:20]}") == 1
     assert "three studies, item by item" in page and "C is c" in page
     assert "Genuine follow-ups, C beside A" in page and "C − A, 95% interval, points" in page
     assert "Answer in A" in page and "Answer in C" in page and "Answer in B" not in page

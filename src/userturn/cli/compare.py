@@ -204,7 +204,7 @@ def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame])
     a, b = pair
     return Comparison(
         studies=pair,
-        unknown=[f"{s.letter}: {said}" for s in pair if (said := warned(s.results))],
+        unknown={s.letter: said for s in pair if (said := warned(s.results))},
         settings=_settings(a.results, b.results),
         cells=_compared(*items, JUDGED_CELL_KEYS),
         grades=_compared(_grades(a), _grades(b), GRADE),

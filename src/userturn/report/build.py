@@ -200,9 +200,12 @@ def write_tables(
     return listed
 
 
+COUNTED = ("text", "count", "of")  # kinds of columns that a row has even where nothing was found
+
+
 def _is_empty(columns: Sequence[Sequence[str]], rows: Sequence[Sequence[Any]]) -> bool:
     """Return whether a table, as the page has it, has no row or columns of numbers without any."""
-    numbers = [i for i, (_, kind) in enumerate(columns) if kind not in ("text", "count", "of")]
+    numbers = [i for i, c in enumerate(columns) if c[1] not in COUNTED and c[0] != "temperature"]
     values = (value for row in rows for i in numbers for value in row[i])
     return not rows or (bool(numbers) and all(isinstance(v, str | None) for v in values))
 

@@ -21,7 +21,7 @@ class Comparison(NamedTuple):
 
     Attributes:
         studies: the first one, and this one.
-        unknown: why the rates of each study are no findings, a sentence each.
+        unknown: why the rates of a study are no findings, a sentence by its letter.
         settings: how many shared cells were made with the same settings, in words.
         cells: rates by cell and judge, as `userturn compare` prints them.
         grades: task accuracy, likewise.
@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
     """
 
     studies: tuple[Study, Study]
-    unknown: Sequence[str]
+    unknown: Mapping[str, str]
     settings: str
     cells: pl.DataFrame
     grades: pl.DataFrame
@@ -66,7 +66,11 @@ def comparison_page(
 
 
 def _unknown(found: Sequence[Comparison]) -> list[str]:
-    return list(dict.fromkeys(said for one in found for said in one.unknown))
+    """Return why rates are no findings, each sentence once with the letters of its studies."""
+    letters: dict[str, list[str]] = {}
+    for letter, said in {key: said for one in found for key, said in one.unknown.items()}.items():
+        letters.setdefault(said, []).append(letter)
+    return [f"{', '.join(of)}: {said}" for said, of in letters.items()]
 
 
 def _counts(n_shown: int, found: Sequence[Comparison], n_flips: Sequence[int]) -> str:
@@ -156,7 +160,7 @@ def _label(side: Side) -> str:
 
 
 def _flip(flip: Flip) -> str:
-    labels = ", ".join(f"{letter} {_label(side)}" for letter, side in flip.sides.items())
+    labels = ", ".join(f"{letter}: {_label(side)}" for letter, side in flip.sides.items())
     title = f"<summary><b>{_text(flip.item)}</b> {_text(labels)} <small>{_text(flip.cell)}</small>"
     if flip.question is None:
         return f"<details>{title}</summary><p>{NOT_SHOWN}</p></details>"
