@@ -139,7 +139,6 @@ function likelihoodBearing(measured) {
 
 // How the rates of the first screen were made, in words, with the places where each step can be seen.
 function howCounted() {
-  document.querySelector("#values + details")?.remove();
   const link = (text, act) => make("a", { href: "#/tables", click: (event) => { event.preventDefault(); act(); } }, text);
   const table = study.tables.some(({ name, columns }) => name === "rates" && columns) ? [" They are rows of ", link("the table of rates", () => showTable("rates")), ", with every number that they are made of."] : [];
   return folded("How these numbers were made", () => [make("p", null, `The judge ${judgeShown()} labelled each turn once. A rate is the turns that it calls genuine out of those that it labelled; its interval is over items. The `, make("a", { href: address(["grid"]) }, "explorer"), " has each cell's turns, their labels and why.", ...table, " ", make("code", null, "userturn why results/tables/rates.csv"), ` says with which settings and inputs, and what makes it again. ${FORMULAS}`)]);
@@ -162,5 +161,5 @@ function showSentence() {
   const told = [playedBearing(rated, measured, temperature), lenientBearing(measured, temperature), copiesBearing(measured, temperature), cutBearing(measured, temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text), name === "Copies" ? [" ", make("a", { href: address(["search"], { outcome: "copy", sort: "text", p: perturbationShown() }) }, "Read the copies")] : [])]));
-  at("values").after(howCounted());
+  at("bearings").append(make("dt", null, "Numbers"), make("dd", null, howCounted()));
 }

@@ -53,7 +53,7 @@ function sidesTable(pairs, link) {
 }
 
 function sideNode(name, turn, label) {
-  return make("section", null, make("h3", null, name, " ", badge(label)), make("p", { class: turn.cell.isPrivate ? "text soft" : "text", dir: "auto" }, shortened(shownAs(turn), 600)), make("a", { href: turnAddress(turn) }, "Read all of it"));
+  return make("section", null, make("h2", null, name, " ", badge(label)), make("p", { class: turn.cell.isPrivate ? "text soft" : "text", dir: "auto" }, shortened(shownAs(turn), 600)), make("a", { href: turnAddress(turn) }, "Read all of it"));
 }
 
 function pairRow({ turns, labels }) {
