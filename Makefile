@@ -14,9 +14,9 @@ setup: ## Install everything into .venv; does nothing if it is there.
 	@$(PYTHON) envs/setup.py
 
 demo: setup ## Run the demo study on this machine, without a GPU, audit it, and print its rates.
-	$(RUN) snakemake --profile profiles/demo $(ENGINE)
-	$(RUN) userturn audit results
-	$(RUN) userturn rates results
+	@$(RUN) snakemake --profile profiles/demo $(ENGINE)
+	@$(RUN) userturn audit results
+	@$(RUN) userturn rates results
 
 demo-judge: setup ## Run a judge served by vLLM on this machine, and print its rates.
 	$(RUN) snakemake --profile profiles/demo --configfile profiles/demo/study.yaml profiles/demo/judge.yaml

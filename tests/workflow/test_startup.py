@@ -202,6 +202,7 @@ def test_short_run_says_how_many_jobs_there_are_each_fifth_of_them_and_what_fail
         ("Finished jobid: 1", {"event": "job_finished"}),
         *((f"{n} of 10", {"event": "progress", "done": n, "total": 10}) for n in range(1, 11)),
         ("a job failed", {"event": "job_error"}),
+        ("a long table", {"event": "run_info", "stats": {"judge": 9, "sweep": 1, "total": 10}}),
     ]
     shown = ShortRun()
     records = [logging.makeLogRecord({"msg": text, **more}) for text, more in said]

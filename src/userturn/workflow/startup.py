@@ -74,11 +74,15 @@ class ShortRun(logging.Filter):
     """
 
     n_parts = 0  # that were said
+    is_counted = False
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a message is printed; the table of all jobs becomes a line."""
         event, known = getattr(record, "event", None), record.__dict__
         if event == "run_info":
+            if self.is_counted:  # a dry run counts its jobs at its end, too
+                return False
+            self.is_counted = True
             n_jobs, n_rules = known["stats"]["total"], len(known["stats"]) - 1
             record.msg = f"{number_of(n_jobs, 'job')} of {number_of(n_rules, 'rule')}"
             record.event = None  # so that Snakemake prints the message
