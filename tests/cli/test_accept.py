@@ -1,6 +1,7 @@
 """What is claimed is tried where userturn is used, and a claim that does not hold is said."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.support.judge_server import Answer, http, judge_server, says
 from tests.support.snakemake_runs import ROOT
+from userturn.cli import accept
 from userturn.cli.accept import from_hub, of_judge, on_cluster
 from userturn.cli.main import main
 from userturn.config.load import load_config
@@ -78,3 +80,17 @@ def test_without_slurm_the_cluster_does_not_hold(
 def test_nothing_to_try_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accept"]) == 1
     assert "give --gpu, --api JUDGE, --hub or --slurm" in capsys.readouterr().err
+
+
+def test_claims_are_printed_and_counted_and_one_that_did_not_hold_is_exit_code_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = [accept.Tried("it writes", True, "3 texts"), accept.Tried("it reads", False, "none")]
+    monkeypatch.setattr(accept, "on_gpu", lambda: iter(tried))
+    assert main(["accept", "--gpu"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("1 of 2 claims did not hold here\n")
+    assert re.search(r"\| GPU +\| it reads +\| NO +\| none +\|", said)
+    assert main(["accept", "--gpu", "--json"]) == 1
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert claims[0] == {"on": "GPU", "claim": "it writes", "held": True, "seen": "3 texts"}

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from userturn.cli.arguments import study_config, take_configuration, with_judge
+from userturn.cli.arguments import study_config, take_configuration, take_json, with_judge
 from userturn.cli.judge_card import LabelledCell
+from userturn.cli.terminal import Output
 from userturn.config.entries import by_language, selected
 from userturn.config.load import INSTALLATION
 from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
@@ -51,10 +52,6 @@ HELP = "try on this machine, judge, hub or cluster what was never tried on one l
 EXAMPLES = ("accept --hub", "accept --api gpt-5.4-mini")
 
 
-class NotAcceptedError(UserError):
-    """A claim that did not hold."""
-
-
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
@@ -63,13 +60,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--hub", action="store_true", help="a pinned file and a model of the hub")
     command.add_argument("--slurm", action="store_true", help="one short job on this cluster")
     command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
-    """Run the command; the table is printed whether or not all claims held.
+def run(arguments: argparse.Namespace) -> Output:
+    """Run the command; its exit code is 1 if a claim did not hold.
 
     Raises:
-        NotAcceptedError: with the table, if a claim did not hold.
         UserError: nothing is to be tried.
     """
     a = arguments
@@ -91,11 +88,10 @@ def run(arguments: argparse.Namespace) -> str:
     rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in found]
     heads = ("on", "claim", "held", "seen")
     table = tabulate(rows, heads, "github", disable_numparse=True)  # Markdown, to send back
-    text = "\n".join([where, "", table])
     n_bad = sum(not one.held for _, one in found)
-    if n_bad:
-        raise NotAcceptedError(f"{n_bad} of {len(found)} claims did not hold here\n{text}")
-    return text
+    told = [f"{n_bad} of {number_of(len(found), 'claim')} did not hold here"] if n_bad else []
+    claims = [{"on": on, **one._asdict()} for on, one in found]
+    return Output([*told, where, "", table], {"where": where, "claims": claims}, int(n_bad > 0))
 
 
 def on_gpu() -> Iterator[Tried]:

@@ -8,6 +8,9 @@ import polars as pl
 
 from userturn.cli.arguments import check_judge, study_config, take_configuration
 from userturn.errors import UserError
+from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.terminal import Output, prose
+from userturn.errors import UserError, near_miss
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study, written_verdicts
@@ -25,9 +28,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("judge")
     take_configuration(command)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     return rejudge(arguments.configfile, arguments.results, arguments.judge)
 
@@ -74,7 +78,7 @@ def incomplete_grades(grid: Grid, judge: str) -> list[str]:
     return found
 
 
-def rejudge(configfiles: list[str], results: str, name: str) -> str:
+def rejudge(configfiles: list[str], results: str, name: str) -> Output:
     """Void a judge's unscored replies, so that the next run asks about those turns and no others.
 
     Raises:
@@ -98,7 +102,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     places = {grid.places.of_folder(folder) for folder in folders}
     again = rounds | {place: rounds.get(place, 0) + 1 for place in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
-    return (
+    said = (
         f"{name}: discarded {n_void} unscored replies of {number_of(len(folders), 'table')}; run "
         "the same snakemake command again, which asks about these turns and no others"
     )
+    return Output([prose(said)], {"judge": name, "discarded": n_void, "folders": folders})
