@@ -6,11 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import check_judge, study_config, take_configuration
-from userturn.errors import UserError
-from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.arguments import check_judge, study_config, take_configuration, take_json
 from userturn.cli.terminal import Output, prose
-from userturn.errors import UserError, near_miss
+from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.sources.registry import check_study, written_verdicts
