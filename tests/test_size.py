@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_802, 34_314),
-    "tests": (55_092, 31_368),
+    "src": (61_805, 34_320),
+    "tests": (55_109, 31_380),
     "scripts": (21, 16),
     "rules": (252, 0),
 }
