@@ -5,6 +5,7 @@ from userturn.workflow.startup import call_around_jobs
 from userturn.workflow.run_job import said_of
 
 call_around_jobs(workflow, study, stand_between)
+DEFAULTS = workflow.resource_settings.default_resources  # of the profile
 CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report
 
 

@@ -17,7 +17,7 @@ rule sweep:
         "../envs/generate.yaml"
     threads: study.generation.resources.threads
     resources:
-        **study.generation.resources.of_job(),
+        **study.generation.resources.of_job(DEFAULTS),
     params:
         pending=by_wildcards(study.generation.to_finish),
     script:

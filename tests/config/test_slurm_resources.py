@@ -124,3 +124,27 @@ def test_a_retry_that_would_meet_the_same_error_asks_for_no_gpu(
     assert [asked("gpu", attempt, gpu_model="h100") for attempt in (1, 2, 3)] == [2, 0, 0]
     assert [asked("gpu_model", attempt, gpu_model="h100") for attempt in (1, 2)] == ["h100", ""]
     assert asked("gres", 2, nodes=2) == ""
+
+
+class Default:
+    """A resource of the profile, as Snakemake has it: an expression over wildcards."""
+
+    def evaluate(self, wildcards: Any, **_: Any) -> SimpleNamespace:
+        return SimpleNamespace(value=f"gpu-of-{wildcards.model}")
+
+
+def test_a_model_s_own_partition_stands_above_the_profile_s_which_others_keep() -> None:
+    entries = {"big": entry(partition="large", qos="long"), "m": entry()}
+    of_job = Resources(entries, LOG).of_job({"slurm_partition": Default()})
+    assert [of_job["slurm_partition"](SimpleNamespace(model=name), 1) for name in entries] == [
+        "large",
+        "gpu-of-m",
+    ]
+    assert [of_job["qos"](SimpleNamespace(model=name), 1) for name in entries] == ["long", ""]
+    assert "constraint" not in of_job
+
+
+def test_without_an_entry_that_names_a_place_all_is_left_to_the_profile() -> None:
+    assert {"slurm_partition", "slurm_account", "qos"}.isdisjoint(
+        Resources({"m": entry()}, LOG).of_job()
+    )

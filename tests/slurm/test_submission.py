@@ -97,3 +97,13 @@ def test_number_of_a_profile_that_is_none_is_refused(profile: dict[str, Any], sa
 def test_profile_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not exist"):
         read_profile(tmp_path)
+
+
+def test_place_of_an_entry_stands_between_the_profile_s_defaults_and_its_rule() -> None:
+    own = ENTRY | {"partition": "large", "account": "group", "constraint": "a100|h100"}
+    asked = job_options(DEFAULTS, "sweep", own, 1)
+    assert [asked[f"--{key}"] for key in ("partition", "account", "constraint")] == [
+        *("large", "group", "a100|h100")
+    ]
+    profile = DEFAULTS | {"set-resources": {"sweep": {"slurm_partition": "urgent"}}}
+    assert job_options(profile, "sweep", own, 1)["--partition"] == "urgent"

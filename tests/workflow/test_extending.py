@@ -56,29 +56,29 @@ def test_a_slurm_setting_is_one_row_and_one_default(project: Path) -> None:
         "\nSETTINGS = {\n",
         """
 SETTINGS = {
-    "constraint": Setting(
-        {"type": "string", "description": "Feature that a node must have."},
+    "reservation": Setting(
+        {"type": "string", "description": "Nodes that are kept for it."},
         EVERY,
-        {"constraint": lambda entry, attempt: str(entry["constraint"])},
-        {"--constraint": lambda entry, attempt: str(entry["constraint"])},
+        {"reservation": lambda entry, attempt: str(entry["reservation"])},
+        {"--reservation": lambda entry, attempt: str(entry["reservation"])},
     ),
 """,
     )
-    change(project / "config.yaml", "\nmodel_defaults:\n", "\nmodel_defaults:\n  constraint: ''\n")
+    change(project / "config.yaml", "\nmodel_defaults:\n", "\nmodel_defaults:\n  reservation: ''\n")
     assert python(project, ask) == before  # no identity changes
     asked = python(
         project,
         STUDY
         + """
-config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'constraint': 'nvlink'}
+config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'reservation': 'mine'}
 study = checked_study(config)
 class Job: model = 'glm-4.7'
-print(study.generation.resources.of_job()['constraint'](Job, 1))
+print(study.generation.resources.of_job()['reservation'](Job, 1))
 from userturn.config.slurm_resources import sbatch_options
-print([o for o in sbatch_options(study.grid.models['glm-4.7']) if 'constraint' in o])
+print([o for o in sbatch_options(study.grid.models['glm-4.7']) if 'reservation' in o])
 """,
     )
-    assert asked.splitlines() == ["nvlink", "['--constraint=nvlink']"]
+    assert asked.splitlines() == ["mine", "['--reservation=mine']"]
 
 
 def test_a_verifier_is_one_file(project: Path) -> None:

@@ -27,6 +27,10 @@ class ResourceEntry(TypedDict):
 
     gpus: int
     gpu_model: NotRequired[str]
+    partition: NotRequired[str]
+    account: NotRequired[str]
+    qos: NotRequired[str]
+    constraint: NotRequired[str]
     nodes: int
     shards: int
     mem_mb: int
@@ -105,6 +109,17 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
     return {"type": "integer", "minimum": minimum, "description": description}
 
 
+def _place(key: str, resource: str, description: str) -> Setting:
+    """Return the setting of a text that says where a job may run, or who pays for it."""
+
+    def of_entry(entry: ResourceEntry, attempt: int) -> str:
+        return str(entry.get(key, ""))
+
+    schema = {"type": "string", "pattern": PLACE, "description": description}
+    return Setting(schema, EVERY, {resource: of_entry}, {f"--{key}": of_entry}, is_optional=True)
+
+
+PLACE = r"^[A-Za-z0-9_.,&|()\[\]*@+-]+$"  # names, and features that are combined
 GPU_MODEL = {
     "type": "string",
     "pattern": "^[A-Za-z0-9_.]+$",
@@ -144,7 +159,14 @@ SETTINGS = {
         grows_after=TIME,
     ),
     "max_runtime": Setting(_whole(1, "Minutes for any attempt."), ("sweep", "train")),
+    "partition": _place(
+        "partition", "slurm_partition", "Partition of its jobs; else that of the profile."
+    ),
+    "account": _place("account", "slurm_account", "Account that pays; else that of the profile."),
+    "qos": _place("qos", "qos", "Quality of service of its jobs; else that of the profile."),
+    "constraint": _place("constraint", "constraint", "Feature that its nodes must have."),
 }
+PLACES = {"--partition", "--account", "--qos", "--constraint"}
 ONE_PROCESS = {"gpus": {"maximum": 1, "description": "0 or 1: training is one process."}}
 
 
@@ -191,10 +213,33 @@ class Resources:
         """Return the CPU cores of a job on each node."""
         return _cores(self.entries[getattr(wildcards, self.wildcard)], 1)
 
-    def of_job(self) -> dict[str, Callable[[Any, int], int | str]]:
-        """Return a function of wildcards and attempt for each resource of Snakemake."""
+    def of_job(
+        self, defaults: Mapping[str, Any] | None = None
+    ) -> dict[str, Callable[[Any, int], int | str]]:
+        """Return a function of wildcards and attempt for each resource of Snakemake.
+
+        A resource that no entry sets is left to the profile; `defaults` are those of Snakemake, for
+        the entries that leave out what others set.
+        """
         return {
-            name: self._by_job(value_of, setting.grows_after)
-            for setting in SETTINGS.values()
+            name: self._or_default(self._by_job(value_of, setting.grows_after), name, defaults)
+            for key, setting in SETTINGS.items()
+            if not setting.options.keys() & PLACES or any(key in e for e in self.entries.values())
             for name, value_of in setting.resources.items()
         }
+
+    @staticmethod
+    def _or_default(
+        value_of: Callable[[Any, int], int | str], name: str, defaults: Mapping[str, Any] | None
+    ) -> Callable[[Any, int], int | str]:
+        if defaults is None or name not in defaults:
+            return value_of
+
+        def of_job(wildcards: Any, attempt: int) -> int | str:
+            own, default = value_of(wildcards, attempt), defaults[name]
+            if own or not hasattr(default, "evaluate"):
+                return own or str(default)
+            known = {"input": (), "attempt": attempt, "threads": 1, "rulename": ""}
+            return str(default.evaluate(wildcards, **known, async_run=None).value)
+
+        return of_job

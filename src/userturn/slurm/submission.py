@@ -14,7 +14,7 @@ from userturn.config.slurm_resources import ResourceEntry, sbatch_options
 from userturn.errors import UserError
 
 RULES = {"model": "sweep", "training": "train", "judge": "serve_judge"}  # by the kind of an entry
-PLACE = {  # resources of Snakemake that say where a job may run, and who pays
+PLACE_OF = {  # resources of Snakemake that say where a job may run, and who pays
     "slurm_account": "--account",
     "slurm_partition": "--partition",
     "qos": "--qos",
@@ -87,8 +87,9 @@ def job_options(
     threads = next(o for o in sbatch_options(entry, attempt) if "cpus" in o).partition("=")[2]
     of_job = {"wildcards": wildcards, "attempt": attempt, "threads": int(threads), "input": ()}
     given = {k: _value(k, v, of_job) for k, v in {**_defaults(profile), **own}.items()}
-    options = {option: str(given[key]) for key, option in PLACE.items() if given.get(key)}
+    options = {option: str(given[key]) for key, option in PLACE_OF.items() if given.get(key)}
     options |= dict(option.split("=", 1) for option in sbatch_options(entry, attempt))
+    options |= {option: str(given[key]) for key, option in PLACE_OF.items() if own.get(key)}
     for key, option in SIZES.items():
         if own.get(key):
             options[option] = _size(key, given[key])
