@@ -86,6 +86,11 @@ def cache_folder() -> Path:
     return _cache("USERTURN_CACHE", "userturn")
 
 
+def hub_cache() -> Path:
+    """Return the folder that downloaded models are in: $HF_HOME, else the user's cache folder."""
+    return _cache("HF_HOME", "huggingface")
+
+
 def _cache(variable: str, name: str) -> Path:
     root = os.environ.get(variable)
     return Path(root) if root else Path.home() / ".cache" / name
@@ -124,7 +129,7 @@ def full_folders(
         results: "the study's own; link it to a larger disk",
         **dict.fromkeys(_disks_inside(results), "a disk of its own; put a larger one there"),
         cache_folder(): "USERTURN_CACHE moves it",
-        _cache("HF_HOME", "huggingface"): "HF_HOME moves it",
+        hub_cache(): "HF_HOME moves it",
         Path(tempfile.gettempdir()): "TMPDIR moves it",
     }
     full = [f"'{folder}' ({how})" for folder, how in candidates.items() if _is_full(folder, enough)]

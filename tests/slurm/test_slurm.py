@@ -290,7 +290,7 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     )
     assert done.returncode == 1
     lines = done.stderr.splitlines()
-    assert lines[0] == "error: 1 of 8 things would fail"
+    assert lines[0] == "error: 1 of 9 things would fail"
     assert "ok   preempted jobs are run again" in lines
     assert "ok   ended jobs stay in the queue until they are seen" in lines
     (refused,) = [line for line in lines if line.startswith("FAIL")]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from userturn.errors import UserError, is_full_disk
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
@@ -119,6 +120,23 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
         if is_full_disk(error):
             raise
         raise _not_downloaded(source, revision, error) from error
+
+
+def bytes_to_download(source: str, revision: str | None) -> int | None:
+    """Return how many bytes of a hub model are not in the cache; None if the hub does not say."""
+    from huggingface_hub import snapshot_download
+
+    fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
+    if local_path(source) is not None:
+        return 0
+    with suppress(Exception):  # of the hub's client of the day, without a network or a file
+        if COMMIT.fullmatch(revision or "") and any(Path(fetch(local_files_only=True)).iterdir()):
+            return 0
+    try:
+        files: Any = fetch(dry_run=True)
+    except Exception:
+        return None
+    return sum(file.file_size or 0 for file in files if file.will_download)
 
 
 def _not_downloaded(source: str, revision: str | None, error: Exception) -> UserError:

@@ -37,6 +37,7 @@ from userturn.slurm.submission import Options, Profile, as_words, read_profile
 from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 from userturn.study.model_description import look_at_model
+from userturn.workflow.downloads import too_large
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
@@ -86,6 +87,7 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
         yield CheckResult("files can be locked in the results", lock_trouble(grid.results))
     what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
     yield CheckResult(what, full and f"not in {full}; free some space there")
+    yield CheckResult("models to be downloaded fit on the disk", too_large(grid, grid.described))
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         yield CheckResult(

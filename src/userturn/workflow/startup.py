@@ -30,6 +30,7 @@ from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
 from userturn.wording import number_of
+from userturn.workflow.downloads import too_large
 from userturn.workflow.run_folder import (
     is_alone,
     keep_outputs,
@@ -231,6 +232,9 @@ def call_around_jobs(
     def before() -> None:
         study.begin()
         if workflow.is_main_process:
+            described = {j for j in workflow.dag.needrun_jobs() if j.rule.name == "describe_model"}
+            if lacks_room := too_large(study.grid, {job.wildcards.model for job in described}):
+                sys.exit(f"error: {lacks_room}")
             note_run(workflow.overwrite_configfiles)
             stand_between(workflow, study.grid, study.generation.in_doubt)
         if is_alone():
