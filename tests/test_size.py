@@ -11,10 +11,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_805, 34_320),
-    "tests": (55_109, 31_380),
+    "src": (61_915, 34_389),
+    "tests": (55_217, 31_447),
     "scripts": (21, 16),
-    "rules": (252, 0),
+    "rules": (253, 0),
 }
 
 
