@@ -13,7 +13,7 @@ import pytest
 
 from userturn.cli import main as command_line
 from userturn.cli.arguments import take_json
-from userturn.cli.main import COMMANDS, main, parser
+from userturn.cli.main import COMMANDS, FIRST_STEPS, main, parser
 from userturn.cli.terminal import Output
 from userturn.logs import say
 
@@ -26,6 +26,13 @@ def test_help_has_a_line_for_each_command_as_its_module_says() -> None:
     said = " ".join(parser().format_help().split())
     for name in COMMANDS:
         assert f"{name} {import_module(module_of(name)).HELP}" in said
+
+
+def test_the_help_of_all_commands_ends_in_examples_that_they_take() -> None:
+    for example in FIRST_STEPS[:-1]:
+        words = shlex.split(example)
+        assert parser(words[:1]).parse_args(words).command == words[0]
+    assert parser().format_help().endswith("  userturn rates --help\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -82,6 +89,14 @@ def test_an_output_is_its_numbers_alone_for_a_program(
     told = capsys.readouterr()
     assert json.loads(told.out) == {"rows": [{"n": 1}]}
     assert told.err == "at work\n"
+
+
+def test_a_sentence_of_a_command_with_numbers_is_json_as_well(
+    counting: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sys.modules["userturn.cli.status"].__dict__["run"] = lambda _: "nothing to do"
+    assert main(["status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"said": "nothing to do"}
 
 
 def test_a_command_that_is_interrupted_says_so_in_a_line(

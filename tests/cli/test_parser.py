@@ -13,7 +13,10 @@ SAID = {
     ("audit", "--regenrate=3"): (
         "'--regenrate' is no option of `userturn audit`, did you mean '--regenerate'?"
     ),
-    ("compare", "a"): "found no B, expected `userturn compare [-h] [--html FILE] [--json] A B`",
+    (
+        "compare",
+        "a",
+    ): "found no B, expected `userturn compare [-h] [--html FILE] [--json] A B [C ...]`",
     ("why", "a", "b"): "found 'b', which is one too many for `userturn why [-h]",
     ("power", "--half-width", "wide"): (
         "--half-width: found 'wide', expected a number such as 0.05; see `userturn power --help`"

@@ -49,7 +49,7 @@ ABOVE = {"above_floor": 0.05, "above_floor_lower": -0.1, "above_floor_upper": 0.
 RATE = PLACE | COUNTS | {"estimate": 0.25, "lower": 0.1, "upper": 0.5} | ABOVE | {"floor": 0.2}
 
 
-def test_pooled_rate_is_shown_beside_chance_without_perturbations() -> None:
+def test_pooled_rate_is_shown_beside_its_floor_without_perturbations() -> None:
     rows = [RATE | {"perturbation": name} for name in ("none", "truncate")]
     sheet = rates_sheet(usual(pl.DataFrame(rows, schema=RATES)), "rates")
     (line,) = text_of([sheet]).splitlines()[3:]
@@ -58,7 +58,7 @@ def test_pooled_rate_is_shown_beside_chance_without_perturbations() -> None:
     ]
 
 
-def test_a_rate_is_drawn_in_colour_only_where_it_is_above_chance_by_its_interval() -> None:
+def test_a_rate_is_drawn_in_colour_only_where_it_is_above_its_floor_by_its_interval() -> None:
     for lower, is_above in ((-0.1, False), (0.01, True)):
         row = RATE | {"perturbation": "none", "above_floor_lower": lower}
         sheet = rates_sheet(pl.DataFrame([row], schema=RATES), "rates")
@@ -89,7 +89,7 @@ def test_a_rate_that_people_corrected_stands_before_that_of_the_judge() -> None:
 def test_a_study_without_floors_or_costs_has_no_column_or_row_of_them() -> None:
     bare = {name: value for name, value in RATE.items() if "floor" not in name}
     table = pl.DataFrame([bare | {"perturbation": "none"}], schema=RATES)
-    assert "chance" not in text_of([rates_sheet(table, "rates")])
+    assert "floor" not in text_of([rates_sheet(table, "rates")])
     assert costs_sheet(pl.DataFrame(schema=COSTS)).rows == []
 
 

@@ -34,7 +34,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("a", type=Path, metavar="A", help="results folder, or an archive of one")
     command.add_argument("b", type=Path, metavar="B", help="likewise")
     command.add_argument(
-        "more", type=Path, nargs="*", metavar="C", help="further ones, each compared with A"
+        "more",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="C",
+        help="further ones, each compared with A",
     )
     command.add_argument(
         "--html", type=Path, metavar="FILE", help="also write a page with the turns that flipped"

@@ -47,6 +47,7 @@ COMMANDS = (
     "completion",
 )
 
+FIRST_STEPS = ("run org/name --data questions.csv", "rates results", "rates --help")
 SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
 
 
@@ -56,6 +57,7 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
     If one is chosen alone, the others are left out.
     """
     root = Parser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
+    _add_examples(root, FIRST_STEPS)
     root.add_argument("--version", action="version", version=f"userturn {version('userturn')}")
     added = root.add_subparsers(dest="command", required=True, metavar="command")
     for name in chosen or COMMANDS:
@@ -77,9 +79,13 @@ def _complete(command: argparse.ArgumentParser, module: str) -> None:
         code_of_errors=1,
         json=None,
     )
-    command.formatter_class = argparse.RawDescriptionHelpFormatter
-    command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in found.EXAMPLES)])
+    _add_examples(command, found.EXAMPLES)
     found.add_arguments(command)
+
+
+def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> None:
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in lines)])
 
 
 def _check_command(given: Sequence[str]) -> None:
@@ -142,8 +148,9 @@ def _run(chosen: argparse.Namespace) -> tuple[int, str]:
         said = chosen.run(chosen)
     if isinstance(said, int):
         return said, ""
-    if isinstance(said, str):
+    if isinstance(said, str) and not chosen.json:
         return 0, show_unseen(said)
-    from userturn.cli.terminal import printed  # rich: help needs none
+    from userturn.cli.terminal import Output, printed  # rich: help needs none
 
-    return said.code, printed(said, bool(chosen.json))
+    found = Output([said], {"said": said}) if isinstance(said, str) else said
+    return found.code, printed(found, bool(chosen.json))

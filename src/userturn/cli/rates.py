@@ -35,7 +35,7 @@ HELP = "print the rates of a finished study"
 EXAMPLES = ("rates", "rates results --all", "rates results --model my-model --json")
 SHOWN = (*("accuracy", "anchors", "costs", "decoupling", "judges"), *("likelihood", "rates"))
 MOST_RATES, MOST_BESIDE = 11, 3  # rows of a table on the first screen
-KEY = "chance (drawn as |): the same turns after another item's answer; above it: in points"
+KEY = "floor (drawn as |): the same turns after another item's answer; above it: in points"
 Sheets = Mapping[str, Callable[[pl.DataFrame], Sheet]]
 MORE: Sheets = {
     "accuracy": accuracy_sheet,
@@ -128,7 +128,7 @@ def findings(models: pl.DataFrame, results: Path) -> list[str]:
 
 
 def _pooled(models: pl.DataFrame, is_short: bool) -> Iterator[Part]:
-    """Yield each model's rate over all datasets, unperturbed, beside chance."""
+    """Yield each model's rate over all datasets, unperturbed, beside its floor."""
     if models.is_empty():
         return
     rates = usual(models)

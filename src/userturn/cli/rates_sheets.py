@@ -19,10 +19,10 @@ from userturn.tables.likelihood_measures import CHARACTER
 BY_PEOPLE = "people's labels"
 SHARE = "share [95%]"
 PLACE = ("model", "dataset", "t", "perturbation")  # columns that name a rate
-BESIDE_CHANCE = (*PLACE, "judge", "genuine [95%]", "drawn", "chance", "above it [95%]")
+BESIDE_FLOORS = (*PLACE, "judge", "genuine [95%]", "drawn", "floor", "above it [95%]")
 MORE_OF_RATES = (
     *("or arguably [95%]", "different texts [95%]", "reacting [95%]", "scored", "copies", "cut"),
-    "why no chance",
+    "why no floor",
 )
 
 
@@ -34,21 +34,21 @@ def usual(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
-    """Return rates beside chance: as people's labels correct them, then as judges give them."""
-    n = len(BESIDE_CHANCE)
+    """Return rates beside floors: as people's labels correct them, then as judges give them."""
+    n = len(BESIDE_FLOORS)
     rows = [row[:n] for one in rates.iter_rows(named=True) for row in _rate(one)]
-    return Sheet(BESIDE_CHANCE, rows, title, BESIDE_CHANCE[5:])
+    return Sheet(BESIDE_FLOORS, rows, title, BESIDE_FLOORS[5:])
 
 
 def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
     """Return what else is known of the same rates: other ways to count, and what was counted."""
     n = len(PLACE) + 1
     rows = [
-        (*row[:n], *row[len(BESIDE_CHANCE) :])
+        (*row[:n], *row[len(BESIDE_FLOORS) :])
         for one in rates.iter_rows(named=True)
         for row in _rate(one)
     ]
-    heads = (*BESIDE_CHANCE[:n], *MORE_OF_RATES)
+    heads = (*BESIDE_FLOORS[:n], *MORE_OF_RATES)
     return Sheet(heads, rows, title, MORE_OF_RATES[:-1])
 
 

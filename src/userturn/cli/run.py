@@ -42,7 +42,7 @@ EXAMPLES = (
     "run ./my-model --items 200 --judge gpt-5.4-mini",
     "run http://127.0.0.1:8000/v1 --data questions.csv --prompt text",
 )
-PROFILE = "profiles/short"  # a line of output for each job
+PROFILE = "profiles/short"  # a few lines of output
 COST = "about {:,.2f}, {:,.2f} at most"
 INTERRUPTED = 130  # as shells have it
 
