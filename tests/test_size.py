@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_915, 34_389),
-    "tests": (55_217, 31_447),
+    "src": (61_927, 34_394),
+    "tests": (55_235, 31_456),
     "scripts": (21, 16),
     "rules": (253, 0),
 }
