@@ -28,6 +28,9 @@ wildcard_constraints:
     **WILDCARDS,
 
 
+report: "data/report.rst"
+
+
 rule all:
     input:
         targets(study),

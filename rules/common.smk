@@ -1,12 +1,14 @@
 """What comes before the first job and after the last, and how rules read the table of jobs."""
 
+from userturn.config.load import installed
 from userturn.slurm.driver import stand_between
 from userturn.workflow.startup import call_around_jobs
+from userturn.workflow.registry import said_in_report
 from userturn.workflow.run_job import said_of
 
 call_around_jobs(workflow, study, stand_between)
 DEFAULTS = workflow.resource_settings.default_resources  # of the profile
-CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report
+CAPTIONS = "data/captions"  # of Snakemake's own report
 
 
 def of_study(texts):
@@ -18,10 +20,10 @@ def marked(outputs):
     """Return outputs as Snakemake takes them: folders, and what its own report shows, are marked."""
 
     def mark(path):
-        caption, suffix = f"data/captions/{Path(path).stem}.rst", Path(path).suffix
-        if suffix not in CATEGORIES or not Path(caption).is_file():
-            return path if suffix else directory(path)
-        return report(path, caption=f"../{caption}", category=CATEGORIES[suffix])
+        caption, said = f"{Path(path).stem}.rst", said_in_report(path)
+        if not said or not (installed(CAPTIONS) / caption).is_file():
+            return path if Path(path).suffix else directory(path)
+        return report(path, caption=f"../{CAPTIONS}/{caption}", **said)
 
     return {
         name: mark(paths) if isinstance(paths, str) else [mark(path) for path in paths]

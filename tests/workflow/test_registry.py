@@ -8,7 +8,15 @@ import pytest
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
 from userturn.sources.registry import source_inputs
 from userturn.tables.make_tables import Material
-from userturn.workflow.registry import FIGURES, TABLES, Figure, declared
+from userturn.workflow.registry import (
+    FIGURES,
+    TABLES,
+    Figure,
+    declared,
+    paths_of,
+    paths_of_figure,
+    said_in_report,
+)
 from userturn.workflow.tables import INPUTS, SETTINGS
 
 KNOWN = INPUTS.keys() | source_inputs().keys()
@@ -25,6 +33,19 @@ def test_a_declaration_on_one_line_is_found_as_well(tmp_path: Path) -> None:
     assert declared(str(tmp_path), Figure) == {
         "turns": Figure("draw_figures", 1, ("health",), says="all turns")
     }
+
+
+def test_snakemakes_report_has_one_file_of_each_figure_and_table_with_labels_in_words() -> None:
+    of_figures = [path for name in FIGURES for path in paths_of_figure(name)]
+    of_tables = [path for name in TABLES for path in paths_of(name)]
+    for paths, n, category in (
+        (of_figures, len(FIGURES), "Figures"),
+        (of_tables, len(TABLES), "Tables"),
+    ):
+        said = [found for path in paths if (found := said_in_report(path))]
+        assert len(said) == n and {one["category"] for one in said} == {category}
+        assert all(text and "_" not in text for one in said for text in one["labels"].values())
+    assert said_in_report("results/report/index.html") == {}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 PACKAGE = Path(__file__).parents[1]
 BARE = (".parquet", ".csv")
@@ -78,6 +78,21 @@ def tables_of(rule: str) -> list[str]:
 def figures_of(rule: str) -> list[str]:
     """Return the figures that a rule draws."""
     return [name for name, figure in FIGURES.items() if figure.rule == rule]
+
+
+def said_in_report(path: str) -> dict[str, Any]:
+    """Return category and labels of a file in Snakemake's own report, none of a file that it lacks.
+
+    It has the SVG of each figure, and the CSV of each table.
+    """
+    name, ending = Path(path).stem, Path(path).suffix
+    words = name.replace("_", " ")
+    if ending == ".svg" and name in FIGURES:
+        return {"category": "Figures", "labels": {"figure": words, "shows": FIGURES[name].says}}
+    if ending == ".csv" and name in TABLES:
+        told = {"table": words, "shows": TABLES[name].says, "a row is": TABLES[name].row}
+        return {"category": "Tables", "labels": told}
+    return {}
 
 
 def paths_of_figure(figure: str) -> list[str]:
