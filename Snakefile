@@ -28,9 +28,6 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-report: "data/report.rst"
-
-
 rule all:
     input:
         targets(study),

@@ -11,6 +11,9 @@ DEFAULTS = workflow.resource_settings.default_resources  # of the profile
 CAPTIONS = "data/captions"  # of Snakemake's own report
 
 
+report: "../data/report.rst"
+
+
 def of_study(texts):
     """Return by name what the study says: paths, values, or functions of wildcards."""
     return {name: said_of(study, text) for name, text in texts.items()}
