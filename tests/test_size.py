@@ -11,10 +11,10 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_927, 34_394),
-    "tests": (55_235, 31_456),
+    "src": (61_942, 34_404),
+    "tests": (55_256, 31_464),
     "scripts": (21, 16),
-    "rules": (253, 0),
+    "rules": (258, 0),
 }
 
 
