@@ -253,6 +253,17 @@ def test_routine_end_is_one_line_and_the_next_attempt_gets_more_of_what_was_shor
     assert "(sweep m: stopped by SIGTERM with 78 requests left); it is tried again" in line
 
 
+def test_early_warning_of_a_time_limit_is_one_line_as_well(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    executor, job = Executor(), sweep()
+    Path(job.log[0]).parent.mkdir(parents=True)
+    Path(job.log[0]).write_text("error: sweep m: stopped by SIGUSR1 with 78 requests left\n")
+    gate(executor).executor.report_job_error(*failed(job, "FAILED", folder / "15.log"))
+    assert (executor.failed, executor.errors) == ([job], [])
+    assert "tried again with more time" in capsys.readouterr().err
+
+
 def test_last_attempt_that_ran_out_of_time_says_what_to_do(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -213,9 +213,10 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
     for job in sweeps(cluster, folder, "warned"):
         assert {"gres/gpu=4", "node=2"} <= set(job["AllocTRES"].split(","))
     assert re.search(r" on gpu\d, GPUs 0,1$", log(folder, "warned"), re.MULTILINE)
-    said = "\n".join(errors(folder))
-    assert "sweep late: stopped by SIGTERM with" in said
-    assert "sweep warned: stopped by SIGUSR1 with" in said
+    said = (folder / "run.log").read_text()  # a line each, and no error
+    assert re.search(r"^sweep late 1of1: SLURM job \d+ reached .* by SIGTERM with", said, re.M)
+    assert re.search(r"^sweep warned 1of1: SLURM job \d+ reached .* by SIGUSR1 with", said, re.M)
+    assert re.search(r"^sweep hungry 1of1: SLURM job \d+ ran out of memory; it is", said, re.M)
     asked = [int(job["ReqMem"].removesuffix("M")) for job in sweeps(cluster, folder, "hungry")]
     assert asked == [300 + 150 * attempt for attempt in range(len(asked))]
     assert "Nothing to be done" in sweep_plan(folder, *markers)

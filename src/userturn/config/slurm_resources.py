@@ -31,6 +31,7 @@ class ResourceEntry(TypedDict):
     account: NotRequired[str]
     qos: NotRequired[str]
     constraint: NotRequired[str]
+    local_weights: NotRequired[bool]
     nodes: int
     shards: int
     mem_mb: int
@@ -165,6 +166,14 @@ SETTINGS = {
     "account": _place("account", "slurm_account", "Account that pays; else that of the profile."),
     "qos": _place("qos", "qos", "Quality of service of its jobs; else that of the profile."),
     "constraint": _place("constraint", "constraint", "Feature that its nodes must have."),
+    "local_weights": Setting(
+        {
+            "type": "boolean",
+            "description": "Copy the weights to the node's own disk first: $USERTURN_SCRATCH.",
+        },
+        ("sweep",),
+        is_optional=True,
+    ),
 }
 PLACES = {"--partition", "--account", "--qos", "--constraint"}
 ONE_PROCESS = {"gpus": {"maximum": 1, "description": "0 or 1: training is one process."}}

@@ -30,6 +30,7 @@ from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.models.model_files import check_weights
 from userturn.models.requests import Engine
+from userturn.models.scratch import on_scratch
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
@@ -186,7 +187,8 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
     """
     entry = grid.models[model.name]
     if not has_endpoint(entry):
-        engine = load_engine(grid.config["engine"], model.folder, model.engine_settings)
+        folder = on_scratch(model.folder) if entry.get("local_weights") else model.folder
+        engine = load_engine(grid.config["engine"], folder, model.engine_settings)
         _warn_of_runners(grid, model.name)
         return engine
     longest = 0 if is_chat(entry) else model.max_model_len  # tokens that a server must take

@@ -14,6 +14,7 @@ machine.py: what this machine has, how a model is placed on it, about how long i
 model_files.py: what of a local model's files shapes tokens, and the whole hashes of the large ones.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
 requests.py: what is asked of an engine, its key and seed, and what comes back.
+scratch.py: a copy of a model on the disk of a node.
 served.py: the engine of a model that somebody else serves.
 server_check.py: what a server is and can promise, found out before anything else is asked.
 server_models.py: which model a server has, by its own list.

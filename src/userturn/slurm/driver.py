@@ -37,6 +37,7 @@ OUT_OF_MEMORY = re.compile(  # by SLURM's own word, not a GPU's
     r"^\w+: error: .*(oom[-_ ]kill|exceeded (job )?memory limit|Out Of Memory)", re.MULTILINE
 )
 STOPPED = re.compile(r"^error: (.*stopped by SIG.*)$", re.MULTILINE)
+WARNED = "stopped by SIGUSR1"  # the early warning of a time limit
 
 
 def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path, str] | None:
@@ -202,7 +203,7 @@ def _cure(busy: str) -> str:
 
 def _end(state: str, info: Any) -> str:
     """Return why a job ended, if that is no fault: "time", "memory" or ""."""
-    if state == "TIMEOUT":
+    if state == "TIMEOUT" or WARNED in _stopped(info.job):
         return "time"
     log, said = (info.aux or {}).get("slurm_logfile"), ""
     with suppress(OSError):
@@ -210,15 +211,20 @@ def _end(state: str, info: Any) -> str:
     return "memory" if state == "OUT_OF_MEMORY" or OUT_OF_MEMORY.search(said) else ""
 
 
+def _stopped(job: Any) -> str:
+    """Return what a job said last of a signal that stopped it, or nothing."""
+    found: list[str] = []
+    for log in job.log:
+        with suppress(OSError):
+            found += STOPPED.findall(Path(log).read_text("utf-8", "replace"))
+    return found[-1] if found else ""
+
+
 def _told(info: Any, why: str) -> str:
     """Return how a job ended, with what it said last about itself."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
-    said = ""
-    for log in info.job.log:
-        with suppress(OSError):
-            found = STOPPED.findall(Path(log).read_text("utf-8", "replace"))
-            said = f" ({found[-1]})" if found else said
-    return f"SLURM job {info.external_jobid} {ends[why]}{said}"
+    said = _stopped(info.job)
+    return f"SLURM job {info.external_jobid} {ends[why]}{f' ({said})' if said else ''}"
 
 
 def _next(n_left: int, why: str) -> str:

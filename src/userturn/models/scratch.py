@@ -1,0 +1,37 @@
+"""A model's files on a node's own disk, where reading them from the shared one is slow."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from userturn.errors import UserError
+from userturn.models.convert import made_once
+from userturn.storage.hashing import fingerprint
+
+SCRATCH = "USERTURN_SCRATCH"  # a folder, perhaps with variables that only a job has
+
+
+def on_scratch(folder: Path) -> Path:
+    """Return a copy of a model's folder on this node's own disk, made once there.
+
+    It is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
+
+    Raises:
+        UserError: the variable names no folder here.
+    """
+    root = Path(os.path.expandvars(os.environ.get(SCRATCH) or tempfile.gettempdir()))
+    if not root.is_dir():
+        raise UserError(
+            f"{SCRATCH} is '{os.environ.get(SCRATCH)}', which is no folder on this node; set it to "
+            "one that every node has, such as '$TMPDIR' in quotes, or leave local_weights out"
+        )
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    states = [[str(path.relative_to(folder)), path.stat().st_mtime_ns] for path in files]
+    sizes = [path.stat().st_size for path in files]
+    name = fingerprint([str(folder.resolve()), states, sizes])
+    return made_once(
+        root / "userturn" / name,
+        lambda made: shutil.copytree(folder, made),  # what links lead to is copied
+        f"copying {sum(sizes) / 1e9:.1f} GB of weights to {root}, once",
+    )
