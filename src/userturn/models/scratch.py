@@ -30,8 +30,12 @@ def on_scratch(folder: Path) -> Path:
     states = [[str(path.relative_to(folder)), path.stat().st_mtime_ns] for path in files]
     sizes = [path.stat().st_size for path in files]
     name = fingerprint([str(folder.resolve()), states, sizes])
+
+    def copy(made: Path) -> None:
+        shutil.copytree(folder, made)  # what links lead to is copied
+
     return made_once(
         root / "userturn" / name,
-        lambda made: shutil.copytree(folder, made),  # what links lead to is copied
+        copy,
         f"copying {sum(sizes) / 1e9:.1f} GB of weights to {root}, once",
     )
