@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (61_942, 34_404),
-    "tests": (55_256, 31_464),
+    "src": (62_001, 34_432),
+    "tests": (55_309, 31_501),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
