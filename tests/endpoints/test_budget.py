@@ -149,6 +149,7 @@ def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None
         assert len(TURNS) <= n_asked <= len(TURNS) + 3 * 8
         # Counted before they are sent: a kill in between leaves a few that never arrived.
         assert n_asked <= spent(tmp_path).n_requests <= n_asked + 3 * 8
+        assert n_asked * COST <= money(spent(tmp_path), PRICE) <= 1.5 * n_asked * COST
     held = read_journal(tmp_path / "journal/judges/j/d")
     assert held.n_lines == len(held.records) == len(TURNS)
 

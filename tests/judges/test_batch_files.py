@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.batch_server import BatchServer
-from tests.support.faults.batches import at
+from tests.support.faults.batches import at, response
 from tests.support.judge_server import GENUINE, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from userturn.endpoints.budget import Account
@@ -124,3 +124,37 @@ def test_given_up_batch_is_asked_again_once_and_read_later_without_another_verdi
     assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (7, 0)
     lines = [json.loads(line) for path in one.journal("d").glob("*.jsonl") for line in path.open()]
     assert sorted(line["outcome"] for line in lines) == ["error"] * 3 + ["ok"] * 4
+
+
+@pytest.mark.slow
+def test_replies_that_came_are_not_paid_for_again_where_a_batch_is_given_up_for_others(
+    tmp_path: Path,
+) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    api.spoil = lambda file, n, line: b"oops" if (file, n) == ("file-0", 1) else line
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        for _ in range(2):
+            with pytest.raises(UserError, match="without a reply to 1 of 3 questions"):
+                verdicts_of(one, about)
+        assert give_up(tmp_path / "journal/judges", "batch-0", "cut off", Account) == 1  # type: ignore[arg-type]
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
+    assert [len(lines) for lines in api.files.values()] == [3, 1]
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (4, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [401, 403, 410, 500])
+def test_given_up_batch_never_stops_a_run(status: int, tmp_path: Path) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    at("look", status, 99)(api)
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        with pytest.raises(UserError):
+            verdicts_of(one, about)
+        give_up(tmp_path / "journal/judges", "batch-0", "no access", Account)  # type: ignore[arg-type]
+        server.answer = lambda asked: (
+            response(status) if asked.path.endswith("batches/batch-0") else api(asked)
+        )
+        api.says.clear()
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3

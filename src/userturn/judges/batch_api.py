@@ -253,8 +253,9 @@ class Batches:
             if one.because is None:
                 back |= self._collect(one)
             elif one.batch is not None:
-                with suppress(UnreadError):
-                    self._put_into_journal(one, *ended(self.reader, one, 1, pause))
+                with suppress(UnreadError, openai.OpenAIError):
+                    state, replies = ended(self.reader, one, 1, pause)
+                    self._put_into_journal(one, replies, state.status)
         self.session.decisions.refresh()
         return back
 
@@ -264,20 +265,18 @@ class Batches:
             self.session.account.add(one.most)
             note(self.folder, "counted", one)
         try:
-            one = (
-                one
-                if one.batch
-                else self._create(one, 1 if one.file in self._uploaded else N_LOOKS)
-            )
+            if one.batch is None:
+                one = self._create(one, 1 if one.file in self._uploaded else N_LOOKS)
             state, replies = ended(self.reader, one, N_LOOKS, pause)
         except RefusedError as error:
             return self._refused(one, f"{error}")
         except UnreadError as error:
+            self._put_into_journal(one, error.replies)
             self._leave_open(one, self.session.endpoint.redacted(f"{error}", 300))
             return set()
         if state.status == "failed" and not replies:
             return self._refused(one, errors_of(state))
-        self._put_into_journal(one, state, replies)
+        self._put_into_journal(one, replies, state.status)
         return set()
 
     def _refused(self, one: Batch, why: str) -> set[str]:
@@ -305,19 +304,22 @@ class Batches:
             f'{one.batch or one.file} --because "..."`'
         )
 
-    def _put_into_journal(self, one: Batch, state: Any, replies: Mapping[str, BatchReply]) -> None:
+    def _put_into_journal(
+        self, one: Batch, replies: Mapping[str, BatchReply], ended_as: str | None = None
+    ) -> None:
         """Append a record for each question of a batch that the journal does not hold yet.
 
-        A question without a reply is an error, and stays counted as large as it can be. A reply is
-        journalled before it takes the place of that: a kill between the two lowers no count twice.
+        A question without a reply is an error if the batch has ended for good, and stays counted as
+        large as it can be. A reply is journalled before it takes the place of that: a kill between
+        the two lowers no count twice.
         """
         batch, keys = str(one.batch), one.keys or tuple(replies)
         there, about = keys_collected(self.folder, batch), Decisions(self.folder, keys)
         with Writer(self.folder) as journal:
             for number, key in enumerate(keys):
-                if key in there:
+                if key in there or (key not in replies and ended_as is None):
                     continue
-                reason = f"batch {batch}, which is {state.status}, has no reply to it"
+                reason = f"batch {batch}, which is {ended_as}, has no reply to it"
                 record: Record = {"key": key, "outcome": "error", "reason": reason}
                 if (reply := replies.get(key)) is not None:
                     first = about.reason_of_first(key) if one.are_repairs else None
@@ -330,4 +332,5 @@ class Batches:
                     self.session.account.replace(one.share(number), usage, len(reply.body))
                 if record["outcome"] == "ok":
                     self.session.account.decided()
-        note(self.folder, "collected", one)
+        if ended_as is not None:
+            note(self.folder, "collected", one)

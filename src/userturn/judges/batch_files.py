@@ -133,11 +133,11 @@ def keys_collected(journal: Path, batch: str) -> set[str]:
 
 
 def give_up(journals: Path, name: str, because: str, account: Callable[[str, str], Account]) -> int:
-    """Note that a batch is waited for no more, and return the number of its questions.
+    """Note that a batch is waited for no more, and return how many of its replies have not come.
 
-    They are asked again, and stay counted as large as they can be. A later job still looks whether
-    the replies have come. `journals` has a folder for each judge and dataset, and `account` returns
-    an account by their names.
+    Their questions are asked again, and stay counted as large as they can be. A later job still
+    looks whether the replies have come. `journals` has a folder for each judge and dataset, and
+    `account` returns an account by their names.
 
     Raises:
         UserError: no such batch is open, or a job is waiting for it.
@@ -164,4 +164,4 @@ def give_up(journals: Path, name: str, because: str, account: Callable[[str, str
                 paying.add(one.most)
             note(journal, "counted", one)
         note(journal, "given up", one, because=because)
-    return len(one.keys)
+    return len({*one.keys} - keys_collected(journal, one.batch or one.file))

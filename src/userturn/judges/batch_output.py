@@ -24,11 +24,17 @@ from userturn.logs import say
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending",
            "processing")  # fmt: skip
 CUT_SHORT = ("failed", "expired", "cancelled", "canceled")  # may lack replies for good
+ABSENT = (404, 410)  # statuses
 KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class UnreadError(Exception):
-    """What cannot be read, and may be there at a later look."""
+    """What cannot be read, and may be there at a later look; `replies` are what is there of it."""
+
+    def __init__(self, why: str, replies: Mapping[str, "BatchReply"] | None = None) -> None:
+        """Take the reason, and the replies by key."""
+        super().__init__(why)
+        self.replies = replies or {}
 
 
 @contextmanager
@@ -36,7 +42,9 @@ def readable(what: str) -> Iterator[None]:
     """Raise an UnreadError where something is not there, or has another form than it should."""
     try:
         yield
-    except (openai.NotFoundError, ValueError, AttributeError, TypeError, LookupError) as error:
+    except (openai.APIStatusError, ValueError, AttributeError, TypeError, LookupError) as error:
+        if isinstance(error, openai.APIStatusError) and error.status_code not in ABSENT:
+            raise
         text = f"{type(error).__name__}: {error}"
         raise UnreadError(f"what the API says of {what} cannot be read ({text})") from None
 
@@ -109,7 +117,8 @@ def _replies(reader: Any, one: Batch, state: Any, is_last: bool) -> dict[str, Ba
     n = len(one.keys) or one.most.n_requests
     n_lost = n - len(replies.keys() & set(one.keys or replies))
     if n_lost > 0 and not (is_last and _is_final(state, n, replies)):
-        raise UnreadError(f"{state.status}, without a reply to {n_lost} of {n} questions")
+        why = f"{state.status}, without a reply to {n_lost} of {n} questions"
+        raise UnreadError(why, replies)
     return replies
 
 
