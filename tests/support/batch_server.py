@@ -102,6 +102,8 @@ class BatchServer:
     def content(self, name: str) -> bytes:
         """Return a file of a batch's output."""
         kind, _, batch = name.partition("-")
+        if batch not in self.batches:
+            return http(404, b'{"error": {"message": "No such file"}}')
         found = self.lines(batch)[kind == "err"] or []
         return http(200, b"\n".join(found))
 
