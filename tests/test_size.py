@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_001, 34_432),
-    "tests": (55_309, 31_501),
+    "src": (62_013, 34_444),
+    "tests": (55_346, 31_527),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
