@@ -14,8 +14,8 @@ from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
-from userturn.figures.theme import COLOURS, save
-from userturn.html.chart import renumbered
+from userturn.figures.theme import COLOURS, fixed, p_value, save
+from userturn.html.chart import renumbered, svg_of
 from userturn.tables.families import families_table
 from userturn.tables.parts_of_cells import BY_TURN
 
@@ -144,6 +144,33 @@ def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
     assert (row["number"], row["lower"], row["upper"]) == ("25", 0.123, 0.623)
     (row,) = drawn(grid_overview(rates((0.0, "none", None)), FAMILIES, "h"))
     assert (row["number"], row["estimate"]) == ("–", None)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "number"), [(0.125, "12"), (0.135, "14"), (0.004, "<1"), (0.0, "0")]
+)
+def test_a_cell_has_its_rate_as_the_explorer_writes_it(estimate: float, number: str) -> None:
+    (row,) = drawn(grid_overview(rates((0.0, "none", estimate)), FAMILIES, "h"))
+    assert row["number"] == number
+
+
+def test_numbers_are_rounded_as_python_rounds_them() -> None:
+    """28.95 is stored as a bit less, and 0.0625 times 100 is a tie; Polars' `round` gives 29.0."""
+    table = pl.DataFrame({"x": [28.95, 6.25, -0.04, 12.0, None]})
+    assert table.select(fixed(pl.col("x"), 1))["x"].to_list() == [
+        "28.9",
+        "6.2",
+        "0.0",
+        "12.0",
+        None,
+    ]
+    p = pl.DataFrame({"p": [0.0009, 0.04, None]}).select(p_value(pl.col("p")))
+    assert p.to_series().to_list() == ["<0.001", "0.040", None]
+
+
+def test_labels_are_written_as_words() -> None:
+    picture = svg_of(failure_profiles(profile(), FAMILIES, "h").to_dict())
+    assert ">follow-up<" in picture and ">followup<" not in picture
 
 
 def test_hovering_tells_the_interval_and_the_denominator() -> None:

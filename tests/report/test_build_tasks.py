@@ -241,6 +241,17 @@ def test_nothing_moves_while_a_page_is_read_to_its_end(tab: Any) -> None:
     assert tab.evaluate("shifted") < 0.1
 
 
+def test_all_letters_of_charts_have_one_size_on_a_wide_and_a_narrow_screen(tab: Any) -> None:
+    sizes = """() => [...new Set([...document.querySelectorAll('.chart svg text')].map(
+      (text) => getComputedStyle(text).fontSize))]"""
+    for width in (1280, 390):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.reload()
+        tab.wait_for_selector(".example")
+        tab.evaluate("Promise.all(drawn.values())")
+        assert tab.evaluate(sizes) == ["12px"]
+
+
 def test_a_regular_expression_is_one_where_it_is_marked_and_letters_elsewhere(tab: Any) -> None:
     tab.click("nav >> text=Search")
     tab.fill("[name=q]", "how .*left\\?$")

@@ -74,12 +74,12 @@ function open(datum) {
   location.hash = place;
 }
 
-const OPTIONS = { ast: true, actions: false, renderer: "svg", defaultStyle: false, logLevel: 1, config: { axis: { labelFontSize: 12 }, header: { labelFontSize: 12 }, legend: { labelFontSize: 12 } } };
+const OPTIONS = { ast: true, actions: false, renderer: "svg", defaultStyle: false, logLevel: 1 };
 
 // Draws a chart into a place, as wide as it is.
 async function drawInto(place, wanted, width) {
   const embed = await readFile("charts");
-  const [chart, nPanels] = laidOut(width < NARROW ? inOneColumn(wanted) : structuredClone(wanted), width);
+  const [chart, nPanels] = laidOut(inOneSize(width < NARROW ? inOneColumn(wanted) : wanted), width);
   const options = { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
   const { view } = await embed(place, structuredClone(chart), options);
   const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);

@@ -97,5 +97,9 @@ async function fill(view, missing) {
   await view.resize().runAsync();
 }
 
+// All letters of a chart in one size, which is that of all charts.
+const TYPE_SIZE = 12; // pixels
+const inOneSize = (chart) => JSON.parse(JSON.stringify(chart, (key, value) => (/fontSize$/i.test(key) && typeof value === "number" ? TYPE_SIZE : value)));
+
 // The names in each legend of a chart below each other.
 const inOneColumn = (chart) => JSON.parse(JSON.stringify(chart, (key, value) => (key === "legend" && value ? { ...value, columns: 1 } : value)));

@@ -1,6 +1,5 @@
 // A figure as a file: its picture as SVG, or as PDF for a paper, what it shows as CSV, and the lines that put it into LaTeX.
 const decoded = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-const EMBED = { ast: true, actions: false, renderer: "svg", defaultStyle: false, logLevel: 1, tooltip: false };
 const chosenName = (name) => (isFiltered() ? `${name}-chosen` : name);
 
 // The pictures of all that the study has are in the page; what is chosen is drawn.
@@ -9,7 +8,7 @@ async function saveSvg(figure, name) {
   if (pictures.length !== 1) {
     try {
       const [embed, chart] = [await readFile("charts"), await readFile(`figure-${name}`)];
-      const { view } = await embed(make("div"), asChosen(chart), EMBED);
+      const { view } = await embed(make("div"), asChosen(chart), { ...OPTIONS, tooltip: false });
       pictures.splice(0, pictures.length, await view.toSVG());
     } catch (error) {
       if (!pictures.length) throw error; // without its data, a large figure is saved in the parts that paper has
