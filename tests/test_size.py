@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_013, 34_444),
-    "tests": (55_346, 31_527),
+    "tests": (55_384, 31_547),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
