@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from userturn import errors
-from userturn.errors import forget_errors, near_miss, note_error, noted_error, sentence
+from userturn.errors import forget_errors, near_miss, near_path, note_error, noted_error, sentence
 
 Usage = namedtuple("Usage", "free")
 
@@ -132,3 +132,14 @@ def test_nearest_name_is_told_or_else_all(name: str, near: str) -> None:
 
 def test_where_there_are_no_names_that_is_said() -> None:
     assert near_miss("other", []) == "; there is none"
+
+
+def test_nearest_path_is_found_at_every_depth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data/demo").mkdir(parents=True)
+    (tmp_path / "data/demo/rows.jsonl").touch()
+    assert near_path("./dta/demo/row.jsonl") == ", did you mean './data/demo/rows.jsonl'?"
+    assert near_path(tmp_path / "data/dem") == f", did you mean '{tmp_path}/data/demo'?"
+    assert near_path("other/rows.jsonl") == near_path("data/demo/rows.jsonl") == ""

@@ -49,6 +49,24 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     return f"; expected one of: {', '.join(known)}" if known else "; there is none"
 
 
+def near_path(path: str | Path) -> str:
+    """Return ", did you mean 'x'?" for the file or folder most like a missing one; "" for none."""
+    given = Path(path)
+    found = Path(given.anchor)
+    for part in given.relative_to(found).parts:
+        if not (found / part).exists():
+            try:
+                near = get_close_matches(part, [p.name for p in found.iterdir()], n=1)
+            except OSError:  # also of a sandbox
+                return ""
+            if not near:
+                return ""
+            part = near[0]
+        found /= part
+    here = "./" if str(path).startswith("./") else ""
+    return "" if found == given else f", did you mean '{here}{found}'?"
+
+
 def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
     """Check that a name at a place of the configuration is known: that it "is <kind>"."""
     if name not in (known := list(known)):

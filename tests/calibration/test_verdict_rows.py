@@ -124,6 +124,9 @@ def test_another_file_is_one_sentence(tmp_path: Path, name: str, content: bytes,
 def test_no_file_and_another_archive_are_one_sentence(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("x", "y")
-    for name, said in (("none.csv", "is no file"), ("a.zip", "but no log of Inspect")):
+    for name, said in (
+        ("none.csv", "none.csv' does not exist; expected a table"),
+        ("a.zip", "but no log of Inspect"),
+    ):
         with pytest.raises(UserError, match=said):
             told(tmp_path / name)

@@ -83,7 +83,7 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
             "models: the name 'Big Model' may only contain a-z, 0-9",
         ),
         ("temperatures", [0, 7], "temperatures.1: found 7, expected at most 2"),  # [0,7]
-        ("temperatures", 0.7, "temperatures: found 0.7, expected a list such as [a, b]"),
+        ("temperatures", 0.7, "temperatures: found 0.7, expected a list such as [0.7]"),
         ("models.mine", {"source": 7}, "models.mine.source: found 7, expected text: put it in"),
         ("engine", "vLLM", "engine: found 'vLLM', expected one of: vllm, transformers"),
         ("max_cost", "$5", "max_cost: found '$5', expected a number or nothing"),

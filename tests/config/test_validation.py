@@ -2,7 +2,8 @@
 
 import pytest
 
-from userturn.config.validation import plain_number, take_plain_numbers
+from userturn.config.validation import check_values, plain_number, take_plain_numbers
+from userturn.errors import ConfigError
 
 SCHEMA = {
     "properties": {
@@ -46,3 +47,10 @@ def test_numbers_are_taken_where_the_schema_wants_them_and_nowhere_else() -> Non
     assert config["samples"] == 2 and isinstance(config["samples"], int)
     assert config["temperatures"] == [1.0, 0, "hot"]
     assert (config["max_cost"], config["today"]) == (None, "1.0")
+
+
+def test_nearest_of_the_values_that_a_key_takes_is_named() -> None:
+    with pytest.raises(ConfigError, match="^engine: .*one of: vllm, other, did you mean 'vllm'"):
+        check_values({"engine": "vlm"}, {"properties": {"engine": {"enum": ["vllm", "other"]}}})
+    with pytest.raises(ConfigError, match=r"^models: found 'tiny', expected a list .* \[tiny\]$"):
+        check_values({"models": "tiny"}, {"properties": {"models": {"type": "array"}}})

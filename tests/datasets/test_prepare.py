@@ -331,7 +331,10 @@ PACKED = gzip.compress(b"".join(b'{"question": "What is %d?"}\n' % n for n in ra
         (b"PK\x03\x04" + bytes(9), "is a zip archive or an Excel file, expected JSON lines"),
         (b"\x28\xb5\x2f\xfd" + bytes(9), "is packed by zstd, expected JSON lines"),
         (b"\n \n", "has no rows"),
-        (b"<!DOCTYPE html>", "line 1: not JSON .*, expected one object in each line"),
+        (b"hello", "line 1: not JSON .*, expected one object in each line"),
+        (b"<!DOCTYPE html>", "is a page of the web, expected JSON lines"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS, of which"),
+        (b"SQLite format 3\0", "is an SQLite database, expected JSON lines"),
         (b"PAR1" + bytes(99), "the Parquet file is damaged"),
     ],
 )

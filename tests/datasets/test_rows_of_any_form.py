@@ -208,7 +208,9 @@ def test_only_columns_that_an_entry_names_are_read(
     assert said(path, {"fields": {"prompt": "outer.inner"}}) == [[("user", "Hi")]] * 2
     said_of = fault(path, {"fields": {"prompt": "when"}})
     assert "the column 'when' of the type timestamp[ms] has a value that cannot be read" in said_of
-    assert "names 'Q', which is not a column; expected" in fault(path, {"fields": {"prompt": "Q"}})
+    assert "names 'Q', which is not a column, did you mean 'q'?" in fault(
+        path, {"fields": {"prompt": "Q"}}
+    )
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert "is damaged" in fault(path, PROMPTS)
 

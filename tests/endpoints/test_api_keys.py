@@ -72,3 +72,9 @@ def test_key_of_the_least_length_is_taken(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("JUDGE_KEY", f" {'k' * SHORTEST_KEY}\n")
     assert read_key("j", {"key_variable": "JUDGE_KEY"}) == "k" * SHORTEST_KEY
     assert read_key("j", {}) is None
+
+
+def test_a_missing_key_is_told_with_what_sets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JUDGE_KEY", raising=False)
+    with pytest.raises(UserError, match=r"`export JUDGE_KEY=\.\.\.`, or choose another model"):
+        read_key("m", {"key_variable": "JUDGE_KEY"}, "model")

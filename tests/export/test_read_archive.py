@@ -172,7 +172,7 @@ def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None
     (tmp_path / "a.txt").write_text("no archive")
     for path, said in (
         (tmp_path / "a.txt", "neither"),
-        (tmp_path / "gone.zip", "neither"),
+        (tmp_path / "gone.zip", "gone.zip' does not exist; expected the results folder"),
         (archive(tmp_path / "b.zip", "other/file"), "has no file 'results/study.json'"),
     ):
         with pytest.raises(UserError, match=said), opened(path):

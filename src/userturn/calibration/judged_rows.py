@@ -9,6 +9,7 @@ from userturn.calibration.verdict_rows import EXPECTED, verdict_rows
 from userturn.datasets.rows import read_rows
 from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
+from userturn.storage.files import check_is_file
 
 NAMES: Mapping[str, Sequence[str]] = {  # of the columns that are looked for, in this order
     "id": ("id", "doc_id", "sample_id", "item", "item_id", "question_id"),
@@ -172,7 +173,8 @@ def given_labels(path: Path, columns: Columns, by: Sequence[str]) -> Iterator[Gi
     Raises:
         UserError: a column or row that cannot be read.
     """
-    placed = list(read_rows(path)) if path.is_file() else []
+    check_is_file(path, "a table of people's labels, such as CSV")
+    placed = list(read_rows(path))
     if not placed:
         raise UserError(f"'{path}' has no rows; expected a table of people's labels, such as CSV")
     head, file = dict.fromkeys(name for _, row in placed for name in row), str(path)

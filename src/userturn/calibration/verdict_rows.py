@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from userturn.datasets.rows import GZIP, PACKED, Row, Rows, read_rows
+from userturn.datasets.rows import FOREIGN, GZIP, Row, Rows, read_rows
 from userturn.errors import UserError
-from userturn.storage.files import given_object
+from userturn.storage.files import check_is_file, given_object
 
 # What a sample of lm-eval has besides its metrics; before 0.4.5 it did not say which these are.
 OF_LM_EVAL = ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
@@ -92,7 +92,7 @@ def every_eval_ever_rows(rows: Rows) -> Rows:
         yield where, {**of_run, **of_row, "judge": judge, "verdict": score}
 
 
-ZIP = next(iter(PACKED))  # how a log of Inspect begins
+ZIP = next(iter(FOREIGN))  # how a log of Inspect begins
 ZSTD = 93
 HEADS = ("header.json", "_journal/start.json")  # the second of a log that was not finished
 EXPECTED = (
@@ -107,8 +107,7 @@ def verdict_rows(path: Path) -> Rows:
     Raises:
         UserError: a file or row that cannot be read.
     """
-    if not path.is_file():
-        raise UserError(f"'{path}' is no file; {EXPECTED}")
+    check_is_file(path, EXPECTED.removeprefix("expected "))
     with path.open("rb") as file:
         begin = file.read(4)
     if begin.startswith(ZIP):

@@ -12,7 +12,7 @@ from userturn.config.formats import DEFAULT, check_formats, format_of, model_of,
 from userturn.config.load import files_of_last_run, load_study
 from userturn.config.trust import is_of_this_folder, named_files
 from userturn.errors import ConfigError, UserError, near_miss
-from userturn.export.read_archive import LEFT_OUT, results_in
+from userturn.export.read_archive import LEFT_OUT, check_is_there, results_in
 from userturn.models.fetch import local_path
 from userturn.sources.registry import check_study
 from userturn.storage.files import paths_below
@@ -59,6 +59,8 @@ def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
 
 def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     """Return the grid of the files given, else of the folder's own record, else of config.yaml."""
+    if results != Path("results"):  # that one may be made by the first run
+        check_is_there(results)
     if not configfiles and (results / RECORD).is_file():
         return read_study_record(results).grid(results)
     config = study_config(configfiles)
@@ -127,6 +129,7 @@ def opened_of(path: Path) -> list[Path]:
 
     Of a folder with the results that is the home folder, or around it, only parts of a study count.
     """
+    check_is_there(path)
     found = [path, Path(HF_HUB_CACHE)]
     if not path.is_dir():
         return found

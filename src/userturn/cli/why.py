@@ -10,7 +10,7 @@ from typing import Any
 from userturn.cli.arguments import take_json
 from userturn.cli.terminal import Output
 from userturn.config.load import load_study
-from userturn.errors import UserError
+from userturn.errors import UserError, near_path
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.job_record import JobRecord
@@ -93,6 +93,7 @@ def find_artifact(path: Path) -> Artifact:
             raise UserError(
                 f"'{path}' does not exist and no job has made it; expected a file of the study: "
                 "`userturn status` has what is still to be done"
+                f"{near_path(path)}"
             )
         kind = "a folder" if whole.is_dir() else "a file"
         raise UserError(

@@ -14,7 +14,7 @@ from userturn.config.entries import (
 )
 from userturn.config.formats import check_formats, is_chat
 from userturn.config.validation import validate
-from userturn.errors import ConfigError, check_known
+from userturn.errors import ConfigError, check_known, near_path
 from userturn.storage.hashing import check_sha256
 
 RESERVED = {  # what is beside them in the results
@@ -69,8 +69,8 @@ def _check_files(config: Config) -> None:
         for path in filter(None, [dataset.get("instruction"), *own]):
             if not Path(path).is_file():
                 raise ConfigError(
-                    f"datasets.{name}: '{path}' does not exist or is no file; correct the path or "
-                    "leave the dataset out with run.datasets"
+                    f"datasets.{name}: '{path}' does not exist or is no file; leave the dataset "
+                    f"out with run.datasets, or correct the path{near_path(path)}"
                 )
         for one in files.values():
             if "hub" not in one and "sha256" in one and Path(one["file"]).is_file():
@@ -80,7 +80,7 @@ def _check_files(config: Config) -> None:
         if template is not None and not Path(template).is_file():
             raise ConfigError(
                 f"models.{name}.chat_template: '{template}' does not exist or is no file; correct "
-                "the path"
+                f"the path{near_path(template)}"
             )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.dataset_keys import DatasetEntry
-from userturn.errors import ConfigError
+from userturn.errors import ConfigError, near_path
 
 Config = Mapping[str, Any]
 EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
@@ -119,5 +119,6 @@ def saved_files(folder: Path) -> list[Path]:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ConfigError(
             f"'{folder}' does not exist or is no file, nor a folder that `save_to_disk` of "
-            "`datasets` wrote; correct the path or leave the dataset out with run.datasets"
+            "`datasets` wrote; leave the dataset out with run.datasets, or correct the path"
+            f"{near_path(folder)}"
         ) from error

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from userturn.config.families import repeat_trainings
-from userturn.errors import ConfigError
+from userturn.errors import ConfigError, near_path
 from userturn.wording import kind_of
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
@@ -97,7 +97,8 @@ def read_config_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(
             f"configuration file '{path}' does not exist or is no file; run this in the project's "
-            "folder, correct the path, or name targets before `--configfile`"
+            "folder, name targets before `--configfile`, or correct the path"
+            f"{near_path(path)}"
         )
     content = _parsed(path)
     if not isinstance(content, dict):

@@ -10,7 +10,7 @@ from userturn.config.entries import Config
 from userturn.config.keys import Names, Natural, Positive, Share, Text, harmless, part, path
 from userturn.config.schema import NEEDS_COMMIT, object_schema
 from userturn.config.validation import check_values
-from userturn.errors import ConfigError, check_known, near_miss
+from userturn.errors import ConfigError, check_known, near_miss, near_path
 from userturn.storage.files import given_text
 
 Judge = Annotated[Text, part("An endpoint among the config's judges.")]
@@ -281,8 +281,8 @@ def check_recipe(name: str, config: Config) -> None:
     for source in recipe["data"]:
         if "hub" not in source and not Path(source["file"]).is_file():
             raise ConfigError(
-                f"{where}: the file '{source['file']}' does not exist; correct the path "
-                "under `data`"
+                f"{where}: the file '{source['file']}' does not exist; under `data` correct "
+                f"the path{near_path(source['file'])}"
             )
     given = {"steps", "epochs"} & set(recipe["optimisation"])
     if len(given) != 1 or (recipe["method"] == "grpo" and given != {"steps"}):

@@ -61,10 +61,14 @@ def _expected(error: Any) -> str:
         return LIMITS[error.validator].format(wanted)
     if error.validator == "type":
         kinds = _types(wanted)
+        if wanted == "array" and isinstance(error.instance, str | int | float):
+            return f"a list such as [{error.instance}]"
         is_scalar = isinstance(error.instance, bool | int | float)
         return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
     if error.validator == "enum":
-        return f"one of: {', '.join(map(str, wanted))}"
+        near = near_miss(str(error.instance), map(str, wanted))
+        known = f"one of: {', '.join(map(str, wanted))}"
+        return known if near.startswith(";") else f"{known}{near}"
     if error.validator == "pattern":
         return str(error.schema.get("form", f"text that matches {wanted}"))
     if error.validator == "oneOf":

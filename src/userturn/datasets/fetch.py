@@ -14,7 +14,7 @@ from typing import Any
 from userturn.config.entries import by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
-from userturn.errors import UserError, is_full_disk
+from userturn.errors import UserError, is_full_disk, near_path
 from userturn.storage.files import given_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
 
@@ -79,6 +79,7 @@ def fetch(settings: Mapping[str, Any]) -> Path:
     elif not path.exists():
         raise UserError(
             f"dataset file '{path}' does not exist; correct `file` in the dataset's entry"
+            f"{near_path(path)}"
         )
     if "sha256" in settings:
         check_sha256(path, settings["sha256"])

@@ -118,11 +118,21 @@ def _cells(cells: list[str], n: int, where: str) -> list[str | None]:
 PARQUET = b"PAR1"
 BINARY = (PARQUET, b"ARROW1", b"\xff\xff\xff\xff")
 GZIP = b"\x1f\x8b"
-PACKED = {  # how files begin that have to be unpacked first
+FOREIGN = {  # how files begin that have to be unpacked, exported or fetched first
     b"PK\x03\x04": "a zip archive or an Excel file",
     b"\xfd7zXZ": "packed by xz",
     b"\x28\xb5\x2f\xfd": "packed by zstd",
     b"BZh": "packed by bzip2",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x80\x04": "a pickle of Python",
+    b"\x80\x05": "a pickle of Python",
+    b"<!DOCTYPE": "a page of the web",
+    b"<!doctype": "a page of the web",
+    b"<html": "a page of the web",
+    b"version https://git-lfs": "a pointer of Git LFS, of which `git lfs pull` fetches the file",
 }
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  # how the names of text with a head end
 
@@ -148,12 +158,12 @@ def read_rows(
     if path.is_dir():
         return chain.from_iterable(read_rows(file, None, named) for file in saved_files(path))
     with path.open("rb") as file:
-        head = file.read(8)
-    for begin, what in PACKED.items():
+        head = file.read(24)
+    for begin, what in FOREIGN.items():
         if head.startswith(begin):
             raise UserError(
-                f"'{path}' is {what}, expected JSON lines, these packed by gzip, or Parquet; "
-                "unpack or export it, and give that file"
+                f"'{path}' is {what}, expected JSON lines, these packed by gzip, CSV named .csv, "
+                "Parquet or Arrow; unpack, export or fetch it, and give that file"
             )
     if columns is not None:
         return _separated_rows(path, columns)

@@ -26,7 +26,7 @@ def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str
     if not key:
         raise UserError(
             f"{kind} '{name}' needs the environment variable {variable}, which is not set; export "
-            f"it, or leave the {kind} out of run.{kind}s"
+            f"it as `export {variable}=...`, or choose another {kind}"
         )
     if len(key) < SHORTEST_KEY or not PRINTABLE.fullmatch(key):
         raise UserError(

@@ -16,7 +16,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from userturn.config.trust import is_of_this_folder
-from userturn.errors import UserError
+from userturn.errors import UserError, near_path
 from userturn.storage.files import paths_below
 from userturn.workflow.study_files import FAULTS, is_hidden
 
@@ -122,6 +122,15 @@ class ArchiveMember(NamedTuple):
     is_plain: bool
 
 
+def check_is_there(path: Path) -> None:
+    """Check that a study that a command names is there, or raise a `UserError`."""
+    if not path.exists():
+        raise UserError(
+            f"'{path}' does not exist; expected the results folder of a finished study, or an "
+            f"archive of one: run `snakemake` first, or correct the path{near_path(path)}"
+        )
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
     """Yield a study's results folder: `path`, a folder in it, or one in an archive of either.
@@ -140,7 +149,8 @@ def opened(path: Path) -> Iterator[Path]:
         yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
-        if path.exists() and not path.is_file():
+        check_is_there(path)
+        if not path.is_file():
             raise UserError(f"'{path}' is neither a file nor a folder; name a study or its archive")
         _unpack(path, Path(folder))
         results = results_in(Path(folder))

@@ -133,6 +133,8 @@ def export(
     records = read_records(results)
     whole = results.resolve()
     target = archive or whole.with_name(f"{whole.name}.zip")
+    if target.suffix.lower() != ".zip" or target.is_dir():
+        raise UserError(f"--to: found '{target}', expected a file whose name ends in .zip")
     if target.resolve().is_relative_to(whole):
         raise UserError(
             f"'{target}' would be inside the folder that it contains; name another place"

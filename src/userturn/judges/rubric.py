@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from userturn.config.load import RUBRIC
-from userturn.errors import ConfigError
+from userturn.errors import ConfigError, near_path
 from userturn.judges.verdict import GENUINE
 from userturn.storage.files import given_text
 
@@ -170,6 +170,7 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
         if not Path(path).is_file():
             raise ConfigError(
                 f"{where}: the file '{path}' does not exist or is no file; correct the path"
+                f"{near_path(path)}"
             )
     rubric, prompt = read_rubric(entry["rubric"]), given_text(entry["prompt"])
     if GENUINE not in rubric.labels or len(rubric.labels) == 1:

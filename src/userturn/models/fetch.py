@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError, is_full_disk
+from userturn.errors import UserError, is_full_disk, near_path
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.files import given_object
 from userturn.storage.hashing import files_fingerprint, fingerprint
@@ -69,7 +69,7 @@ def check_source(source: str) -> Path | None:
         if not HUB_ID.fullmatch(source):
             raise UserError(f"model source '{source}' is no path and no hub id; {EXPECTED}")
     elif not path.exists():
-        raise UserError(f"model source '{source}' does not exist; {EXPECTED}")
+        raise UserError(f"model source '{source}' does not exist; {EXPECTED}{near_path(source)}")
     elif path.is_file():
         with path.open("rb") as file:
             if file.read(len(GGUF)) != GGUF:

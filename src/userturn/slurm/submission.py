@@ -11,7 +11,7 @@ from typing import Any
 
 from userturn.config.load import read_config_file
 from userturn.config.slurm_resources import ResourceEntry, sbatch_options
-from userturn.errors import UserError
+from userturn.errors import UserError, near_path
 
 RULES = {"model": "sweep", "training": "train", "judge": "serve_judge"}  # by the kind of an entry
 PLACE_OF = {  # resources of Snakemake that say where a job may run, and who pays
@@ -41,7 +41,10 @@ def read_profile(folder: Path) -> dict[str, Any]:
     """
     path = folder / "config.yaml"
     if not path.is_file():
-        raise UserError(f"profile '{path}' does not exist; run this in the project's folder")
+        raise UserError(
+            f"profile '{path}' does not exist; run this in the project's folder, or correct the "
+            f"path{near_path(path)}"
+        )
     return read_config_file(path)
 
 

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError
+from userturn.errors import UserError, near_path
 from userturn.wording import kind_of
 
 SCHEMA_VERSION = "1"
@@ -136,6 +136,13 @@ def paths_below(folder: Path) -> list[Path]:
 
 def _tell(error: OSError) -> None:
     raise error
+
+
+def check_is_file(path: Path, expected: str) -> None:
+    """Check that a path is that of a file, or raise a `UserError`."""
+    if not path.is_file():
+        found = "is a folder" if path.is_dir() else "does not exist"
+        raise UserError(f"'{path}' {found}; expected {expected}{near_path(path)}")
 
 
 def given_text(path: str | Path) -> str:

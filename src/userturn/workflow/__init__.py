@@ -8,6 +8,7 @@ humans.py: rounds of labels and of pairs, and the cells they draw from.
 job_record.py: one record per job: inputs, outputs, settings, times, code and machine.
 jobs.py: every rule with a script: what it makes from what, and by which function.
 judges.py: for rules/judges.smk: what each judge has yet to judge.
+nearest_target.py: a target that nothing makes, told with the one that was meant.
 pending.py: for rules/generation.smk: what is missing or outdated, and its sweeps.
 registry.py: every table and figure, as its module declares it.
 run_folder.py: the folder of a run (its lock, earlier outputs, names) and of a new study.

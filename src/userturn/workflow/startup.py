@@ -31,6 +31,7 @@ from userturn.study.annotation_files import of_no_round
 from userturn.study.grid import Grid
 from userturn.wording import number_of
 from userturn.workflow.downloads import too_large
+from userturn.workflow.nearest_target import SNAKEMAKE, tell_nearest_target
 from userturn.workflow.run_folder import (
     is_alone,
     keep_outputs,
@@ -53,7 +54,6 @@ UNSAID = (  # how messages begin that say nothing of a study
 )
 DETAILS = ("job_info", "job_finished", "resources_info")
 PARTS_SAID = 5  # of a run, each in a line as it is done
-SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
 JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands
 HINT = "`snakemake -n --verbose` lists every job with its inputs, outputs and reason.\n"
 WILDCARDS = (
@@ -264,6 +264,7 @@ def prepare(study: Study, workflow: Any) -> None:
     keep_private(study)
     if workflow.is_main_process:
         _name_unread_labels(study)
+        tell_nearest_target(study, workflow)
     else:
         leave_to_others(study.grid, sys.argv)
     if workflow.output_settings.dryrun:

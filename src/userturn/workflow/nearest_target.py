@@ -1,0 +1,40 @@
+"""A target that nothing makes is told with the rule or file that was meant."""
+
+import logging
+import re
+from typing import Any
+
+from userturn.errors import near_miss
+from userturn.workflow.study import Study, asked_for
+
+NOTHING_MAKES = re.compile(r"No rule to produce (.+?) \(if you use input functions")
+SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
+
+
+def nearest_target(target: str, study: Study, rules: list[str]) -> str:
+    """Return one sentence on a target that no rule makes."""
+    near = near_miss(target, asked_for(study) if "/" in target else rules)
+    if near.startswith(";"):
+        near = "; `snakemake --list` has the rules, and results/README.md the files"
+    return f"error: no rule is called '{target}' or makes such a file{near}"
+
+
+class NearestTarget(logging.Filter):
+    """Has Snakemake say it in that sentence."""
+
+    def __init__(self, study: Study, workflow: Any) -> None:
+        """Take the study and the workflow, whose rules come later."""
+        super().__init__()
+        self.study, self.workflow = study, workflow
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return that a message is printed; that of a target which nothing makes is our own."""
+        if found := NOTHING_MAKES.search(str(record.msg)):
+            rules = [rule.name for rule in self.workflow.rules]
+            record.msg = nearest_target(found[1], self.study, rules)
+        return True
+
+
+def tell_nearest_target(study: Study, workflow: Any) -> None:
+    """Have Snakemake, in this process, name what is most like a target that nothing makes."""
+    logging.getLogger(SNAKEMAKE).addFilter(NearestTarget(study, workflow))
