@@ -50,7 +50,7 @@ def test_numbers_are_taken_where_the_schema_wants_them_and_nowhere_else() -> Non
 
 
 def test_nearest_of_the_values_that_a_key_takes_is_named() -> None:
-    with pytest.raises(ConfigError, match="^engine: .*one of: vllm, other, did you mean 'vllm'"):
+    with pytest.raises(ConfigError, match=r"^engine: .*one of: vllm, other, did you mean 'vllm'"):
         check_values({"engine": "vlm"}, {"properties": {"engine": {"enum": ["vllm", "other"]}}})
     with pytest.raises(ConfigError, match=r"^models: found 'tiny', expected a list .* \[tiny\]$"):
         check_values({"models": "tiny"}, {"properties": {"models": {"type": "array"}}})
