@@ -5,13 +5,16 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain demo-crossed test test-fast test-long test-slurm rehearsal check check-gpu
+.PHONY: help setup wheels demo demo-judge demo-posttrain demo-crossed test test-fast test-long test-slurm rehearsal check check-gpu
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-setup: ## Install everything into .venv; does nothing if it is there.
+setup: ## Install everything into .venv; does nothing if it is there. LOCK=cpu, gpu or mac for another machine.
 	@$(PYTHON) envs/setup.py
+
+wheels: ## Fetch what `make setup` installs into the folder wheels, for a machine without a network.
+	@$(PYTHON) envs/setup.py wheels
 
 demo: setup ## Run the demo study on this machine, without a GPU, audit it, and print its rates.
 	@$(RUN) snakemake --profile profiles/demo $(ENGINE)

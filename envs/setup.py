@@ -1,7 +1,9 @@
 """Install everything into `.venv`, at the versions of one lock: `python3 envs/setup.py`.
 
 Needs Python 3.11 to 3.13 and nothing else. Run again, it returns at once unless the lock,
-`pyproject.toml` or this file has changed.
+`pyproject.toml` or this file has changed. The environment variable LOCK names another lock than
+this machine's. `python3 envs/setup.py FOLDER` installs nothing but fetches every package of the
+lock into a folder, for a machine without a network (docs/deployment.md).
 """
 
 from __future__ import annotations  # lets an older Python get as far as being refused
@@ -13,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +33,9 @@ def main() -> None:
     check_python(sys.version_info[:2])
     name, reason = choose_lock(platform.system(), platform.machine(), has_gpu())
     lock = LOCKS / f"{name}.lock"
+    if sys.argv[1:]:
+        fetch(lock, Path(sys.argv[1]))
+        return
     fingerprint = fingerprint_of(lock, ROOT / "pyproject.toml", Path(__file__))
     if is_installed(fingerprint):
         say(f".venv holds the {name} lock ({reason}); nothing to do")
@@ -54,6 +60,11 @@ def check_python(version: tuple[int, ...]) -> None:
 
 def choose_lock(system: str, machine: str, gpu: bool) -> tuple[str, str]:
     """Return the lock for a machine, and what decided it."""
+    if named := os.environ.get("LOCK"):
+        known = sorted(path.stem for path in LOCKS.glob("*.lock"))
+        if named not in known:
+            raise stop(f"LOCK: found '{named}', expected one of {', '.join(known)}.")
+        return named, "what LOCK says"
     if system == "Linux" and machine in ("x86_64", "aarch64"):
         gpu_found = "a working nvidia-smi" if gpu else "no working nvidia-smi"
         return "gpu" if gpu else "cpu", f"Linux on {machine} with {gpu_found}"
@@ -101,16 +112,52 @@ def install(lock: Path) -> None:
         wheel = f"put {wheel_of(torch)} into a folder, set PIP_FIND_LINKS to that folder"
         run([*installer, *torch_source(torch), torch], f"{wheel}, or {cure}")
     sources = [*pip_options("index-url"), *pip_options("find-links")]
+    if os.environ.get("PIP_NO_INDEX"):
+        sources = ["--no-index", *pip_options("find-links")]
     run([*installer, "--require-hashes", *sources, "-r", str(without_cpu_torch(lock))], cure)
     run([*installer, "--no-build-isolation", "-e", str(ROOT)], "see the lines above")
 
 
+def fetch(lock: Path, folder: Path) -> None:
+    """Fetch the packages of a lock, for this Python and system, and uv, into a folder."""
+    pip = [sys.executable, "-m", "pip"]
+    torch = locked(lock, "torch")
+    cure = "check the network or the proxy settings and run the same command again"
+    with tempfile.TemporaryDirectory() as scratch:
+        needed = Path(scratch, "requirements.txt")
+        needed.write_text(text_without_cpu_torch(lock))
+        run(
+            [
+                *pip,
+                "download",
+                "--no-deps",
+                "-d",
+                str(folder),
+                "--require-hashes",
+                "-r",
+                str(needed),
+            ],
+            cure,
+        )
+        run([*pip, "download", "--no-deps", "-d", str(folder), UV], cure)
+        if "+cpu" in torch:
+            run(
+                [*pip, "download", "--no-deps", "-d", str(folder), *torch_source(torch), torch],
+                cure,
+            )
+    say(f"{folder} has what `PIP_NO_INDEX=1 PIP_FIND_LINKS={folder} make setup` needs")
+
+
 def without_cpu_torch(lock: Path) -> Path:
     """Write a lock without PyTorch's CPU build, whose index has a hash for each machine."""
-    needed = re.sub(r"^torch==\S+\+cpu\b.*\n(?: .*\n)*", "", lock.read_text(), flags=re.MULTILINE)
     path = VENV / "requirements.txt"
-    path.write_text(needed)
+    path.write_text(text_without_cpu_torch(lock))
     return path
+
+
+def text_without_cpu_torch(lock: Path) -> str:
+    """Return the requirements of a lock but for PyTorch's CPU build."""
+    return re.sub(r"^torch==\S+\+cpu\b.*\n(?: .*\n)*", "", lock.read_text(), flags=re.MULTILINE)
 
 
 def find_installer() -> list[str]:

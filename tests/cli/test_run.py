@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -68,12 +69,11 @@ def test_an_interrupt_ends_in_one_sentence(folder: Path) -> None:
         stderr=subprocess.STDOUT,
         start_new_session=True,
     ) as running:
-        assert running.stdout is not None
-        said = ""
-        while "prepare_dataset questions" not in said and running.poll() is None:
-            said += running.stdout.readline()
+        first = folder / "study" / "results" / "datasets" / "questions.parquet"
+        while not first.exists() and running.poll() is None:
+            time.sleep(0.1)
         os.killpg(running.pid, signal.SIGINT)
-        said += running.stdout.read()
+        said, _ = running.communicate()
     assert running.returncode == 130, said
     assert said.splitlines()[-1] == "interrupted; the same command goes on where it stopped"
     assert "Traceback" not in said
