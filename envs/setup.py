@@ -111,9 +111,8 @@ def install(lock: Path) -> None:
     if "+cpu" in torch:
         wheel = f"put {wheel_of(torch)} into a folder, set PIP_FIND_LINKS to that folder"
         run([*installer, *torch_source(torch), torch], f"{wheel}, or {cure}")
-    sources = [*pip_options("index-url"), *pip_options("find-links")]
-    if os.environ.get("PIP_NO_INDEX"):
-        sources = ["--no-index", *pip_options("find-links")]
+    indexes = no_index() or pip_options("index-url")
+    sources = [*indexes, *pip_options("find-links")]
     run([*installer, "--require-hashes", *sources, "-r", str(without_cpu_torch(lock))], cure)
     run([*installer, "--no-build-isolation", "-e", str(ROOT)], "see the lines above")
 
@@ -181,8 +180,13 @@ def torch_source(torch: str) -> list[str]:
     """Return where to get torch: a folder that pip is configured with, else PyTorch's index."""
     for folder in pip_setting("find-links"):
         if any(Path(folder).glob(wheel_of(torch))):
-            return ["--find-links", folder]
+            return [*no_index(), "--find-links", folder]
     return ["--index-url", PYTORCH_CPU_INDEX]
+
+
+def no_index() -> list[str]:
+    """Return the option for a machine that reaches no index, if pip is told so; uv is not."""
+    return ["--no-index"] if os.environ.get("PIP_NO_INDEX") else []
 
 
 def pip_options(name: str) -> list[str]:

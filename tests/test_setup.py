@@ -29,6 +29,25 @@ def test_a_machine_gets_the_lock_made_for_it(
     assert setup.choose_lock(system, machine, gpu)[0] == lock
 
 
+def test_another_lock_can_be_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCK", "gpu")
+    assert setup.choose_lock("Linux", "x86_64", False)[0] == "gpu"
+    monkeypatch.setenv("LOCK", "gpus")
+    with pytest.raises(SystemExit, match="LOCK: found 'gpus', expected one of cpu, gpu, mac"):
+        setup.choose_lock("Linux", "x86_64", False)
+
+
+def test_no_index_is_asked_where_pip_must_ask_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup.sys, "version_info", (3, 11))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    (tmp_path / "torch-2.0+cpu-cp311-cp311-any.whl").touch()
+    found = ["--no-index", "--find-links", str(tmp_path)]
+    assert setup.torch_source("torch==2.0+cpu") == found
+
+
 def test_a_machine_without_a_lock_is_told_which_ones_have_one() -> None:
     with pytest.raises(SystemExit, match="found Windows on AMD64, expected Linux"):
         setup.choose_lock("Windows", "AMD64", False)
@@ -43,6 +62,7 @@ def test_a_python_without_packages_is_refused(version: tuple[int, int], fault: s
 def test_torch_comes_from_the_folder_that_pip_is_configured_with_if_its_wheel_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setattr(setup.sys, "version_info", (3, 11))
     assert setup.torch_source("torch==2.0+cpu") == ["--index-url", setup.PYTORCH_CPU_INDEX]
