@@ -9,14 +9,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
 from tests.support.snakemake_runs import ROOT, copy_project
 from userturn.config.load import load_study
 from userturn.errors import ConfigError
 from userturn.storage.files import write_json
+from userturn.workflow.run_folder import check_shared_disk
 from userturn.workflow.startup import (
     HINT,
     JOBS_LISTED,
@@ -47,6 +50,17 @@ def test_the_processes_that_each_cell_starts_import_little_but_polars() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_jobs_without_a_disk_in_common_end_the_run_in_a_sentence() -> None:
+    def workflow(shared: frozenset[SharedFSUsage]) -> Any:
+        return SimpleNamespace(storage_settings=SimpleNamespace(shared_fs_usage=shared))
+
+    check_shared_disk(workflow(SharedFSUsage.all()))
+    check_shared_disk(workflow(SharedFSUsage.all() - {SharedFSUsage.SOFTWARE_DEPLOYMENT}))
+    for shared in (frozenset(), SharedFSUsage.all() - {SharedFSUsage.INPUT_OUTPUT}):
+        with pytest.raises(SystemExit, match=r"share no disk .*input-output.* `endpoint`"):
+            check_shared_disk(workflow(shared))
 
 
 @pytest.mark.parametrize("given", [["--configfile", "good", "bad"], ["--configfiles=bad", "-n"]])

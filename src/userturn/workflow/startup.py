@@ -33,6 +33,7 @@ from userturn.wording import number_of
 from userturn.workflow.downloads import too_large
 from userturn.workflow.nearest_target import SNAKEMAKE, tell_nearest_target
 from userturn.workflow.run_folder import (
+    check_shared_disk,
     is_alone,
     keep_outputs,
     leave_to_others,
@@ -274,25 +275,6 @@ def prepare(study: Study, workflow: Any) -> None:
             list_few_jobs()
     elif workflow.is_main_process and is_alone():
         study.generation.void_markers()
-
-
-NEEDED_OF_A_DISK = ("INPUT_OUTPUT", "PERSISTENCE", "SOURCES")  # what all jobs must see alike
-
-
-def check_shared_disk(workflow: Any) -> None:
-    """End the program if an executor's jobs see no disk in common, as in a cloud.
-
-    A sweep's journal and lease are beside its outputs: there each retry would ask all again.
-    """
-    shared = {one.name for one in workflow.storage_settings.shared_fs_usage}
-    missing = [name for name in NEEDED_OF_A_DISK if name not in shared]
-    if missing:
-        sys.exit(
-            "error: the jobs of this run share no disk (--shared-fs-usage leaves out "
-            f"{missing[0].lower().replace('_', '-')}), on which journals and leases are; expected "
-            "one that all jobs see: use a cluster with a shared file system, or run on one machine "
-            "and name models that have an `endpoint` (docs/deployment.md)"
-        )
 
 
 def _name_unread_labels(study: Study) -> None:
