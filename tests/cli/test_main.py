@@ -79,7 +79,7 @@ def test_an_output_is_its_parts_for_a_person(
     counting: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status"]) == 3
-    assert capsys.readouterr().out == "at work\none row\n"
+    assert tuple(capsys.readouterr()) == ("one row\n", "at work\n")
 
 
 def test_an_output_is_its_numbers_alone_for_a_program(

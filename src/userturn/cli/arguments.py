@@ -27,7 +27,9 @@ def take_results(command: argparse.ArgumentParser) -> None:
 
 def take_json(command: argparse.ArgumentParser) -> None:
     """Add what has a command that returns an `Output` print its numbers for a program."""
-    command.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    command.add_argument(
+        "--json", action="store_true", default=False, help="print the numbers as JSON"
+    )
 
 
 def take_own_configuration(command: argparse.ArgumentParser) -> None:
