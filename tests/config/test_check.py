@@ -55,6 +55,16 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
         ("run.perturbations", ["zzz"], "run.perturbations: 'zzz' is not defined; expected one of:"),
         ("run.temperatures", [0.9], "run.temperatures: '0.9' is not defined"),
         (
+            "answer.max_tokens",
+            16384,
+            "answer.max_tokens: found 16384, which leaves no room for a prompt in the 16384 tokens",
+        ),
+        (
+            "models.mine",
+            {"source": "org/mine", "answer": {"max_tokens": 20000}},
+            "models.mine.answer.max_tokens: found 20000, which leaves no room",
+        ),
+        (
             "models.wide",
             {"source": "org/wide", "gpus": 9, "nodes": 2},
             "models.wide.gpus: found 9 for 2 nodes; expected as many on each node",

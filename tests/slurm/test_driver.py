@@ -227,7 +227,14 @@ def failed(job: Any, state: str, log: Path) -> tuple[Any, str]:
         ("OUT_OF_MEMORY", "", ["memory"]),
         (
             "FAILED",
-            "slurmstepd: error: StepId=12.0 exceeded memory limit (553 > 314), being killed",
+            "slurmstepd-gpu4: error: StepId=12.0 exceeded memory limit (553 > 314), being killed",
+            ["memory"],
+        ),
+        ("FAILED", "slurmstepd: error: Exceeded job memory limit", ["memory"]),
+        ("FAILED", "srun: error: gpu1.site: task 0: Out Of Memory", ["memory"]),
+        (
+            "FAILED",
+            "slurmstepd: error: Detected 1 oom_kill event in StepId=3.0. Some of the step tasks",
             ["memory"],
         ),
         ("FAILED", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate", []),

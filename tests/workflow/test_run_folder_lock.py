@@ -5,14 +5,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from userturn.errors import UserError
+from userturn.storage.leases import owned
 from userturn.workflow import run_folder
 from userturn.workflow.run_folder import (
     DRIVER,
     is_alone,
+    leave_to_others,
     only_looks,
     release_abandoned_lock,
     take_folder,
@@ -165,3 +169,31 @@ def test_run_whose_driver_is_on_another_machine_and_gives_signs_of_life_is_left_
 )
 def test_options_that_make_nothing_are_known(arguments: list[str], looks: bool) -> None:
     assert only_looks(arguments) == looks
+
+
+TARGET = ["snakemake", "--target-jobs", "sweep:model=m,shard=1of2", "--mode", "remote"]
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Any:
+    return SimpleNamespace(leases_folder=lambda model: tmp_path / "leases" / model)
+
+
+@pytest.mark.parametrize("shard", ["1of2", "1of1"])
+def test_a_job_whose_items_another_one_sweeps_ends_before_it_removes_anything(
+    grid: Any, shard: str
+) -> None:
+    with owned(grid.leases_folder("m"), shard, lambda _: None, pause=0.05):
+        with pytest.raises(SystemExit, match=f"error: shard {shard} of model m is being swept by"):
+            leave_to_others(grid, TARGET)
+        for other in ("sweep:model=n,shard=1of2", "judge:model=m,shard=1of2", "sweep:model=m"):
+            leave_to_others(grid, [other])
+    leave_to_others(grid, TARGET)
+
+
+def test_a_job_that_slurm_runs_again_does_not_wait_for_its_own_earlier_run(
+    grid: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "15")
+    with owned(grid.leases_folder("m"), "1of2", lambda _: None, pause=0.05):
+        leave_to_others(grid, TARGET)

@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from userturn.config.load import load_study
 from userturn.errors import ConfigError
 from userturn.storage.files import write_json
 from userturn.workflow.run_folder import check_shared_disk
+from userturn.storage.leases import owned
 from userturn.workflow.startup import (
     HINT,
     JOBS_LISTED,
@@ -120,6 +122,19 @@ def test_damaged_files_of_a_study_are_as_if_they_were_not_there(study: Study, da
     requests = grid.requests_folder("tiny", "word-problems", grid.cell_identity(grid.cells[0]))
     requests.mkdir(parents=True)  # so that the note is read
     assert Study(grid).generation.to_finish("tiny", "1of1") == before
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_marker_that_somebody_may_just_be_writing_is_not_laid_aside(
+    study: Study, is_swept: bool
+) -> None:
+    grid = study.grid
+    marker = grid.results / "sweeps" / "tiny" / "1of1.json"
+    write_json({"pending": []}, marker, "")
+    with owned(grid.leases_folder("tiny"), "1of1", lambda _: None) if is_swept else nullcontext():
+        looked = Study(grid)
+    looked.generation.void_markers()  # its requests are pending
+    assert marker.exists() == is_swept
 
 
 @pytest.mark.parametrize(("private", "mode"), [(False, 0o644), (True, 0o600)])

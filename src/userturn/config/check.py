@@ -140,6 +140,26 @@ def _check_nodes(config: Config) -> None:
             )
 
 
+def _check_lengths(config: Config) -> None:
+    """Check that a prompt has room beside what is written after it: else no request is asked."""
+    for name, entry in selected(config, "models").items():
+        own = entry if isinstance(entry, Mapping) else {}
+        length = own.get("max_model_len", config["model_defaults"]["max_model_len"])
+        settings = {
+            f"models.{name}.answer" if "max_tokens" in own.get("answer", {}) else "answer": (
+                config["answer"] | own.get("answer", {})
+            ),
+            "user_turn": config["user_turn"],
+        }
+        for where, sampling in settings.items():
+            if sampling["max_tokens"] >= length and not is_chat(own):
+                raise ConfigError(
+                    f"{where}.max_tokens: found {sampling['max_tokens']}, which leaves no room for "
+                    f"a prompt in the {length} tokens of max_model_len of model '{name}'; lower "
+                    "the one or raise the other"
+                )
+
+
 def check_predictions(config: Mapping[str, Any]) -> None:
     """Check each prediction for what the schema cannot express, or raise ConfigError."""
     for name, one in config.get("predictions", {}).items():
@@ -176,4 +196,5 @@ def check(config: Config) -> None:
     _check_files(config)
     _check_turns(config)
     _check_nodes(config)
+    _check_lengths(config)
     check_predictions(config)

@@ -34,7 +34,7 @@ PASSES = re.compile(
 )
 OF_A_USER = re.compile(r"\w*Max\w*SubmitJobs?\w*Limit")  # passes only if a job of the user ends
 OUT_OF_MEMORY = re.compile(  # by SLURM's own word, not a GPU's
-    r"^\w+: error: .*(oom[-_ ]kill|exceeded (job )?memory limit|Out Of Memory)", re.MULTILINE
+    r"^[\w.-]+: error: .*(oom[-_ ]kill|xceeded .*memory limit|Out Of Memory)", re.MULTILINE
 )
 STOPPED = re.compile(r"^error: (.*stopped by SIG.*)$", re.MULTILINE)
 WARNED = "stopped by SIGUSR1"  # the early warning of a time limit
