@@ -20,8 +20,8 @@ from tests.support.snakemake_runs import ROOT, copy_project
 from userturn.config.load import load_study
 from userturn.errors import ConfigError
 from userturn.storage.files import write_json
-from userturn.workflow.run_folder import check_shared_disk
 from userturn.storage.leases import owned
+from userturn.workflow.run_folder import check_shared_disk
 from userturn.workflow.startup import (
     HINT,
     JOBS_LISTED,
