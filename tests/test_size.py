@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_141, 34_517),
-    "tests": (55_521, 31_624),
+    "src": (62_162, 34_527),
+    "tests": (55_585, 31_651),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
