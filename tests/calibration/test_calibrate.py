@@ -301,3 +301,11 @@ def test_values_are_a_yes_or_a_no_as_harnesses_write_them() -> None:
     assert [yes_or_no(x, ()) for x in (0, 0.0, False, "I", "N", "false", "no")] == [False] * 7
     assert [yes_or_no(x, ()) for x in (None, "", float("nan"))] == [None] * 3
     assert [yes_or_no(x, ("4", "5")) for x in (5, "4.0", 3, "five")] == [True, True, False, False]
+
+
+def test_a_yes_that_no_verdict_or_label_is_is_refused(tmp_path: Path) -> None:
+    verdicts, labels = tmp_path / "verdicts.csv", tmp_path / "labels.csv"
+    verdicts.write_text("id,verdict\n1,yes\n2,no\n")
+    labels.write_text("id,label\n1,yes\n2,no\n")
+    with pytest.raises(UserError, match="--positive: none of the verdicts and labels is yess; "):
+        labelled_rows([verdicts], labels, Columns(positive=["yess"]))

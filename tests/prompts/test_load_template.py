@@ -13,6 +13,7 @@ from transformers import AutoTokenizer
 from tests.support import family_templates as families
 from tests.support.chat_formats import all_formats
 from tests.support.family_templates import QWEN, small_tokenizer
+from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.prompts.load_template import (
     NOTE,
@@ -216,3 +217,10 @@ def test_a_model_keeps_the_tokenizer_that_it_was_described_with(
     entry: Any = {"enable_thinking": False}
     loaded = load_template(tmp_path, entry, "2026-04-02", record).tokenizer.backend_tokenizer
     assert ("Digits" in str(loaded.pre_tokenizer)) == is_repaired
+
+
+def test_a_broken_file_of_a_tokenizer_is_named(tmp_path: Path) -> None:
+    folder = write_tiny_model(tmp_path / "tiny")
+    (folder / "tokenizer_config.json").write_text('{"chat_template":')
+    with pytest.raises(UserError, match=r"tokenizer_config\.json' is not JSON"):
+        load_template(folder, ENTRY, "2026-04-02")

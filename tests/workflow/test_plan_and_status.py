@@ -347,3 +347,15 @@ def test_missing_config_is_one_sentence_and_exit_code_one(
     monkeypatch.chdir(tmp_path)
     assert main(["plan"]) == 1
     assert "configuration file 'config.yaml' does not exist" in capsys.readouterr().err
+
+
+def test_results_that_are_not_there_or_no_folder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "notes.txt").touch()
+    assert main(["status", "--results", "result"]) == 1
+    assert "correct the path, did you mean 'results'?" in capsys.readouterr().err
+    assert main(["status", "--results", "notes.txt"]) == 1
+    assert "'notes.txt' is a file, expected a folder" in capsys.readouterr().err

@@ -103,6 +103,7 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
     """
     judged, by = judged_rows(verdicts, columns)
     given = list(given_labels(labels, columns, by))
+    _check_positive(columns.positive, [*(r.verdict for r in judged), *(r.label for r in given)])
     left_out = _no_yes_or_no(judged)
     drawn = dict(_labelled(judged, given))
     table = pl.DataFrame(list(_rows(judged)), schema=ROW)
@@ -116,6 +117,15 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
         pl.DataFrame(rows, LABEL, orient="row").with_columns(genuine=pl.col("label") == GENUINE),
         left_out,
     )
+
+
+def _check_positive(positive: Sequence[str], found: Iterable[bool | None]) -> None:
+    """Check that a value which is a yes is anywhere, or raise a `UserError`."""
+    if positive and not any(found):
+        raise UserError(
+            f"--positive: none of the verdicts and labels is {' or '.join(positive)}; name values "
+            "as they stand in the files"
+        )
 
 
 def _label(verdict: bool | None) -> str | None:

@@ -63,6 +63,8 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     """Return the grid of the files given, else of the folder's own record, else of config.yaml."""
     if results != Path("results"):  # that one may be made by the first run
         check_is_there(results)
+        if not results.is_dir():
+            raise UserError(f"--results: '{results}' is a file, expected a folder; correct it")
     if not configfiles and (results / RECORD).is_file():
         return read_study_record(results).grid(results)
     config = study_config(configfiles)

@@ -22,7 +22,7 @@ from userturn.cli.rates_sheets import (
     usual,
 )
 from userturn.cli.terminal import BAD, GOOD, Output, Part, Sheet, prose, share
-from userturn.errors import UserError, near_miss
+from userturn.errors import UserError, near_miss, near_path
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import RECORD, read_study_record
 from userturn.tables.added_columns import read_joined
@@ -186,7 +186,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
     if not (folder / "rates.parquet").is_file():
         raise UserError(
             f"'{folder}/rates.parquet' does not exist; expected the results folder of a finished "
-            "study: run `snakemake` first"
+            f"study: run `snakemake` first{near_path(folder.parent)}"
         )
     paths = {name: folder / f"{name}.parquet" for name in SHOWN}
     tables = {

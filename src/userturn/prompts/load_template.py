@@ -136,9 +136,13 @@ def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
             folder, trust_remote_code=entry.get("trust_remote_code", False)
         )
     except (*UNREADABLE, StrictDataclassError) as error:
+        for path in sorted(folder.glob("tokenizer*.json")):
+            given_object(path)  # which names the file that is broken
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
-            f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
+            f"({type(error).__name__}: {str(error).splitlines()[0]}); expected tokenizer.json "
+            "beside config.json: fetch the model again, or save its tokenizer there by "
+            "`save_pretrained`"
         ) from error
 
 

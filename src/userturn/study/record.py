@@ -13,7 +13,7 @@ from typing import Any
 
 from userturn.config.entries import Config
 from userturn.config.trust import is_of_this_folder, is_part, misleading_name
-from userturn.errors import UserError
+from userturn.errors import UserError, near_path
 from userturn.storage.files import write_json
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.study.grid import Grid
@@ -118,7 +118,7 @@ def read_study_record(results: Path) -> StudyRecord:
     if not path.is_file():
         raise UserError(
             f"'{path}' does not exist; expected the results folder of a finished study: name that "
-            "folder, or run `snakemake` first"
+            f"folder, or run `snakemake` first{near_path(results)}"
         )
     try:
         content = json.loads(path.read_bytes(), parse_constant=_no_number)

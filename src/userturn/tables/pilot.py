@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from userturn.config.formats import DEFAULT, format_of
-from userturn.errors import UserError, near_miss
+from userturn.errors import UserError, near_miss, near_path
 from userturn.generation.scores import turn_gains
 from userturn.humans.labels import PEOPLE
 from userturn.sources.scores import HUMAN_TURNS
@@ -68,7 +68,7 @@ def _read(results: Path, name: str) -> pl.DataFrame:
     if not path.is_file():
         raise UserError(
             f"'{path}' does not exist; expected the results folder of a finished study: "
-            "run `snakemake` first"
+            f"run `snakemake` first{near_path(results)}"
         )
     table = in_default_format(read_joined(path))
     if name == "rates" and "scope" not in table.columns:
