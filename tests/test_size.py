@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_162, 34_527),
-    "tests": (55_585, 31_651),
+    "src": (62_178, 34_536),
+    "tests": (55_613, 31_671),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
