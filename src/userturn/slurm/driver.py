@@ -74,6 +74,7 @@ class Gate:
     in_doubt: frozenset[str]  # models that somebody swept when this run was planned
     ended: threading.Event = field(default_factory=threading.Event)
     followed: set[str] = field(default_factory=set)  # jobs of another run that this one waits for
+    told: set[str] = field(default_factory=set)  # what was said of refusals, once each
 
     def __post_init__(self) -> None:
         """Stand before the executor."""
@@ -158,7 +159,10 @@ class Gate:
         """Report that a job failed, unless SLURM takes it later; a routine end is one line."""
         job, said = info.job, msg or ""
         if info.external_jobid is None and (refusal := self._passing(said)):
-            say(f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')")
+            line = f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')"
+            if line not in self.told:
+                self.told.add(line)
+                say(line)
             threading.Thread(target=self._try_again, args=(job,), daemon=True).start()
             return
         state = STATE.search(said)
