@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_178, 34_536),
+    "src": (62_182, 34_540),
     "tests": (55_613, 31_671),
     "scripts": (21, 16),
     "rules": (258, 0),
