@@ -42,7 +42,7 @@ def test_a_model_of_ones_own_gets_a_report_and_its_standing_from_one_command(fol
     write_tiny_model(folder / "tiny")  # its heads are too small for vLLM on a CPU
     done = run(folder, "./tiny", "--data", "questions.csv", "--folder", "study")
     assert done.returncode == 0, done.stdout
-    before, _, after = done.stdout.partition("Building DAG")
+    before, _, after = done.stdout.partition("Using profiles")
     assert "context 4,096; transformers in float32, on the CPU" in before
     assert "3 of questions.csv: prompt 'question', reference 'answer'; graded by numeric" in before
     assert "asks:   3 answers, 6 user turns at most" in before

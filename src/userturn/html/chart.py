@@ -7,6 +7,7 @@ from typing import Any
 from vl_convert import vegalite_to_pdf, vegalite_to_png, vegalite_to_svg
 
 from userturn.errors import UserError
+from userturn.html.pdf import in_one_order
 
 SIZE = re.compile(r'<svg[^<>]{0,999}? width="([\d.]+)"[^<>]{0,999}? height="([\d.]+)"')
 LETTERS = re.compile(r'font-size="([\d.]+)px"')
@@ -65,7 +66,7 @@ def pdf_of(chart: Mapping[str, Any]) -> bytes:
     Raises:
         UserError: the chart names an address.
     """
-    return vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS)
+    return in_one_order(vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS))
 
 
 def _own(chart: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,62 @@
+"""Equal pictures give equal PDFs: the objects of a PDF in one order.
+
+The converter writes fonts and resources in another order each time, and numbers its objects by it.
+Here they are numbered as they are reached from the trailer, with named resources sorted.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+USED = re.compile(rb"(\d{10}) 00000 n")
+TABLE, TRAILER, STREAM = b"\nxref\n", b"trailer\n", b"stream\n"
+REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
+RESOURCES = re.compile(rb"(?:^ */\w+ \d+ 0 R\n){2,}", re.MULTILINE)  # a run of named ones
+SIZE = re.compile(rb"/Size \d+")
+
+
+def in_one_order(pdf: bytes) -> bytes:
+    """Return a PDF of the converter with its objects in an order that equal ones share."""
+    body, _, rest = pdf.rpartition(TABLE)
+    table, _, trailer = rest.partition(TRAILER)
+    trailer = trailer.partition(b"startxref")[0]
+    body += b"\n"
+    begins = sorted({int(found) for found in USED.findall(table)})
+    objects = dict(_parts(body, [*begins, len(body)]))
+    numbers: dict[bytes, int] = {}
+    waiting = _references(trailer)
+    while waiting:
+        name = waiting.pop(0)
+        if name not in numbers:
+            numbers[name] = len(numbers) + 1
+            waiting = [*_references(objects[name][0]), *waiting]
+    written, offsets = [pdf[: begins[0]]], []
+    for name in numbers:
+        offsets.append(sum(map(len, written)))
+        head, stream = objects[name]
+        written.append(b"%d 0 obj\n%s%s" % (numbers[name], _renumbered(head, numbers), stream))
+    at = sum(map(len, written))
+    used = b"".join(b"%010d 00000 n\r\n" % offset for offset in offsets)
+    head = b"xref\n0 %d\n0000000000 65535 f\r\n" % (len(offsets) + 1)
+    last = SIZE.sub(b"/Size %d" % (len(offsets) + 1), _renumbered(trailer, numbers))
+    return b"".join([*written, head, used, TRAILER, last, b"startxref\n%d\n%%%%EOF" % at])
+
+
+def _parts(body: bytes, begins: list[int]) -> Iterator[tuple[bytes, tuple[bytes, bytes]]]:
+    """Yield each object's number with what it says of itself, and its stream."""
+    for begin, end in pairwise(begins):
+        number, _, content = body[begin:end].partition(b" 0 obj\n")
+        head, mark, stream = content.partition(STREAM)
+        yield number, (RESOURCES.sub(_sorted, head), mark + stream)
+
+
+def _sorted(run: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(run[0].splitlines(keepends=True)))
+
+
+def _references(text: bytes) -> list[bytes]:
+    return REFERENCE.findall(text)
+
+
+def _renumbered(text: bytes, numbers: dict[bytes, int]) -> bytes:
+    return REFERENCE.sub(lambda found: b"%d 0 R" % numbers[found[1]], text)
