@@ -44,7 +44,7 @@ def asked(folder: Path) -> None:
 def batch(tmp_path: Path) -> Path:
     """A judge's journal about 'd' with a batch whose replies could not be read."""
     journal = tmp_path / "results/journal/judges" / JUDGE / "d"
-    one = uploaded("file-0", [Line("a", b"", at_most(2_000, 100))] * 2, False)
+    one = uploaded("file-0", [Line(key, b"", at_most(2_000, 100)) for key in "ab"], False)
     with Account(accounts(tmp_path), JUDGE, "batches/d", PRICE) as account:
         account.add(one.most)
     note_uploaded(journal, one)

@@ -30,7 +30,7 @@ def label(study: Path) -> None:
 
 
 def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
-    write_tiny_model(tmp_path / "my-model", seed=1)  # which ends its answers as a model should
+    write_tiny_model(tmp_path / "my-model")
     (questions,) = re.findall(r"```csv\n(.*?)```", TUTORIAL, re.S)
     (tmp_path / "questions.csv").write_text(questions)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -249,6 +249,9 @@ def study_text(wanted: Wanted, model: FirstModel, datasets: FirstDatasets, folde
         "# Remove these lines to judge people's turns and score their follow-ups, both of the hub.",
         "controls: {human: []}",
         "likelihood: off",
+        "# However many requests or verdicts fail, a first look ends; every table counts them.",
+        "max_error_share: 1",
+        "max_unscored_share: 1",
     ]
     return "\n".join([*lines, ""])
 
