@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_182, 34_540),
-    "tests": (55_613, 31_671),
+    "src": (62_249, 34_587),
+    "tests": (55_662, 31_696),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
