@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.models.machine import Machine, placed, seconds_to_write
+from userturn.models.machine import Machine, placed, seconds_on_gpus, seconds_to_write
 
 GB = 2**30
 CPU = Machine((), 16 * GB)
@@ -89,3 +89,9 @@ def test_more_tokens_take_longer_and_no_tokens_the_start_alone(tmp_path: Path) -
     setup = placed("model 'mine'", model(tmp_path, 1), gpus(1, 80), has_weights=False)
     none, few, many = (seconds_to_write(setup, gpus(1, 80), n, n) for n in (0, 1e5, 1e6))
     assert none == 60 < few < many
+
+
+def test_seconds_on_gpus_are_those_of_the_sums_by_hand() -> None:
+    # 2 x 1e9 x 256e6 operations at 4e14 a second, a million steps of 2e9 bytes at 2e12 a second.
+    assert seconds_on_gpus(2e9, 1e9, 0, 256e6, 1) == pytest.approx(60 + 1280 + 1000)
+    assert seconds_on_gpus(2e9, 1e9, 0, 256e6, 4) == pytest.approx(60 + 570)

@@ -37,6 +37,7 @@ RUN_ELSEWHERE = {
     "userturn export results --every-eval-ever records": "tests/export/test_every_eval_ever.py",
     "userturn export results --hub org/name": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",
+    "userturn run": "with a model, there",
     "userturn run org/name --data questions.csv": "tests/cli/test_run.py, of a folder",
     "userturn run ./my-model --data questions.csv --folder my-study": "test_tutorial.py",
     "userturn run ./my-model --data questions.csv --judge gpt-5.4-mini --folder judged": (

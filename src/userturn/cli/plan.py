@@ -10,7 +10,7 @@ from userturn.cli.arguments import study_config, take_configuration, take_json
 from userturn.cli.plan_sheets import sheets
 from userturn.cli.terminal import BAD, Output, Part, prose
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.families import trainings
+from userturn.config.families import size, trainings
 from userturn.config.formats import beside_default, in_default
 from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
@@ -20,6 +20,7 @@ from userturn.errors import UserError
 from userturn.judges.check_entries import check_served_judge
 from userturn.judges.kinds import kind_of
 from userturn.models.fetch import check_source, folder_at_hand
+from userturn.models.machine import seconds_on_gpus
 from userturn.models.setup_refusals import check_setup
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
@@ -143,12 +144,12 @@ def _grid(grid: Grid) -> str:
 def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
     """Yield the size of each dataset, and for which perturbations it has references."""
     names = [name for name, entry in grid.perturbations.items() if needs_reference(entry)]
-    for name, size in sizes.items():
+    for name, of in sizes.items():
         if name in grid.datasets:
             yield {
-                **{"dataset": name, "items": size.n_items, "tokens_each": round(size.n_tokens)},
-                "references": dict.fromkeys(names, size.n_references),
-                "is_counted": size.is_counted,
+                **{"dataset": name, "items": of.n_items, "tokens_each": round(of.n_tokens)},
+                "references": dict.fromkeys(names, of.n_references),
+                "is_counted": of.is_counted,
             }
 
 
@@ -161,7 +162,21 @@ def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
         **{"model": name, "answers": answers.n, "user_turns": turns.n},
         **{"tokens_read": written.n_read, "tokens_written": written.n_written},
         "place": _place(entry, every.n_read, every.n_written),
+        "gpu_hours": gpu_hours(name, entry, every.n_read, every.n_written),
     }
+
+
+def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> float | None:
+    """Return about the GPU hours of a model's sweeps, every text of full length; None if unknown.
+
+    The size is that of its name or entry, in two bytes a parameter; the speeds are assumed.
+    """
+    billions, active = size(entry.get("size", name))
+    if has_endpoint(entry) or not entry["gpus"] or billions is None or active is None:
+        return None
+    n = entry["gpus"]
+    seconds = seconds_on_gpus(2e9 * billions, 1e9 * active, n_read, n_written, n)
+    return n * seconds / 3600
 
 
 def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:

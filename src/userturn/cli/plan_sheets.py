@@ -23,12 +23,19 @@ def sheets(numbers: Mapping[str, Any]) -> Iterator[Part]:
         (
             *(row["model"], f"{row['answers']:,}", f"{row['user_turns']:,}"),
             *(_short(row["tokens_read"]), _short(row["tokens_written"]), row["place"]),
+            "" if row["gpu_hours"] is None else f"{row['gpu_hours']:,.1f}",
         )
         for row in numbers["models"]
     ]
-    heads = ("model", "answers", "user turns", "read", "written", "sweeps x GPUs, or server")
-    title = "requests of each model; largest numbers of tokens read and written"
-    yield Sheet(heads, asked_of, title, heads[1:5])
+    heads = (
+        *("model", "answers", "user turns", "read", "written"),
+        *("sweeps x GPUs, or server", "GPU hours"),
+    )
+    title = (
+        "requests of each model; largest numbers of tokens read and written; GPU hours: about, if "
+        "every text is of full length, on cards of 80 GB (assumed, not measured)"
+    )
+    yield Sheet(heads, asked_of, title, (*heads[1:5], heads[6]))
     if numbers["scores"]:
         scored = [
             (

@@ -30,10 +30,10 @@ ON_A_GPU = 16384
 HALF = {"float16": "float16"}  # how a model's own number type is computed; bfloat16 where not here
 FREE = 0.8  # share of a machine's memory that weights may take
 SECONDS_TO_LOAD = 60.0  # of an engine, its compilation included
-# ASSUMED of a GPU, for want of a measurement: of its largest speed and of the bandwidth of its
-# memory what a batch reaches.
-GPU_FLOPS, GPU_BYTES = 1e14, 1e12
-WRITTEN_TOGETHER = 64  # texts that are written together
+# ASSUMED, for want of a measurement: what a batch reaches of a card of 80 GB with 1e15 operations
+# and 3e12 bytes a second.
+GPU_FLOPS, GPU_BYTES = 4e14, 2e12
+WRITTEN_TOGETHER = 256  # texts; as many as vLLM's default
 CPU_SHARE = 0.25  # of the speed of one large product of matrices
 
 
@@ -154,8 +154,24 @@ def seconds_to_write(setup: Setup, machine: Machine, n_read: float, n_written: f
     """
     size = weight_bytes(setup)
     n_numbers = size / (4 if setup.dtype == "float32" else 2)
+    if setup.gpus:
+        return seconds_on_gpus(size, n_numbers, n_read, n_written, setup.parts)
     work = 2 * n_numbers * (n_read + n_written)
-    if not setup.gpus:
-        return SECONDS_TO_LOAD + work / (CPU_SHARE * machine.flops)
-    steps = n_written / WRITTEN_TOGETHER
-    return SECONDS_TO_LOAD + (work / GPU_FLOPS + steps * size / GPU_BYTES) / setup.parts
+    return SECONDS_TO_LOAD + work / (CPU_SHARE * machine.flops)
+
+
+def seconds_on_gpus(
+    size: float, n_active: float, n_read: float, n_written: float, n_gpus: int
+) -> float:
+    """Return about how long a model on GPUs takes to read and write so many tokens, as assumed.
+
+    Args:
+        size: bytes of its weights, which each step of a batch reads.
+        n_active: numbers of its weights that a token meets.
+        n_read: tokens of prompts; those that prompts share count each time.
+        n_written: tokens of continuations.
+        n_gpus: that share each layer.
+    """
+    compute = 2 * n_active * (n_read + n_written) / GPU_FLOPS
+    reading = n_written / WRITTEN_TOGETHER * size / GPU_BYTES
+    return SECONDS_TO_LOAD + (compute + reading) / n_gpus
