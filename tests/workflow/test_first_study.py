@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.support.model_lists import listing
 from tests.support.tiny_model import write_tiny_model
 from userturn.config.load import load_study
 from userturn.errors import UserError
@@ -106,6 +107,23 @@ def test_a_judge_is_the_primary_one_beside_the_one_that_needs_no_model(wanted: W
     said = made(replace(wanted, judge="gpt-5.4-mini"))
     assert said["run"]["judges"] == ["heuristic", "gpt-5.4-mini"]
     assert said["primary_judge"] == "gpt-5.4-mini"
+
+
+@pytest.mark.parametrize("api", ["completions", "chat"])
+def test_a_server_is_asked_which_model_it_has(
+    api: str, wanted: Wanted, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with listing({"data": [{"id": "mine", "root": str(tiny), "max_model_len": 2048}]}) as url:
+        made(replace(wanted, model=url, api=api))
+    monkeypatch.chdir("study")
+    config = load_study()
+    check_study(config)
+    entry = config["models"]["mine"]
+    by_messages = {"source": "mine", "api": "chat"}
+    by_tokens = {"source": str(tiny), "served_as": "mine", "max_model_len": 2048}
+    assert entry == {"endpoint": url} | (by_messages if api == "chat" else by_tokens)
+    assert config["answer"]["max_tokens"] == 1024  # half of what the server takes
 
 
 def test_without_data_the_projects_own_items_are_asked(wanted: Wanted) -> None:

@@ -160,18 +160,19 @@ def _served_model(wanted: Wanted, config: Mapping[str, Any]) -> FirstModel:
     """Return a model that a server has: where no source is given, what the server names."""
     url = wanted.server or wanted.model
     found: ServerModel = model_of_server(url, wanted.served_as)
-    source = wanted.model if wanted.server else (found.root or found.id)
-    if wanted.api != CHAT:
-        source = _own_source(source, config["models"])
+    source = wanted.model if wanted.server else found.id
+    if wanted.api != CHAT:  # whose prompts are written here, by the model's own template
+        told = source if wanted.server else (found.root or source)
+        source = _own_source(told, config["models"])
     entry: dict[str, Any] = {"source": source, "endpoint": url}
     entry |= {"served_as": found.id} if found.id != source else {}
     entry |= {"key_variable": found.key_variable} if found.key_variable else {}
     entry |= {"api": CHAT} if wanted.api == CHAT else {}
     if found.longest and wanted.api != CHAT:
         entry["max_model_len"] = found.longest
-    told = f"{found.id} at {url}" + (f", context {found.longest:,}" if found.longest else "")
+    said = f"{found.id} at {url}" + (f", context {found.longest:,}" if found.longest else "")
     name = short_name(found.id, config["models"])
-    return FirstModel(name, entry, found.longest, None, told)
+    return FirstModel(name, entry, found.longest, None, said)
 
 
 def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
