@@ -131,7 +131,6 @@ def test_batch_is_uploaded_created_looked_at_and_read_as_the_client_does(tmp_pat
         client = client_of(server)
         content = b"\n".join(lines) + b"\n"
         client.files.create(file=("questions.jsonl", content), purpose="batch")
-        client.batches.list(limit=100)
         made = client.batches.create(
             input_file_id="file-1", endpoint="/v1/chat/completions", completion_window="24h"
         )

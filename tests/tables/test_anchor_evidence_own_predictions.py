@@ -88,7 +88,7 @@ def test_what_the_study_lacks_is_not_comparable() -> None:
         ({"model": "a", "family": "b", "below": 0.1}, "expected either `model` or `family`"),
         ({"model": "a"}, "expected `above`, `below` or both"),
         ({"model": "a", "above": 0.2, "below": 0.1}, "expected `above` to be less than `below`"),
-        ({"model": "A", "below": 0.1}, "'A' is no model; expected one of: a"),
+        ({"model": "A", "below": 0.1}, "'A' is no model, did you mean 'a'?"),
         ({"model": "a", "dataset": "f", "below": 0.1}, "'f' is no dataset"),
         (
             {"model": "a", "against": {"perturbation": "cut"}, "below": 0.1},
