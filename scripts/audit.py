@@ -10,6 +10,6 @@ if __name__ == "__main__":
     logs.log_to(snakemake.log[0])
     sys.argv[1:] = ["audit", "results"]
     code = main()
-    with open(logs.terminal, "wb", closefd=False) as terminal:
-        terminal.write(Path(snakemake.log[0]).read_bytes())
+    for tell in logs.beside:
+        tell(Path(snakemake.log[0]).read_text("utf-8").rstrip())
     sys.exit(code)

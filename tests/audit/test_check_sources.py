@@ -31,8 +31,10 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
     config["run"] |= {"datasets": ["word-problems"]}
     config |= {"likelihood": False}
     record = study_record(config, FileContents(config))
+    entry = config["datasets"]["word-problems"]
     (tmp_path / FILE).parent.mkdir(parents=True)
-    shutil.copy(FILE, tmp_path / FILE)
+    for file in (FILE, entry["instruction"]):
+        shutil.copy(file, tmp_path / file)
     monkeypatch.chdir(tmp_path)
     PATH.parent.mkdir(parents=True)
     entry = record.grid(Path("results")).prepared_datasets["word-problems"]

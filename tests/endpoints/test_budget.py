@@ -249,16 +249,16 @@ def killed(folder: Path, n_settled: int, n_in_flight: int, asked_as: str = "x") 
 
 
 def test_requests_in_flight_at_a_kill_count_as_other_replies_suggest(tmp_path: Path) -> None:
-    for n_settled in (4, 6):  # ten replies of a quarter of the bytes and a tenth of the limit
+    for n_settled in (8, 12):  # twenty replies of a quarter of the bytes and a tenth of the limit
         killed(tmp_path, n_settled, 2)
     total = sum((one.total for one in read_accounts(tmp_path)), start=Spent())
-    # A half more than the largest of them.
-    assert total.input_tokens == (10 + 4 * 1.5) * 1_000
-    assert 480 <= total.output_tokens <= 482  # the same of 30, each account's rounded up
-    assert (total.n_requests, total.n_unmetered) == (14, 4)
+    # Twice the largest of them.
+    assert total.input_tokens == (20 + 4 * 2) * 1_000
+    assert 840 <= total.output_tokens <= 842  # the same of 30, each account's rounded up
+    assert (total.n_requests, total.n_unmetered) == (24, 4)
 
 
-@pytest.mark.parametrize(("n_settled", "asked_as"), [(9, "x"), (20, "other settings")])
+@pytest.mark.parametrize(("n_settled", "asked_as"), [(19, "x"), (40, "other settings")])
 def test_requests_in_flight_count_as_large_as_they_can_be_where_too_few_replies_tell(
     n_settled: int, asked_as: str, tmp_path: Path
 ) -> None:

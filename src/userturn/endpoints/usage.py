@@ -18,7 +18,7 @@ TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 # Times its limit that a reply without a count may have: more of its bytes are no tokens.
 OVERRUN = 4
 # So many replies with a count tell what requests of unknown end took, this many times theirs.
-ENOUGH_SEEN, MARGIN = 10, 1.5
+ENOUGH_SEEN, MARGIN = 20, 2.0
 CHARACTERS_PER_TOKEN = 12  # at most, over a whole question; words of English have four
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests
 
