@@ -94,6 +94,7 @@ TEN = {  # by the name of an architecture, the longest text that its checkpoint 
 
 
 @pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEN)
 def test_ten_families_need_no_word_of_configuration(name: str, folder: Path) -> None:
     model = write_architecture(name, folder / "model")

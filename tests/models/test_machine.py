@@ -66,8 +66,13 @@ def test_a_model_in_float16_stays_in_it_on_a_gpu(tmp_path: Path) -> None:
     assert placed("model 'mine'", folder, gpus(1, 80), False).dtype == "float16"
 
 
-def test_what_vllm_refuses_on_a_processor_is_loaded_by_transformers(tmp_path: Path) -> None:
-    folder = model(tmp_path, 1, head_dim=24)
+@pytest.mark.parametrize(
+    "config", [{"head_dim": 24}, {"vision_config": {"model_type": "pixtral"}}]
+)  # of the second, where torchvision is not installed, as in the lock for CPUs
+def test_what_vllm_refuses_on_a_processor_is_loaded_by_transformers(
+    config: dict[str, object], tmp_path: Path
+) -> None:
+    folder = model(tmp_path, 1, **config)
     assert placed("model 'mine'", folder, CPU, False).engine == "transformers"
 
 

@@ -180,6 +180,7 @@ def refusals(setup: Setup) -> Iterator[str]:
         yield from _quantisation(setup)
         yield from _number_type(setup)
         yield from _wrong_on_a_cpu(setup)
+        yield from _pictures(setup)
         yield from _settings(setup)
     yield from _length(setup)
     if setup.engine is not None:
@@ -301,6 +302,21 @@ def _wrong_on_a_cpu(setup: Setup) -> Iterator[str]:
         for kind, is_there in found.items()
         if is_there
     )
+
+
+BY_TORCHVISION = ("pixtral",)  # parts for pictures whose module in transformers imports it
+
+
+def _pictures(setup: Setup) -> Iterator[str]:
+    """Yield that vLLM cannot import a model's part for pictures, which no study shows any."""
+    part = setup.architecture.whole.get("vision_config")
+    kind = part.get("model_type") if isinstance(part, Mapping) else None
+    is_there = importlib.util.find_spec("torchvision") is not None
+    if setup.engine == "vllm" and kind in BY_TORCHVISION and not is_there:
+        yield (
+            f"its part for pictures ({kind}) needs the package torchvision, which is not installed "
+            "here; install it, or set `engine: transformers`"
+        )
 
 
 def _settings(setup: Setup) -> Iterator[str]:
