@@ -69,16 +69,21 @@ def snakemake_lock(folder: Path) -> Path:
     return lock
 
 
+def begun(folder: Path, host: str, before: str) -> tuple[subprocess.Popen[str], Path]:
+    """Return a driver that has taken a folder, on a host of its own if another is to come."""
+    if host and not has_uts():
+        pytest.skip("no host of another name can be made here")
+    first = driver(folder, "nodea" if host else "", before)
+    assert taken(first)
+    return first, snakemake_lock(folder)
+
+
 @pytest.mark.parametrize("before", ["", NO_FLOCK], ids=["flock", "no flock"])
 @pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
 def test_folder_of_a_killed_driver_is_taken_by_the_next_one(
     tmp_path: Path, host: str, before: str
 ) -> None:
-    if host and not has_uts():
-        pytest.skip("no host of another name can be made here")
-    first = driver(tmp_path, "nodea" if host else "", before)
-    assert taken(first)
-    lock = snakemake_lock(tmp_path)
+    first, lock = begun(tmp_path, host, before)
     first.kill()
     first.communicate()
     second = driver(tmp_path, host, before)
@@ -93,11 +98,7 @@ def test_folder_of_a_killed_driver_is_taken_by_the_next_one(
 def test_second_driver_ends_in_a_sentence_with_host_and_cure(
     tmp_path: Path, host: str, before: str
 ) -> None:
-    if host and not has_uts():
-        pytest.skip("no host of another name can be made here")
-    first = driver(tmp_path, "nodea" if host else "", before)
-    assert taken(first)
-    lock = snakemake_lock(tmp_path)
+    first, lock = begun(tmp_path, host, before)
     second = driver(tmp_path, host, before, patience=60)
     said = second.communicate()[1].splitlines()[-1]
     at = "nodea" if host else os.uname().nodename

@@ -17,6 +17,7 @@ from userturn.errors import UserError, near_miss
 from userturn.judges.kinds import kind_of
 from userturn.models.machine import Machine, seconds_to_write, this_machine
 from userturn.sources.registry import check_study
+from userturn.sources.source import Load, Size
 from userturn.study.grid import Grid
 from userturn.wording import number_of
 from userturn.workflow.first_study import (
@@ -43,6 +44,7 @@ EXAMPLES = (
     "run http://127.0.0.1:8000/v1 --data questions.csv --prompt text",
 )
 PROFILE = "profiles/short"  # a few lines of output
+Cost = tuple[float, float]  # about, and at most
 COST = "about {:,.2f}, {:,.2f} at most"
 INTERRUPTED = 130  # as shells have it
 
@@ -97,11 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"study:  {folder / 'config.yaml'}{'' if is_new else ', goes on'}", flush=True)
     os.chdir(folder)
     grid = _grid()
-    costs = _costs(grid)
-    most = sum(cost[1] for cost in costs.values() if cost is not None)
+    sizes = dataset_sizes(grid)
+    judges = _judges(grid, sizes)
+    most = sum(cost[1] for _, cost in judges.values() if cost is not None)
     if is_new and most:
         cap_cost(Path(), most)
-    print("\n".join(_said_before(grid, costs, model, machine)), flush=True)
+    asked = load_of_model(grid, model.name, sizes)
+    print("\n".join(_said_before(asked, judges, model, machine)), flush=True)
     code = _snakemake()
     if code == INTERRUPTED:
         print("interrupted; the same command goes on where it stopped", file=sys.stderr)
@@ -131,34 +135,30 @@ def _grid() -> Grid:
     return Grid(config, "results")
 
 
-def _costs(grid: Grid) -> dict[str, tuple[float, float] | None]:
-    """Return what each judge costs, about and at most; None where its entry has no price."""
-    sizes = dataset_sizes(grid)
+def _judges(grid: Grid, sizes: Mapping[str, Size]) -> dict[str, tuple[float, Cost | None]]:
+    """Return how many turns each judge reads, and its cost; None where its entry has no price."""
     loads = {name: load_of_judge(grid, name, sizes) for name in grid.asked_judges}
     entries = grid.all_judges
     return {
-        name: kind_of(entries[name]).price(entries[name], load.n, load.n_read)
+        name: (load.n, kind_of(entries[name]).price(entries[name], load.n, load.n_read))
         for name, load in loads.items()
     }
 
 
 def _said_before(
-    grid: Grid,
-    costs: Mapping[str, tuple[float, float] | None],
+    asked: Mapping[str, Load],
+    judges: Mapping[str, tuple[float, Cost | None]],
     model: FirstModel,
     machine: Machine,
 ) -> Iterator[str]:
     """Yield what a run asks, costs and takes, line by line."""
-    sizes = dataset_sizes(grid)
-    kinds = load_of_model(grid, model.name, sizes)
-    asked = ", ".join(number_of(load.n, kind.rstrip("s")) for kind, load in kinds.items() if load.n)
-    yield f"asks:   {asked} at most"
-    for name, cost in costs.items():
-        told = "no price in its entry" if cost is None else COST.format(*cost)
-        n = load_of_judge(grid, name, sizes).n
-        yield f"judge:  {name}, {n:,.0f} turns, {'free' if cost == (0, 0) else told}"
+    told = ", ".join(number_of(load.n, kind.rstrip("s")) for kind, load in asked.items() if load.n)
+    yield f"asks:   {told} at most"
+    for name, (n, cost) in judges.items():
+        price = "no price in its entry" if cost is None else COST.format(*cost)
+        yield f"judge:  {name}, {n:,.0f} turns, {'free' if cost == (0, 0) else price}"
     if model.setup is not None:
-        every = total(kinds.values())
+        every = total(asked.values())
         seconds = seconds_to_write(model.setup, machine, every.n_read, every.n_written)
         longest = format_timespan(round(seconds, -1))
         yield f"time:   about {longest} at most, if every text is of full length"

@@ -27,7 +27,6 @@ LOOK = (
 )
 ON_A_CPU = 4096  # tokens of a text there, where a model takes more
 ON_A_GPU = 16384
-HALF = {"float16": "float16"}  # how a model's own number type is computed; bfloat16 where not here
 FREE = 0.8  # share of a machine's memory that weights may take
 SECONDS_TO_LOAD = 60.0  # of an engine, its compilation included
 # ASSUMED, for want of a measurement: what a batch reaches of a card of 80 GB with 1e15 operations
@@ -117,7 +116,11 @@ def _setups(what: str, folder: Path, machine: Machine, has_weights: bool) -> Ite
     plain = Setup(what, None, folder, asked, False, has_weights=has_weights)
     own = plain.architecture.whole
     said = str(own.get("dtype") or own.get("torch_dtype") or plain.architecture.text.get("dtype"))
-    dtypes = [HALF.get(said, "bfloat16")] if machine.gpus else ["float32", "bfloat16"]
+    dtypes = (
+        ["float16" if said == "float16" else "bfloat16"]
+        if machine.gpus
+        else ["float32", "bfloat16"]
+    )
     for engine in ("vllm", "transformers"):
         if importlib.util.find_spec(engine) is None:
             continue

@@ -91,8 +91,7 @@ class FirstDatasets:
 
 def shipped() -> dict[str, Any]:
     """Return the installation's configuration with the catalogue's datasets."""
-    config = read_config_file(installed(CONFIG))
-    return load_config([installed(CONFIG)]) | {"judges": config["judges"]}
+    return load_config([installed(CONFIG)])
 
 
 def short_name(source: str, known: Mapping[str, Any]) -> str:
@@ -198,11 +197,10 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     name = short_name(data, config["datasets"])
     path = Path(data).expanduser()
     if path.exists():
-        where, suffix = f"{QUESTIONS}/{path.resolve().name}", path
-        place = {"file": where}
+        place, own = {"file": f"{QUESTIONS}/{path.resolve().name}"}, path
         rows = read_rows(path)
     elif "/" in data and HUB_ID.fullmatch(data):
-        place, suffix = newest_split(data), None
+        place, own = newest_split(data), None
         rows = hub_rows(place, None)
     else:
         near = near_miss(data, config["datasets"])
@@ -216,7 +214,7 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     told = ", ".join(f"{key} '{column}'" for key, column in guessed["fields"].items())
     graded = "not graded" if guessed["verifier"] == "none" else f"graded by {guessed['verifier']}"
     entry = {**place, **guessed, "limit": wanted.items}
-    return FirstDatasets({name: entry}, f"{n} of {data}: {told}; {graded}", suffix)
+    return FirstDatasets({name: entry}, f"{n} of {data}: {told}; {graded}", own)
 
 
 def study_text(wanted: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
