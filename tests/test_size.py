@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_304, 34_610),
-    "tests": (55_694, 31_716),
+    "src": (62_305, 34_607),
+    "tests": (55_695, 31_715),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
