@@ -81,6 +81,6 @@ def test_users_get_no_test_tools(wheel: ZipFile) -> None:
     said = wheel.read(name).decode()
     asked = {line.split()[1].split(";")[0] for line in said.splitlines() if "Requires-Dist" in line}
     assert not {"pytest", "mypy", "ruff", "playwright", "hypothesis"} & asked
-    assert {"transformers", "posttrain", "vllm"} == {
+    assert {"transformers", "posttrain", "vllm", "slurm"} == {
         line.split()[1] for line in said.splitlines() if line.startswith("Provides-Extra")
     }
