@@ -1,5 +1,7 @@
 """Numbers in the form of another language than English."""
 
+from pathlib import Path
+
 import pytest
 
 from userturn.grading.grade import Case
@@ -131,3 +133,14 @@ def test_arguments_that_do_not_fit_leave_the_answer_open_or_are_no_language() ->
 def test_the_language_comes_from_the_arguments_of_the_item() -> None:
     german, plain = Case("5.500", "5500", {"language": "de"}), Case("5.500", "5500")
     assert [grade.correct for grade in verify([german, plain])] == [True, False]
+
+
+def test_examples_of_the_page_get_the_grade_beside_them() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "verifiers.md").read_text(encoding="utf-8")
+    table = page.partition("| answer | reference | grade |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    assert len(rows) == 5
+    for answer, reference, expected in rows:
+        text, *settings = answer.replace("`", "").split(", language: ")
+        grade = grade_number(text, reference, *settings)
+        assert {True: "right", False: "wrong", None: "undecided"}[grade.correct] == expected

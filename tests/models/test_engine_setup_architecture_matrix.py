@@ -1,4 +1,4 @@
-"""Each architecture of the tables in docs/models.md does again what its row says."""
+"""Each architecture of the tables in benchmarks/architectures.md does again what its row says."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ from tests.support.torchvision_beside import write_torchvision
 
 def documented() -> list[tuple[str, str, str, str]]:
     """Return engine, architecture, number type and outcome of each row."""
-    text = (ROOT / "docs" / "models.md").read_text()
+    text = (ROOT / "benchmarks" / "architectures.md").read_text()
     rows = []
     for part in text.split("`python benchmarks/architectures.py --engine ")[1:]:
         engine, _, rest = part.partition("`")

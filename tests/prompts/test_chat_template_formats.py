@@ -4,6 +4,7 @@ The expected values were written by hand, see formats.yaml; tests/support/chat_f
 tokenizers.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -210,13 +211,26 @@ def test_there_are_at_least_sixty_formats_from_named_sources() -> None:
     assert all(one.entry["source"] for one in FORMATS)
 
 
-def test_docs_name_every_format() -> None:
-    docs = Path(__file__).parents[2] / "docs" / "models.md"
-    assert table() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
+def test_page_of_chat_formats_names_every_format() -> None:
+    page = Path(__file__).parents[2] / "benchmarks" / "chat_formats.md"
+    assert table() in page.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
 
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_docs_show_the_history_of_every_format_that_thinks() -> None:
-    docs = Path(__file__).parents[2] / "docs" / "models.md"
-    assert histories() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
+def test_page_of_chat_formats_shows_the_history_of_every_format_that_thinks() -> None:
+    page = Path(__file__).parents[2] / "benchmarks" / "chat_formats.md"
+    assert histories() in page.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
+
+
+@pytest.mark.slow
+def test_probe_on_the_page_is_what_the_template_of_qwen_3_5_writes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "prompts.md").read_text(encoding="utf-8")
+    shown = page[page.index("    ⟦") : page.index("The probe has")]
+    (entry,) = (one for one in FORMATS if one.name == "qwen 3.5")
+    question = [{"role": "user", "content": "How tall is a giraffe?"}]
+    probe = entry.made().probe_prompt(question, "About five metres.")
+    assert re.sub(r"[⟦⟧\n]|    ", "", shown).replace("↵", "\n") == probe.text
+    assert f"{len(probe.token_ids)} tokens" in page
+    last = page[page.index("The last five are") : page.index("The model continues")]
+    assert [int(number) for number in re.findall(r"\d+", last)] == list(probe.token_ids[-5:])

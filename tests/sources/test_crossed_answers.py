@@ -1,7 +1,6 @@
 """Crossed answers: what is asked after whose answers, and what a configuration may name."""
 
 import copy
-import re
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ def test_turns_are_asked_again_where_the_answers_change_and_not_where_the_own_on
 def test_the_base_model_of_the_docs_is_beside_its_chat_model_in_both_formats() -> None:
     """Contrasts have the base's pairs, and crossed answers each after the other's."""
     section = Path("docs/models.md").read_text().partition("## Base models")[2]
-    example = yaml.safe_load(re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)[1])
+    example = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])
     config = load_study(["profiles/demo/study.yaml"])
     config["run"] |= example.pop("run")
     config["models"] |= example.pop("models")

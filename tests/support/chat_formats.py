@@ -78,7 +78,7 @@ def all_formats() -> list[Format]:
 
 
 def table() -> str:
-    """Return the table of docs/models.md: by how a user turn ends, the formats' names."""
+    """Return the names of benchmarks/chat_formats.md, by how a user turn ends."""
     refused = [one for one in all_formats() if one.is_refused]
     derived = [one for one in all_formats() if not one.is_refused]
     by_text = [one for one in derived if "stop_texts" in one.entry]
@@ -93,7 +93,7 @@ def table() -> str:
 
 
 def histories() -> str:
-    """Return the other table of docs/models.md: what history shows of an answer that thought."""
+    """Return the other table there: what history shows of an answer that thought."""
     rows = []
     for one in all_formats():
         if not one.is_refused:

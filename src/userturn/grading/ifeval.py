@@ -2,7 +2,8 @@
 
 The checkers are those of `if-verifiable`; strict and loose are written here, because its own
 evaluation skips instructions that it does not know. Some draw random numbers, so each is seeded; an
-instruction of which something else would be checked than its row asks for is open. Some need NLTK
+instruction of which something else would be checked than its row asks for is open: `#` and `!` as
+letters (rows 1122 and 1129 of IFEval), a span from word 0 (row 286 of IFBench). Some need NLTK
 data, which is searched where NLTK_DATA says and never downloaded.
 """
 

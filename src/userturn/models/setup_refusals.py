@@ -291,7 +291,10 @@ def _number_type(setup: Setup) -> Iterator[str]:
 
 
 def _wrong_on_a_cpu(setup: Setup) -> Iterator[str]:
-    """Yield layers of which vLLM's build for CPUs writes wrong texts, as docs/models.md shows."""
+    """Yield layers of which vLLM's build for CPUs writes wrong texts.
+
+    benchmarks/architectures.md shows the texts of models with the keys of published configs.
+    """
     model = setup.architecture
     if setup.engine != "vllm" or setup.gpus:
         return
