@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_305, 34_607),
-    "tests": (55_695, 31_715),
+    "src": (62_312, 34_607),
+    "tests": (55_721, 31_735),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
