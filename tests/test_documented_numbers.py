@@ -3,7 +3,10 @@
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -14,6 +17,8 @@ from userturn.cli.judge_card import verdicts_of
 from userturn.config.load import load_config
 from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.judges.rubric import read_rubric
+from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.prediction_powered import Labelled, corrected_rate
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import judge_card
@@ -46,13 +51,68 @@ def test_card_of_the_heuristic_in_the_docs_is_what_the_command_prints(tmp_path: 
         "kappa": "| Cohen's kappa",
     }
     for measure, label in shown.items():
-        strict, lenient = row_of("docs/judges.md", label)
+        strict, lenient = row_of("docs/judges.md", label)[:2]
         for cell, found in ((strict, card[measure]), (lenient, card[f"lenient {measure}"])):
             scale = 100 if "%" in cell else 1
             values = [found[name] for name in ("estimate", "lower", "upper")]
             for text, value in zip(re.findall(r"[\d.]+", cell), values, strict=True):
                 n_decimals = len(text.partition(".")[2])
                 assert float(text) == pytest.approx(scale * value, abs=0.5001 * 10**-n_decimals)
+
+
+def documented(name: str) -> list[dict[str, Any]]:
+    """Return the settings in the YAML blocks of a page."""
+    page = Path("docs", name).read_text()
+    blocks = re.findall(r"^( *)```yaml\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    return [yaml.safe_load(dedent(text)) for _, text in blocks]
+
+
+@pytest.mark.parametrize("name", ["judges.md", "choose_a_judge.md", "annotation.md"])
+def test_settings_in_the_docs_are_taken(name: str, tmp_path: Path) -> None:
+    settings = documented(name)
+    assert settings
+    for block in settings:
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump(block))
+        load_config(["config.yaml", str(path)])
+
+
+def test_every_label_of_the_rubric_has_an_example_in_the_docs() -> None:
+    genuine = {"genuine_followup": "clearly", "arguable_followup": "arguably"}
+    for label in read_rubric("data/rubric_2.yaml").labels:
+        example, is_genuine = row_of("docs/labels.md", f"| `{label}` |")
+        assert example.strip('"') and is_genuine == genuine.get(label, "no")
+
+
+def test_worked_agreement_in_the_docs_is_what_the_library_gives() -> None:
+    names = ["raw", "cohen_kappa", "krippendorff_alpha", "gwet_ac1"]
+    lines = re.findall(
+        r"^\| (\d+), (\d+) \+ (\d+), (\d+) \| (.*) \|$",
+        Path("docs/annotation.md").read_text(),
+        re.MULTILINE,
+    )
+    assert len(lines) == 2
+    for *counts, cells in lines:
+        codes = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [int(n) for n in counts], axis=0)
+        ratings = Ratings(codes, np.ones(len(codes)), np.arange(len(codes)), 2)
+        found = estimate_all(ratings, names, np.random.default_rng(0))
+        shown = [
+            f"{found[name].estimate:.2f} [{found[name].lower:.2f}, {found[name].upper:.2f}]"
+            for name in names
+        ]
+        assert cells == " | ".join(shown).replace("0.", ".")
+
+
+def test_worked_correction_in_the_docs_is_what_the_library_gives() -> None:
+    labels = np.repeat([1.0, 0.0, 1.0, 0.0], [14, 6, 3, 17])  # of 20 + 20 turns, by people
+    judged = np.repeat([1.0, 0.0], 20)
+    weights = np.repeat([30 / 20, 70 / 20], 20)
+    drawn = Labelled(labels, judged, weights, judged)
+    found = corrected_rate(np.repeat([1.0, 0.0], [30, 70]), drawn)
+    shown = "{:.1f}% [{:.1f}, {:.1f}]".format(
+        *(100 * value for value in (found.estimate, found.lower, found.upper))
+    )
+    assert f"(30 · 14/20 + 70 · 3/20) / 100 = {shown}" in Path("docs/annotation.md").read_text()
 
 
 @pytest.mark.parametrize("pair", [("first", "second"), ("first", "third"), ("second", "third")])

@@ -1,4 +1,4 @@
-"""`userturn calibrate` as in the docs: a stranger's log is corrected in one command."""
+"""`userturn calibrate` as in its example: a stranger's log is corrected in one command."""
 
 import re
 import shlex
@@ -8,7 +8,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.main import main
 
-PAGE = (ROOT / "docs" / "judges.md").read_text()
+PAGE = (ROOT / "benchmarks" / "calibration.md").read_text()
+OTHERS = (ROOT / "benchmarks" / "judges.md").read_text()
 
 
 def test_the_docs_show_what_the_command_prints(
@@ -19,6 +20,14 @@ def test_the_docs_show_what_the_command_prints(
     assert shown
     assert main(shlex.split(shown[1])[1:]) == 0
     assert capsys.readouterr().out == re.sub("^    ", "", shown[2], flags=re.MULTILINE)
+
+
+def test_the_how_to_quotes_the_corrected_rate_of_the_example() -> None:
+    how_to = (ROOT / "docs" / "annotation.md").read_text()
+    by_judge, corrected = re.findall(r"(?:by the judge|corrected rate) +(.*)", PAGE)[2:4]
+    share, *limits = (f"{100 * float(x):.1f}" for x in re.findall(r"[\d.]+", corrected))
+    shown = f"{100 * float(by_judge.split()[0]):.1f}% becomes {share}% [{', '.join(limits)}]"
+    assert shown in how_to
 
 
 def test_the_truth_of_the_docs_is_in_the_corrected_intervals_alone() -> None:
@@ -54,7 +63,7 @@ def test_the_docs_have_what_is_said_of_mirrorbenchs_judge(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    command = re.search(r"^    userturn (calibrate tests.*mirrorbench.*)$", PAGE, re.MULTILINE)
+    command = re.search(r"^    userturn (calibrate tests.*mirrorbench.*)$", OTHERS, re.MULTILINE)
     assert command and main(shlex.split(command[1])) == 0
     said = capsys.readouterr().out
     numbers = dict(re.findall(r"^  (\w.*?) +([\d.]+ \[.*\])$", said, re.MULTILINE))
@@ -63,5 +72,6 @@ def test_the_docs_have_what_is_said_of_mirrorbenchs_judge(
     for name in ("sensitivity", "specificity", "kappa"):
         digits = [round(float(n), 2) for n in re.findall(r"[\d.]+", numbers[name])]
         assert (
-            f"{name} {digits[0]:.2f} [{digits[1]:.2f}, {digits[2]:.2f}]".replace("0.", ".") in PAGE
+            f"{name} {digits[0]:.2f} [{digits[1]:.2f}, {digits[2]:.2f}]".replace("0.", ".")
+            in OTHERS
         )

@@ -1,8 +1,8 @@
 """`kind: heuristic`: labels an English user turn by its words, without any model.
 
 It looks at which of the turn's words occur in the prompt, in the answer, or in neither, and whose
-voice the turn has. It is a free second opinion, not the paper's judge. docs/judges.md describes its
-rules one by one.
+voice the turn has. It is a free second opinion, not the paper's judge. benchmarks/judges.md lists
+its rules one by one.
 """
 
 import re

@@ -49,7 +49,7 @@ def together(draws: Sequence[Verdict]) -> Verdict:
 def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:
     """Return the JSON Schema of a verdict: rationale, label, genuine, in this order."""
     rationale: dict[str, Any] = {"type": "string"}
-    if rationale_characters is not None:
+    if rationale_characters is not None:  # Anthropic's newer models refuse a schema with it
         rationale["maxLength"] = rationale_characters
     properties = {
         "rationale": rationale,
