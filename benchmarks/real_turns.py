@@ -2,8 +2,8 @@
 
 Run from the project's root: `python benchmarks/real_turns.py [TREES]`. TREES is the file of
 `heuristic.py`, which has the texts of the human turns; without it the rules read models' turns
-only. It prints the rows of data/labelled/README.md and of benchmarks/judges.md. Limits are 95%, over
-conversations.
+only. It prints the rows of data/labelled/README.md and of benchmarks/judges.md. Limits are 95%,
+over conversations.
 """
 
 import json

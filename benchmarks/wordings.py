@@ -3,9 +3,9 @@
 Run from the project's root: `python benchmarks/wordings.py TREES [TURNS]`. TREES is the file of
 `heuristic.py`; TURNS is how many of data/labelled/real_turns.jsonl are read, all if left out. The
 demo's model, served by vLLM on this machine's CPU, judges each turn with data/scored_prompt_2.txt,
-and with the same prompt that claims an author. It prints the row of benchmarks/judges.md for each source:
-the mean probability of a clear follow-up under both wordings, and the paired difference with 95%
-limits over conversations.
+and with the same prompt that claims an author. For each source it prints the mean probability of a
+clear follow-up under both wordings, and the paired difference with 95% limits over conversations;
+benchmarks/judges.md has them.
 """
 
 import sys
