@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_312, 34_607),
-    "tests": (55_721, 31_735),
+    "tests": (55_793, 31_782),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
