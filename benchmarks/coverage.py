@@ -1,7 +1,7 @@
 """How often intervals hold the truth and tests reject what is true, where they may not.
 
 From the project's folder: `python -m benchmarks.coverage 2000`, in replications; it writes the
-table of docs/methods.md, with the commit. Truth is known, since everything is drawn here.
+table of benchmarks/coverage.md, with the commit. Truth is known, since everything is drawn here.
 """
 
 import subprocess
@@ -165,5 +165,5 @@ if __name__ == "__main__":
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], text=True).strip()
     made = f"`python -m benchmarks.coverage {n}` at {commit}, {n:,} replications each:"
-    methods = Path("docs/methods.md")
-    methods.write_text(written(methods.read_text(), suite(n), made))
+    page = Path("benchmarks/coverage.md")
+    page.write_text(written(page.read_text(), suite(n), made))

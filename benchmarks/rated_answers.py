@@ -96,7 +96,7 @@ def difference(values: Sequence[tuple[str, bool, float]]) -> str:
 
 
 def main() -> None:
-    """Print the row of docs/methods.md of each prediction."""
+    """Print the row of rated_answers.md of each prediction."""
     rows = [one for one in rated(Path(sys.argv[1])) if np.isfinite(one.gain)]
     scored = [one for one in rows if one.is_followup is not None]
     print("| difference | estimate | replies | outcome |\n|---|---|---|---|")

@@ -1,6 +1,6 @@
 """How often a recipe without an effect has one, by its seeds alone: five tests of K trainings.
 
-`python -m benchmarks.repeated_trainings 2000` prints the table of docs/methods.md.
+`python -m benchmarks.repeated_trainings 2000` prints the table of repeated_trainings.md.
 """
 
 import sys

@@ -41,7 +41,7 @@ def later_turns(results: Path, judge: str) -> pl.DataFrame:
 
 
 def main() -> None:
-    """Print the row of docs/methods.md of each prediction."""
+    """Print the row of rated_answers.md of each prediction."""
     turns = later_turns(Path(sys.argv[1]), "heuristic")
     print("| share of later turns | difference | turns | above 0 |\n|---|---|---|---|")
     for what, value in (("follow-ups", pl.col("genuine")), ("empty", pl.col("outcome") == "empty")):
