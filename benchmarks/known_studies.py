@@ -3,9 +3,9 @@
 Run from the project's root: `python benchmarks/known_studies.py [STUDIES] [FIRST]`, 200 from seed 1
 if left out, ten seconds of CPU each. Each study is made from requests to tables by the pipeline's
 own functions (tests/support/known_models.py), and every claim in its tables is held against what is
-true. Prints the table of known_studies.md: a claim, of what, how often it could be and was made, how
-many of those made were false (where none is true, of those that could be), and how often it is made
-where it is true.
+true. Prints the table of known_studies.md: a claim, of what, how often it could be made, how often
+it was, how many of those were false (where none is true, of those that could be), and how often
+it is made where it is true.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The worked examples of docs/methods.md are what the library's own functions give."""
+"""The worked numbers of the documentation are what the library's own functions give."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,25 @@ from tests.support.snakemake_runs import ROOT
 from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.association import common_odds_ratio, spearman
 from userturn.stats.clustered_measures import clustered_mean
-from userturn.stats.margins import Counts, change, combination, rates
+from userturn.stats.margins import Counts, change, combination, detectable_difference, rates
 from userturn.stats.prediction_powered import Corrected, Labelled, corrected_rate, difference
-from userturn.stats.proportions import Interval, wilson
+from userturn.stats.proportions import (
+    Interval,
+    Patterns,
+    clustered_rate,
+    design_effect,
+    labels_to_reach,
+    wilson,
+)
 from userturn.stats.rng import generator
-from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
-from userturn.stats.significance import Margins, equivalence, sign_flip_p
+from userturn.stats.sample_size import level_of
+from userturn.stats.significance import (
+    Margins,
+    benjamini_hochberg,
+    equivalence,
+    holm,
+    sign_flip_p,
+)
 from userturn.tables.chance_floor import measure
 
 # Items by how many turns each has without a perturbation and after a truncated answer, how many of
@@ -109,71 +122,102 @@ LATER = corrected_rate(*labelled(14, 2))
 AGREED = kappa()
 FLOOR = of_floor()
 TWO_FAMILIES = two_families()
-ONE = Turns(0.2, 1.0, 0.3)
 
 ENDS = ("", "_lower", "_upper")
+SAMPLES = Patterns(  # 20 items of 5 samples, counted by how many of these are genuine
+    np.array([14.0, 2, 2, 2]), np.full(4, 5.0), np.array([0.0, 1, 3, 5])
+)
+THREE = np.array([0.01, 0.02, 0.04])
 EXAMPLES = {
     "rate": (
-        f"A model follows up in 12 of 40 scored turns: {percent(rates(BOTH)[0])}; after a "
-        f"truncated answer in 15 of 38: {percent(rates(BOTH)[1])}"
+        f"12 of 40 scored turns are genuine: {percent(rates(BOTH)[0])}. After a truncated answer "
+        f"15 of 38 are: {percent(rates(BOTH)[1])}"
     ),
     "change": (
-        f"It is {points(change(BOTH))}, whichever items lost a verdict. 36 items have a verdict in "
-        "both; 3 rose and 1 fell, so p is McNemar's mid-p of 3 against 1, "
-        f"{sign_flip_p(*SHARED, seen=0.5):.3f}, of n = 36"
+        f"{points(change(BOTH))}. Of the 36 items scored under both conditions 3 rose and 1 fell: "
+        f"McNemar's mid-p is {sign_flip_p(*SHARED, seen=0.5):.3f}"
     ),
-    "floor; above the floor": (
-        "After other items' answers 2 of 20 of those turns are genuine: "
+    "floor": (
+        "After other items' answers 2 of 20 of these turns are genuine: "
         f"{percent([FLOOR['floor' + end] for end in ENDS])}. Above the floor are "
-        f"{points([FLOOR['above_floor' + end] for end in ENDS])}. By a judge whose sensitivity is "
-        f".76 [.55, .90] by people's labels {percent([FLOOR['reacts' + end] for end in ENDS])} "
-        "react"
+        f"{points([FLOOR['above_floor' + end] for end in ENDS])}"
     ),
-    "one family's change less another's": (
-        "In one family 12 of 40 turns become 16 of 40, in another 8 of 40 stay as many: the first "
-        f"changes by {points(combination(TWO_FAMILIES, np.array([-1.0, 1.0, 1.0, -1.0])))} more"
+    "share that reacts": (
+        "With a sensitivity of .76 [.55, .90]: (30 − 10) / (76 − 10) = "
+        f"{percent([FLOOR['reacts' + end] for end in ENDS])}"
     ),
-    "corrected rate and change": (
+    "difference of two changes": (
+        "12 of 40 turns become 16 of 40 in one family and 8 of 40 stay 8 in another: "
+        f"{points(combination(TWO_FAMILIES, np.array([-1.0, 1.0, 1.0, -1.0])))}"
+    ),
+    "corrected rate": (
         "A judge calls 300 of 1,000 turns genuine. Of 20 drawn from these people call 10 genuine, "
-        "of 20 drawn from the others 2: 0.3 · 10/20 + 0.7 · 2/20 is "
-        f"{percent(limits_of(CORRECTED))}. Under a condition they call 14 and 2 so, "
-        f"{percent(limits_of(LATER))}: the change is {points(difference(CORRECTED, LATER, 0.0))}"
+        "of 20 drawn from the others 2: 0.3 · 10/20 + 0.7 · 2/20 = "
+        f"{percent(limits_of(CORRECTED))}"
     ),
-    "decoupling over items": (
-        "8 items with a right answer have a genuine turn and 12 have not, of those with a wrong "
-        "one 12 and 28; in another dataset 3 and 7, 9 and 21. The common odds ratio is "
-        f"{number(ODDS)}, p {ODDS.p:.2f}"
+    "its change": (
+        f"If people call 14 and 2 genuine under a condition: {percent(limits_of(LATER))}, a change "
+        f"of {points(difference(CORRECTED, LATER, 0.0))}"
     ),
-    "decoupling over models": (
-        "Eight models' accuracies and rates have the rank correlation "
-        f"{number(RHO)}, p {RHO.p:.2f}, over all 40,320 pairings"
+    "odds ratio": (
+        "Of items with a right answer 8 have a genuine turn and 12 have none, of those with a "
+        "wrong one 12 and 28; in another dataset 3 and 7, 9 and 21: "
+        f"{number(ODDS)}, p = {ODDS.p:.2f}"
+    ),
+    "rank correlation": (
+        f"Eight models of eight families: {number(RHO)}, p = {RHO.p:.2f} over all 40,320 pairings"
     ),
     "equivalence": (
-        f"1 of 200 turns is genuine: {percent(NEAR_ZERO.interval)}, at 90%. The margin is 5%, so "
-        f"it is near zero, p {NEAR_ZERO.p:.3f}"
+        f"1 of 200 turns is genuine: {percent(NEAR_ZERO.interval)} at 90%. The margin is 5%, so "
+        f"the rate is near zero, p = {NEAR_ZERO.p:.3f}"
     ),
     "agreement": (
-        "Of 50 turns both raters call 10 genuine and neither calls 30 so; each alone calls 5 more "
-        f"so: raw {AGREED['raw']}, kappa {AGREED['cohen_kappa']}, AC1 {AGREED['gwet_ac1']}"
+        "Of 50 turns both raters call 10 genuine, neither calls 30 genuine, and each alone 5: raw "
+        f"{AGREED['raw']}, kappa {AGREED['cohen_kappa']}, AC1 {AGREED['gwet_ac1']}"
+    ),
+}
+IN_THE_TEXT = {
+    "methods": (
+        f"The rate is {100 * (clustered_rate([SAMPLES], 'micro')[0].estimate or 0):.1f}%, *deff* "
+        f"is {design_effect(SAMPLES):.2f}, and the limits "
+        f"{percent(clustered_rate([SAMPLES], 'micro')[0]).partition(' ')[2]} are wider than the "
+        f"{percent(wilson(18, 100)).partition(' ')[2]} of 100 independent turns",
+        f"become {', '.join(f'{p:.2f}'[1:] for p in holm(THREE)[:2])} and "
+        f"{f'{holm(THREE)[2]:.2f}'[1:]} by Holm",
+        f"and {', '.join(f'{p:.2f}'[1:] for p in benjamini_hochberg(THREE)[:2])} and "
+        f"{f'{benjamini_hochberg(THREE)[2]:.2f}'[1:]} by Benjamini and Hochberg",
+        f"{100 * float(detectable_difference(300, 0.1, level_of(1))):.1f} points with 300 items",
+        f"gives {percent(wilson(12, 40))}; at 50% people cannot tell",
     ),
     "likelihood": (
-        "19 of 20 follow-ups are likelier after their own answer than after another, by chance "
-        f"half: {percent(wilson(19, 20))}. Ten gains of .02 to .34 nats a character have the mean "
-        f"{number(clustered_mean(GAINS, list('abcdefghij')))}"
+        f"19 of 20 is {percent(wilson(19, 20))}",
+        "Ten gains of .02 to .34 nats per character have the mean "
+        f"{number(clustered_mean(GAINS, list('abcdefghij')))}",
     ),
-    "power": (
-        f"A rate of 20% has ± 5 points with {items_for_half_width(ONE, 0.05, 1)} items. A change "
-        "of 5 points, where an item's two turns have the correlation .3, is detected in 80% of "
-        f"studies of {items_for_difference(ONE, 0.05, 1)} items, in a set of 22 tests of "
-        f"{items_for_difference(ONE, 0.05, 1, 22):,}"
+    "measured": (
+        f"is {100 * (rates(BOTH)[0].estimate or 0):.1f}%, with the 95% interval "
+        f"{percent(rates(BOTH)[0]).partition(' ')[2]}",
+        f"| 30.0% | 10.0% | {points([FLOOR['above_floor' + end] for end in ENDS])} |",
+        f"= {percent(limits_of(CORRECTED))}",
+        f"after a truncated answer: {points(change(BOTH))}",
+        f"with {labels_to_reach(0.9, 0, 0)} of {labels_to_reach(0.9, 0, 0)} right",
     ),
 }
 
 
+def page(name: str) -> str:
+    """Return a page of the documentation, its lines joined."""
+    return " ".join((ROOT / "docs" / f"{name}.md").read_text("utf-8").split())
+
+
 @pytest.mark.parametrize("quantity", EXAMPLES)
 def test_an_example_in_the_methods_is_what_the_library_computes(quantity: str) -> None:
-    page = (ROOT / "docs" / "methods.md").read_text("utf-8")
-    assert f"| {quantity} | {EXAMPLES[quantity]} |" in page
+    assert f"| {quantity} | {EXAMPLES[quantity]} |" in page("methods")
+
+
+@pytest.mark.parametrize("name", IN_THE_TEXT)
+def test_numbers_in_the_text_are_what_the_library_computes(name: str) -> None:
+    assert [one for one in IN_THE_TEXT[name] if one not in page(name)] == []
 
 
 def test_numbers_of_an_example_subtract() -> None:
