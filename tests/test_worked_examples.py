@@ -22,7 +22,12 @@ from userturn.stats.proportions import (
     wilson,
 )
 from userturn.stats.rng import generator
-from userturn.stats.sample_size import level_of
+from userturn.stats.sample_size import (
+    Turns,
+    items_for_difference,
+    level_of,
+    models_for_decoupled,
+)
 from userturn.stats.significance import (
     Margins,
     benjamini_hochberg,
@@ -188,7 +193,10 @@ IN_THE_TEXT = {
         f"{f'{benjamini_hochberg(THREE)[2]:.2f}'[1:]} by Benjamini and Hochberg",
         f"{100 * float(detectable_difference(300, 0.1, level_of(1))):.1f} points with 300 items",
         f"gives {percent(wilson(12, 40))}; at 50% people cannot tell",
+        f"| {items_for_difference(Turns(0.2, 1.0, 0.0), 0.05, 1, 22):,} items |",
+        f"| {models_for_decoupled(0.3)} models |",
     ),
+    "controls": (f"18 of 20, {percent(wilson(18, 20))}",),
     "likelihood": (
         f"19 of 20 is {percent(wilson(19, 20))}",
         "Ten gains of .02 to .34 nats per character have the mean "

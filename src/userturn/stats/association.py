@@ -225,7 +225,7 @@ def of_measured(found: Correlation, factor: float | None) -> Correlation:
     """Return a correlation of measured values, without its interval if sampling shrinks it.
 
     The interval then lies around the shrunken correlation, and holds the true values' too seldom
-    (docs/methods.md). p stays: values that are independent stay so when they are measured.
+    (benchmarks/coverage.md). p stays: values that are independent stay so when they are measured.
     """
     if found.lower is None or (factor is not None and factor >= ATTENUATED):
         return found

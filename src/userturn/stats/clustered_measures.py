@@ -37,8 +37,9 @@ def clustered_mean(
     sections II and VI.A, doi:10.3368/jhr.50.2.317). Gains are skewed, and then these limits are too
     near on the side of the long tail; those after the transformation that takes the skewness of the
     clusters' sums away (Hall 1992, J R Stat Soc B 54:221-228, equation 1.4) are too near where both
-    tails are long. At either end the farther of the two holds. With one cluster there are none.
-    Values are one per turn, none missing.
+    tails are long. At either end the farther of the two holds. Where a few values have nearly
+    all, no limits hold (Bahadur and Savage 1956, Ann Math Stat 27:1115-1122). With one cluster
+    there are none. Values are one per turn, none missing.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):

@@ -30,13 +30,14 @@ def clustered_auc(
 ) -> Interval:
     """Return the chance that a positive scores higher than a negative; ties count as half.
 
-    The limits are score limits: all areas A with (A - area)² <= z² V(A), where V is Hanley and
-    McNeil's variance (1982, Radiology 143:29-36) at the mean of both numbers (Newcombe 2006, Stat
-    Med 25:559-573, method 5), so there are some at an area of 0 or 1, too. Both numbers are divided
-    by how much larger the variance of the clusters' placements is than V at the area: it is
-    Obuchowski's (1997, Biometrics 53:567-578, section 3), that of DeLong et al. (1988, Biometrics
-    44:837-845) where every cluster has one turn. There are none with fewer than two clusters of
-    either kind. Scores are one per turn, none missing.
+    It is the statistic of Mann and Whitney (1947, Ann Math Stat 18:50-60) per pair. The limits are
+    score limits: all areas A with (A - area)² <= z² V(A), where V is Hanley and McNeil's variance
+    (1982, Radiology 143:29-36) at the mean of both numbers (Newcombe 2006, Stat Med 25:559-573,
+    method 5), so there are some at an area of 0 or 1, too. Both numbers are divided by how much
+    larger the variance of the clusters' placements is than V at the area: it is Obuchowski's (1997,
+    Biometrics 53:567-578, section 3), that of DeLong et al. (1988, Biometrics 44:837-845) where
+    every cluster has one turn. There are none with fewer than two clusters of either kind. Scores
+    are one per turn, none missing.
     """
     x, is_positive = np.asarray(scores, np.float64), np.asarray(positive, bool)
     if is_positive.all() or not is_positive.any():
@@ -184,11 +185,11 @@ def change_from_random(best: Array, share: Array, n_answers: int) -> Change:
     """Return how much more often a choice is right than a random answer of the same item.
 
     Limits are Newcombe's (`stats.margins.clustered_change`). p is exact: of random answers the
-    number of right ones is a sum of independent items, each with its share of right answers, and p
-    is the chance that it is as far from its mean. Signs cannot be flipped here: where few answers
-    are right, a right choice is far above the item's share and a wrong one just below. `best` is
-    the choice's chance of a right answer per item, `share` the item's share of right ones among at
-    most `n_answers`.
+    number of right ones is a sum of independent items, each with its share of right answers (Hodges
+    and Le Cam 1960, Ann Math Stat 31:737-740), and p is the chance that it is as far from its mean.
+    Signs cannot be flipped here: where few answers are right, a right choice is far above the
+    item's share and a wrong one just below. `best` is the choice's chance of a right answer per
+    item, `share` the item's share of right ones among at most `n_answers`.
     """
     if not len(best):
         return Change(None, None, None, None)

@@ -202,11 +202,11 @@ def detectable_difference(
 ) -> Array:
     """Return the smallest difference that n pairs detect with a given power.
 
-    Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
-    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change of δ needs at least that share of items to
-    differ: if δ is not below ψ, ψ = δ is used, a change in one direction. At most 1; nan without
-    items. `discordant` is ψ; `level` that of the two-sided test, 0.05 or that divided by the number
-    of tests.
+    Connor 1987, Biometrics 43:207-211 (and Fleiss, Tytun and Ury 1980, 36:343-346), solved for the
+    difference δ: with ψ the share of items that differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change
+    of δ needs at least that share of items to differ: if δ is not below ψ, ψ = δ is used, a change
+    in one direction. At most 1; nan without items. `discordant` is ψ; `level` that of the two-sided
+    test, 0.05 or that divided by the number of tests.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)

@@ -191,9 +191,10 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
 
     With one turn under either condition it is McNemar's with mid-p: over the number of items that
     differ, which is a draw too, it rejects falsely in at most the level, also at Holm's first of
-    104 steps, and far less below it than the exact test (docs/methods.md). Other flips are exact.
-    With one turn against several, signs cannot be exchanged: if one of an item's five samples is
-    genuine, its change is -0.8 or 0.2, depending on its greedy turn. Then first samples are tested.
+    104 steps, and far less below it than the exact test (benchmarks/coverage.md). Other flips are
+    exact. With one turn against several, signs cannot be exchanged: if one of an item's five
+    samples is genuine, its change is -0.8 or 0.2, depending on its greedy turn. Then first samples
+    are tested.
     """
     shared = group.filter(pl.col("change").is_not_null())
     unequal = bool((shared["design"] == UNEQUAL).any())

@@ -1,11 +1,12 @@
 """How accurate each judge is on turns whose kind is known: its card.
 
-A judge can be right about a turn's side (genuine or not) or about its label, which is stricter;
-the measures say which. They are strict: what is arguable is not genuine. Where a turn is arguable,
-by the judge or in truth, those called lenient take it for genuine. Of planted failures each is the
-mean over their kinds, since a kind of which there are few, and which a judge misses, would be
-hidden in a share of all of them. Of a judge that gives probabilities the card says if they hold: of
-turns called genuine with 0.7, are 7 of 10 genuine?
+A judge can be right about a turn's side (genuine or not) or about its label, which is stricter; the
+measures say which. People's labels of drawn turns are weighed as Begg and Greenes do (1983,
+Biometrics 39:207-215). Measures are strict: what is arguable is not genuine. Where a turn is
+arguable, by the judge or in truth, those called lenient take it for genuine. Of planted failures
+each is the mean over their kinds, since a kind of which there are few, and which a judge misses,
+would be hidden in a share of all of them. Of a judge that gives probabilities the card says if they
+hold: of turns called genuine with 0.7, are 7 of 10 genuine?
 """
 
 from collections.abc import Iterator, Sequence

@@ -39,8 +39,9 @@ def over_trainings(
     The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: the confidence is
     at least the stated one for independent parts that are normal, whatever their variances). What
     items and trainings have together is in both, so that limits are rather too far. Satterthwaite's
-    degrees of freedom were measured beside it (docs/methods.md). There are two changes or more,
-    each by one training; the limits within are those over items at this confidence.
+    degrees of freedom were measured beside it (benchmarks/repeated_trainings.md). There are two
+    changes or more, each by one training; the limits within are those over items at this
+    confidence.
     """
     if within.estimate is None or within.lower is None or within.upper is None:
         return within

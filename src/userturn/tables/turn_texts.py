@@ -86,7 +86,10 @@ def triples(text: str) -> list[Triple]:
 
 
 def share_repeated(text: str, others: Iterable[str]) -> float | None:
-    """Return the share of a text's triples that others have; None if it has fewer than 3 words."""
+    """Return the share of a text's triples that others have; None if it has fewer than 3 words.
+
+    It is the containment of Broder (1997, Proc. SEQUENCES, 21-29).
+    """
     own = triples(text)
     known = {triple for other in others for triple in triples(other)}
     return sum(triple in known for triple in own) / len(own) if own else None
