@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_312, 34_607),
-    "tests": (55_793, 31_782),
+    "src": (62_320, 34_607),
+    "tests": (55_843, 31_786),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
