@@ -1,4 +1,4 @@
-"""Probe every edit of a finished study, and write the table of docs/workflow.md.
+"""Probe every edit of a finished study; write benchmarks/edits.md and a part of docs/workflow.md.
 
 python -m benchmarks.edits
 
@@ -19,10 +19,25 @@ from tests.support.edits import EDITS
 from tests.support.probed_study import NOTED
 from tests.support.snakemake_runs import ROOT
 
-PAGE = ROOT / "docs" / "workflow.md"
+PAGE = ROOT / "benchmarks" / "edits.md"
+EXCERPT = ROOT / "docs" / "workflow.md"
+SHOWN = (  # in the excerpt
+    "nothing",
+    "`limit` 4 to 3 and back",
+    "question of a row with an id edited",
+    "a row more",
+    "`samples` 2 to 3",
+    "a temperature more",
+    "a perturbation more",
+    "`user_turn.max_tokens` changed",
+    "weights changed",
+    "dataset renamed",
+    "only the journal kept",
+    "judge's setting changed",
+)
 TABLE = re.compile(r"(?<=<!-- edits -->\n).*?(?=<!-- end of edits -->)", re.DOTALL)
 HEAD = (
-    "| edit | requests that it needs | asked | sweep | questions to the judge | asked before |\n"
+    "| edit | requests needed | sent | sweep | questions to the judge | of these, sent before |\n"
     "|---|---|---|---|---|---|\n"
 )
 
@@ -44,6 +59,16 @@ def table_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
     return HEAD + "".join(rows)
 
 
+def excerpt_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the edits of `SHOWN` made a run send, as a table in Markdown."""
+    found = {outcome["edit"]: outcome for outcome in outcomes}
+    rows = [(name, found[name]["asked"], found[name]["judged"]) for name in SHOWN if name in found]
+    head = "| edit | requests sent | questions to the judge (–: not counted) |\n|---|---|---|\n"
+    return head + "".join(
+        f"| {name} | {n} | {'–' if judged is None else judged} |\n" for name, n, judged in rows
+    )
+
+
 def _row(outcome: Mapping[str, Any]) -> str:
     judged, again = outcome["judged"], outcome["judged_again"]
     asked = ("", "") if judged is None else (judged, again)
@@ -52,19 +77,21 @@ def _row(outcome: Mapping[str, Any]) -> str:
     return f"| {' | '.join(map(str, cells))} |\n"
 
 
-def write(outcomes: Iterable[Mapping[str, Any]], page: Path, commit: str) -> None:
-    """Write the table of outcomes, with the commit that they are of, into a page."""
-    made = f"{table_of(outcomes)}\nMade by `python -m benchmarks.edits` at {commit}.\n"
+def write(table: str, page: Path, commit: str) -> None:
+    """Write a table, with the commit that it is of, between a page's two marks."""
+    made = f"{table}\nMade by `python -m benchmarks.edits` at {commit}.\n"
     text = page.read_text()
     assert TABLE.search(text), f"{page.name} has no place for the table"
     page.write_text(TABLE.sub(lambda _: made, text))
 
 
 def main() -> None:
-    """Write the table of docs/workflow.md."""
+    """Write the tables of both pages."""
     said = ["git", "describe", "--always", "--dirty", "--abbrev=8"]
     commit = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    write(probed(), PAGE, commit.strip())
+    outcomes = probed()
+    write(table_of(outcomes), PAGE, commit.strip())
+    write(excerpt_of(outcomes), EXCERPT, commit.strip())
 
 
 if __name__ == "__main__":
