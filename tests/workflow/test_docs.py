@@ -12,11 +12,12 @@ from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 pytestmark = pytest.mark.slow
 
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMAND = re.compile(r"(?:`|^ {4})((?:snakemake|userturn|make|bash) [^`\n#]+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:`|^ {4,7})((?:snakemake|userturn|make|bash) [^`\n#]+)", re.MULTILINE)
 # What a test here or CI itself runs, and what needs a cluster.
 RUN_HERE = {
     "snakemake -n",
     "snakemake --profile slurm -n",
+    "snakemake --profile slurm --configfile fjord.yaml -n",
     "snakemake --cores 2 --configfile mine.yaml",
     "userturn rates results",
     "userturn rates results --cells",
@@ -136,6 +137,9 @@ RUN_ELSEWHERE = {
         "tests/cli/test_power.py"
     ),
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
+    "snakemake --profile slurm --configfile fjord.yaml": "the same",
+    "snakemake --profile slurm --configfile fjord.yaml download": "the same",
+    "userturn doctor --configfile fjord.yaml": "tests/slurm/test_slurm.py, of another file",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
     "userturn plan --configfile mine.yaml": "tests/test_documented_numbers.py reads the file",
     "userturn plan --configfile FILE": "bad files of it: tests/config/test_load.py",
@@ -208,6 +212,15 @@ def test_grid_with_an_open_judge_serves_it_once_and_judges_every_cell(project: P
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", said, re.M))
     # 2 models x 5 datasets x 5 temperatures x 3 perturbations, by 2 judges
     assert (jobs["sweep"], jobs["serve_judge"]) == ("2", "1") and int(jobs["judge"]) == 2 * 150
+
+
+def test_example_site_of_the_slurm_page_plans_its_one_model(project: Path) -> None:
+    page = (ROOT / "docs" / "slurm.md").read_text()
+    lines = re.findall(r"^ +((?:run|model_defaults): \{.*)$", page, re.M)
+    (project / "fjord.yaml").write_text("\n".join(lines))
+    command = "snakemake --profile slurm --configfile fjord.yaml -n"
+    said = output_of(project, *command.split())
+    assert len(lines) == 2 and re.findall(r"^sweep +(\d+)$", said, re.M) == ["1"]
 
 
 def test_slurm_profile_is_found_from_the_projects_folder(study: Path) -> None:

@@ -6,7 +6,7 @@ al. 2022, arXiv:2107.06499, find near duplicates by MinHash at that threshold). 
 datasketch's MinHash index, and each is then compared exactly. As a part: one holds the other, by
 runs of words, since Jaccard similarity is low where one text is much longer: a problem inside a
 request, or half of a problem. Of GSM8K, MATH-500 and HealthBench 97% of such forms were found, and
-of 1,800 unrelated items none (docs/posttraining.md).
+of 1,800 unrelated items none (benchmarks/posttraining.md).
 """
 
 import re

@@ -1,6 +1,6 @@
 """What the trainings of a study measured, as a table: `python -m userturn.training.measured`.
 
-The rows of docs/posttraining.md are made by it.
+The rows of benchmarks/posttraining.md are made by it.
 """
 
 import csv
