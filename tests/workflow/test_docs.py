@@ -84,6 +84,7 @@ RUN_ELSEWHERE = {
     "snakemake --profile mysite": "a profile of one's own",
     "userturn doctor --profile mysite": "the same",
     "snakemake --cores 8": "as with 2",
+    "snakemake --cores 2 --sdm conda": "needs a conda",
     "make test-slurm": "CI, in a smaller form",
     "make check-gpu": "needs a GPU; tests/test_vllm_on_gpu.py runs its parts on a CPU",
     "make rehearsal": "takes hours, for the night",
