@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheels demo demo-judge demo-posttrain demo-crossed test test-fast test-long test-slurm rehearsal check check-gpu
+.PHONY: help setup wheels demo demo-judge demo-posttrain demo-crossed test test-fast test-long test-slurm rehearsal check check-gpu docs
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -64,3 +64,6 @@ check-gpu: setup ## Try both engines on this machine's GPUs, and print a table o
 	$(RUN) python benchmarks/transformers_on_gpu.py || failed=1; \
 	$(RUN) python benchmarks/vllm_on_gpu.py || failed=1; \
 	exit $$failed
+
+docs: setup ## Build the documentation site into build/site, with the study in results as its example.
+	$(RUN) python docs/build.py

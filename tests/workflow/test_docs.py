@@ -29,7 +29,14 @@ RUN_HERE = {
     "snakemake audit --cores 1",
     "userturn why results/tables/rates.parquet",
 }
-RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
+RUN_BY_CI = {
+    "make setup",
+    "make demo",
+    "make test",
+    "make check",
+    "make docs",
+    "bash .ci/run",
+}
 RUN_ELSEWHERE = {
     'userturn try org/base "Why is the sky blue?" --chat-template '
     "data/templates/transcript.jinja": "test_try.py, of a folder",
