@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_320, 34_607),
-    "tests": (55_857, 31_793),
+    "tests": (55_864, 31_793),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
