@@ -87,7 +87,7 @@ def tokens_read(usage: Mapping[str, Any]) -> int | None:
 def tokens_written(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens that an endpoint says it wrote; None without a number of them.
 
-    What the total has beyond the other two counts: some gateways leave reasoning out.
+    What the total has beyond the other two counts: Gemini and some gateways leave reasoning out.
     """
     n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
     if n_read is None or n_written is None:

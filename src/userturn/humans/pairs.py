@@ -4,7 +4,8 @@ Both follow the same conversation and the same answer, the dataset's own. A mode
 cut at the token limit shows who wrote it, and one that says the same as the person leaves nothing
 to choose. Such turns are counted and never drawn. A conversation is in one pair of all rounds
 together: an annotator who saw the person's turn beside two models would know it by its return, and
-a later part of the conversation would quote it.
+a later part of the conversation would quote it. Annotators always choose: some people would use a
+third answer often and others never, and the share of the rest would depend on that.
 
 A conversation goes to the cell whose hash with it is the largest (rendezvous hashing: Thaler and
 Ravishankar 1998, doi:10.1109/90.663936). So a new cell takes conversations from others and moves

@@ -1,4 +1,7 @@
-"""Labels as letters: prompts in both orders as token ids, and the probability of each letter."""
+"""Labels as letters: prompts in both orders as token ids, and the probability of each letter.
+
+Both orders, because models prefer some letters whatever they stand for (arXiv:2309.03882).
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 GENUINE = "genuine_followup"
-ARGUABLE = "arguable_followup"  # of rubric 2: careful readers could differ on whether it is genuine
+# Of rubric 2: careful readers could differ on whether it is genuine. To force a choice there biases
+# what is said of a judge (rating indeterminacy: Guerdan et al., NeurIPS 2025).
+ARGUABLE = "arguable_followup"
 ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
 
 
