@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_322, 34_607),
+    "src": (62_328, 34_607),
     "tests": (55_864, 31_793),
     "scripts": (21, 16),
     "rules": (258, 0),
