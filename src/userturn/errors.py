@@ -34,8 +34,8 @@ class ConfigError(UserError):
     stays = True
 
 
-def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names.
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name most like `name`; None for none.
 
     Capitals and the order of letters count for nothing.
     """
@@ -44,7 +44,13 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     swapped = by_letters.get("".join(sorted(name.casefold())))  # such as tyni for tiny
     folded = {one.casefold(): one for one in reversed(known)}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    if match := swapped or (folded[near[0]] if near else None):
+    return swapped or (folded[near[0]] if near else None)
+
+
+def near_miss(name: str, known: Iterable[str]) -> str:
+    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
+    known = sorted(known)
+    if match := nearest(name, known):
         return f", did you mean '{match}'?"
     return f"; expected one of: {', '.join(known)}" if known else "; there is none"
 

@@ -42,7 +42,7 @@ def test_load_dataset_reads_every_part_by_its_name(
 
 def test_private_rows_are_in_no_file_and_rates_are(study: Path, tmp_path: Path) -> None:
     mark(study, private=True)
-    said = write_dataset_folder(study / "results", tmp_path / "rows", None)
+    said = write_dataset_folder(study / "results", tmp_path / "rows", None).said
     assert "user turns and verdicts of 0 of 1 dataset" in said
     files = {p.relative_to(tmp_path / "rows").as_posix() for p in (tmp_path / "rows").rglob("*.*")}
     assert files == {"rates/rates.parquet", "README.md"}

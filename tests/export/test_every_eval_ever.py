@@ -115,7 +115,7 @@ def test_equal_studies_give_equal_bytes(
 
 def test_private_rows_are_in_no_file_and_results_are(study: Path, tmp_path: Path) -> None:
     mark(study, private=True)
-    said = write_every_eval_ever(study / "results", tmp_path / "records", None)
+    said = write_every_eval_ever(study / "results", tmp_path / "records", None).said
     assert "results of 4 cells, 4 without rows" in said
     assert list((tmp_path / "records").rglob("*.jsonl")) == []
     logs = logs_of(tmp_path / "records").values()

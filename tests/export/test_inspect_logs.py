@@ -83,7 +83,7 @@ def test_every_sample_has_a_name_of_its_own_also_one_that_was_never_asked(
 
 def test_private_rows_are_in_no_log(study: Path, tmp_path: Path) -> None:
     mark(study, private=True)
-    said = write_inspect_logs(study / "results", tmp_path / "logs")
+    said = write_inspect_logs(study / "results", tmp_path / "logs").said
     assert "0 logs, one for each cell, 4 cells left out" in said
     assert list((tmp_path / "logs").iterdir()) == []
 

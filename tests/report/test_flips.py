@@ -82,7 +82,7 @@ def test_studies_of_one_model_each_are_aligned_by_item_whatever_their_models_are
     assert flips.select("model", "item").rows() == [(OWN, "up")]
     (flip,) = with_texts(flips, studies, set())
     assert flip.sides["B"].turn == "turn up"
-    found = compare_studies(*studies)
+    (found,), _ = compare_studies(studies)
     assert found.cells.select("n_items", "rate_baseline").rows() == [(2, 0.0)]
     assert [study.title for study in studies] == [f"{a}, model small", f"{b}, model large"]
 

@@ -14,7 +14,7 @@ from userturn.config import slurm_resources
 from userturn.slurm.driver import Gate
 from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
-from userturn.storage.leases import owned, swept_now, this_owner
+from userturn.storage.leases import lease, swept_now, this_owner
 
 PENDING = ["a1", "b2"]
 MARKER = Path("results/sweeps/m/1of1.json")
@@ -150,7 +150,7 @@ def test_job_waits_for_the_owner_of_a_lease_on_its_items_whatever_its_number_of_
     folder: Path,
 ) -> None:
     executor, job = Executor(), sweep()
-    with owned(Path("results/leases/m"), "2of3", lambda _: None, pause=0.05):
+    with lease(Path("results/leases/m"), "2of3", lambda _: None, pause=0.05):
         gate(executor).executor.run_jobs([job])
         time.sleep(0.3)
         assert not executor.ran

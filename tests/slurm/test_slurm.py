@@ -290,14 +290,14 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
         command, cwd=folder, text=True, capture_output=True, env=cluster.environment
     )
     assert done.returncode == 1
-    lines = done.stderr.splitlines()
-    assert lines[0] == "error: 1 of 9 things would fail"
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "8 checks passed, 1 would fail"
     assert "ok   preempted jobs are run again" in lines
     assert "ok   ended jobs stay in the queue until they are seen" in lines
     (refused,) = [line for line in lines if line.startswith("FAIL")]
     assert "job of model greedy" in refused
     assert "Requested node configuration is not available" in refused
-    assert lines[-1].startswith("ok   job of model modest")
+    assert lines[-2].startswith("ok   job of model modest")
 
 
 SICK = {  # what is wrong, and what the doctor says of it
@@ -350,7 +350,7 @@ def test_doctor_names_what_would_make_jobs_fail_or_wait_for_ever(
     finally:
         if change:
             cluster.call("scontrol", "update", f"PartitionName={change[0]}", f"{change[1]}={well}")
-    assert SICK[what] in done.stderr
+    assert SICK[what] in done.stdout
 
 
 def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
@@ -359,11 +359,11 @@ def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path:
     command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
     environment = cluster.environment | {"HF_HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True, env=environment)
-    bad = [line for line in done.stderr.splitlines() if line.startswith("FAIL")]
+    bad = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
     assert [re.sub(r"gpu\d", "NODE", line).split(":")[0] for line in bad] == [
         "FAIL NODE computes on the 1 GPU it was given",  # simulated
         "FAIL NODE has model lost",
         "FAIL NODE has dataset word-problems",  # not prepared yet
     ]
-    assert re.search(r"^ok   gpu\d has model tiny$", done.stderr, re.MULTILINE)
+    assert re.search(r"^ok   gpu\d has model tiny$", done.stdout, re.MULTILINE)
     shutil.rmtree(folder)

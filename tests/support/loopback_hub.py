@@ -22,9 +22,12 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 COMMIT = "a" * 40
-ASKED = re.compile(r"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/[^/]+/?(.*))?")
+KINDS = "(?:datasets|models)"
+ASKED = re.compile(
+    rf"/api/{KINDS}/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/[^/]+/?(.*)|/(auth-check))?"
+)
 PUSHED = re.compile(r"/api/datasets/([^/]+/[^/]+)/(preupload|commit)/main")
-FILE = re.compile(r"/datasets/([^/]+/[^/]+)/resolve/[^/]+/(.*)")
+FILE = re.compile(r"(?:/datasets)?/([^/]+/[^/]+)/resolve/[^/]+/(.*)")
 
 
 @dataclass
@@ -81,7 +84,7 @@ class _Answer(BaseHTTPRequestHandler):
         elif path == "/api/repos/create" or PUSHED.fullmatch(path):
             self._push(path, given)
         elif asked := ASKED.fullmatch(path):
-            self._about(self.hub.folder / asked[1], asked[2], asked[3] or "", given)
+            self._about(self.hub.folder / asked[1], asked[2] or asked[4], asked[3] or "", given)
         elif asked := FILE.fullmatch(path):
             self._file(self.hub.folder / asked[1], asked[2])
         else:

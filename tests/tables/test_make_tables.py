@@ -391,7 +391,8 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
     write_study(
         tmp_path, ["glm-4.7"], {"gsm8k": 60}, (0.0,), ("none", "truncate"), ("heuristic",), seed=9
     )
-    text = text_of(formatted(compare_studies(*studies_of([results, tmp_path]))))
+    (found,), _ = compare_studies(studies_of([results, tmp_path]))
+    text = text_of(formatted(found))
     cell = ["glm-4.7", "gsm8k", "0", "truncate", "heuristic"]
     (line,) = (line.split()[5:] for line in text.splitlines() if line.split()[:5] == cell)
     a, b = (
@@ -413,7 +414,7 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
 
 def test_comparing_with_an_empty_folder_says_what_to_do(results: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no verdicts; expected the results folder"):
-        compare_studies(*studies_of([results, tmp_path]))
+        compare_studies(studies_of([results, tmp_path]))
 
 
 CHANGES = {"difference", "detectable_difference", "lower_if_unscored", "change", "change_other"}

@@ -1,6 +1,7 @@
 """A first study's configuration says what was read from the model, the rows and the machine."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,11 @@ from userturn.workflow.first_study import (
     Wanted,
     first_datasets,
     first_model,
+    is_begun,
+    new_first_study,
     shipped,
     short_name,
     study_text,
-    write_first_study,
 )
 
 CPU = Machine((), 16 * 2**30)
@@ -51,7 +53,11 @@ def made(wanted: Wanted, machine: Machine = CPU, folder: str = "study") -> dict[
     datasets = first_datasets(wanted, config)
     model = first_model(wanted, config, machine)
     text = study_text(wanted, model, datasets, Path(folder))
-    write_first_study(Path(folder), text, datasets.file)
+    if not is_begun(Path(folder), text):
+        here = Path.cwd()
+        with new_first_study(Path(folder), text, datasets.file):
+            pass
+        os.chdir(here)
     return dict(yaml.safe_load(Path(folder, "config.yaml").read_text()))
 
 

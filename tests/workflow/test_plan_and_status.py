@@ -216,11 +216,26 @@ def test_plan_names_the_key_that_a_judge_of_the_run_lacks(
     study["run"]["judges"] = ["heuristic", "paid"]
     (project / "study.yaml").write_text(yaml.safe_dump(study))
     monkeypatch.delenv("NO_KEY", raising=False)
-    (said,) = plan(["study.yaml"], "results").numbers["stops"]
-    assert said.startswith("judge 'paid' needs the environment variable NO_KEY, which is not set")
-    assert text_of(plan(["study.yaml"], "results")).startswith(f"this would stop the run: {said}")
+    first, counted, *_ = text_of(plan(["study.yaml"], "results")).splitlines()
+    missing = "judge 'paid' needs the environment variable NO_KEY, which is not set"
+    assert first.startswith(f"FAIL key of judge paid: {missing}")
+    assert counted.endswith("checks passed, 1 would fail")
     monkeypatch.setenv("NO_KEY", "a-key-of-enough-characters")
-    assert plan(["study.yaml"], "results").numbers["stops"] == []
+    (counted, *_), checks = (
+        (found := plan(["study.yaml"], "results")).parts,
+        found.numbers["checks"],
+    )
+    assert counted == f"{len(checks)} checks passed"
+    assert "key of judge paid" in [one.what for one in checks]
+
+
+def test_costs_of_a_plan_are_in_the_currency_of_the_study(project: Path) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text()) | {"max_cost": 7}
+    (project / "study.yaml").write_text(yaml.safe_dump(study))
+    assert "before they cost 7.00 USD together" in text_of(plan(["study.yaml"], "results"))
+    (project / "study.yaml").write_text(yaml.safe_dump(study | {"currency": "EUR"}))
+    text = text_of(plan(["study.yaml"], "results"))
+    assert "before they cost 7.00 EUR together" in text and "cost in EUR" in text
 
 
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from userturn.errors import UserError
-from userturn.storage.leases import owned
+from userturn.storage.leases import lease
 from userturn.workflow import run_folder
 from userturn.workflow.run_folder import (
     DRIVER,
@@ -184,7 +184,7 @@ def grid(tmp_path: Path) -> Any:
 def test_a_job_whose_items_another_one_sweeps_ends_before_it_removes_anything(
     grid: Any, shard: str
 ) -> None:
-    with owned(grid.leases_folder("m"), shard, lambda _: None, pause=0.05):
+    with lease(grid.leases_folder("m"), shard, lambda _: None, pause=0.05):
         with pytest.raises(SystemExit, match=f"error: shard {shard} of model m is being swept by"):
             leave_to_others(grid, TARGET)
         for other in ("sweep:model=n,shard=1of2", "judge:model=m,shard=1of2", "sweep:model=m"):
@@ -196,5 +196,5 @@ def test_a_job_that_slurm_runs_again_does_not_wait_for_its_own_earlier_run(
     grid: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "15")
-    with owned(grid.leases_folder("m"), "1of2", lambda _: None, pause=0.05):
+    with lease(grid.leases_folder("m"), "1of2", lambda _: None, pause=0.05):
         leave_to_others(grid, TARGET)

@@ -76,4 +76,4 @@ def test_judge_of_a_context_that_its_rubric_fills_is_refused_by_the_plan(folder:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"max_position_embeddings": 600}))
     write_study(folder)
     said = text_of(plan(["study.yaml"], "results"))
-    assert "this would stop the run: judge 'mine': a verdict may take" in said
+    assert "FAIL judge mine can be loaded: judge 'mine': a verdict may take" in said

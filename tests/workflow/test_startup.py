@@ -20,7 +20,7 @@ from tests.support.snakemake_runs import ROOT, copy_project
 from userturn.config.load import load_study
 from userturn.errors import ConfigError
 from userturn.storage.files import write_json
-from userturn.storage.leases import owned
+from userturn.storage.leases import lease
 from userturn.workflow.run_folder import check_shared_disk
 from userturn.workflow.startup import (
     HINT,
@@ -131,7 +131,7 @@ def test_marker_that_somebody_may_just_be_writing_is_not_laid_aside(
     grid = study.grid
     marker = grid.results / "sweeps" / "tiny" / "1of1.json"
     write_json({"pending": []}, marker, "")
-    with owned(grid.leases_folder("tiny"), "1of1", lambda _: None) if is_swept else nullcontext():
+    with lease(grid.leases_folder("tiny"), "1of1", lambda _: None) if is_swept else nullcontext():
         looked = Study(grid)
     looked.generation.void_markers()  # its requests are pending
     assert marker.exists() == is_swept

@@ -54,6 +54,13 @@ def take_configuration(command: argparse.ArgumentParser) -> None:
     command.add_argument("--results", default="results")
 
 
+def take_profile(command: argparse.ArgumentParser) -> None:
+    """Add the folder of the profile with which Snakemake runs on a cluster."""
+    command.add_argument(
+        "--profile", type=Path, default=Path("slurm"), help="folder of the Snakemake profile"
+    )
+
+
 def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
     """Return the configuration with the files given, else with those of the last run here."""
     return load_study(configfiles or files_of_last_run())

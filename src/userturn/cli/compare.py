@@ -53,12 +53,7 @@ def run(arguments: argparse.Namespace) -> Output:
     with ExitStack() as stack:
         folders = [stack.enter_context(opened(path)) for path in paths]
         studies = studies_of(folders, [str(path) for path in paths])
-        items = [_verdicts(study) for study in studies]
-        found = [
-            _beside((studies[0], study), (items[0], own))
-            for study, own in zip(studies[1:], items[1:], strict=True)
-        ]
-        rates = rates_of(studies, items)
+        found, rates = compare_studies(studies)
         if arguments.html:
             write_page(found, rates, studies, arguments.html)
     page = [f"page: {arguments.html}"] if arguments.html else []
@@ -195,13 +190,16 @@ def _settings(a: Path, b: Path) -> str:
     return f"{number_of(len(shared), 'shared cell')}, {same} of them made with the same settings"
 
 
-def compare_studies(first: Study, other: Study) -> Comparison:
-    """Return two studies side by side, in the cells that share items.
+def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.DataFrame]:
+    """Return each study beside the first, in the cells that share items, and the rates of all.
 
     Raises:
         UserError: a folder without verdicts.
     """
-    return _beside((first, other), (_verdicts(first), _verdicts(other)))
+    items = [_verdicts(study) for study in studies]
+    others = zip(studies[1:], items[1:], strict=True)
+    found = [_beside((studies[0], study), (items[0], own)) for study, own in others]
+    return found, rates_of(studies, items)
 
 
 def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:

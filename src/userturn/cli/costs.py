@@ -7,6 +7,7 @@ from typing import Any
 
 from userturn.cli.arguments import chosen_grid, take_configuration, take_json
 from userturn.cli.terminal import Output, Part, Sheet, prose
+from userturn.config.entries import currency
 from userturn.endpoints.budget import Account, AccountOnDisk, cost_of, read_accounts
 from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, money
@@ -124,6 +125,7 @@ def costs(grid: Grid) -> dict[str, Any]:
                     if one.is_damaged],
         "corrections": [one._asdict() for one in read_corrections(grid.accounts_folder)],
         "max_cost": grid.config["max_cost"],
+        "currency": currency(grid.config),
     }  # fmt: skip
 
 
@@ -167,14 +169,16 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
     """Yield what is printed of costs."""
     counts = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
               "in_flight")  # fmt: skip
-    heads = ("judge, or model", *(name.replace("_", " ") for name in counts), "cost")
+    names = (name.replace("_", " ") for name in counts)
+    heads = ("judge, or model", *names, f"cost in {found['currency']}")
     rows = [
         (row["judge"], *(f"{row[name]:,}" for name in counts), _cost_of(row))
         for row in found["judges"]
     ]
     yield Sheet(heads, rows, whole=heads[1:-1])
     yield prose(
-        f"all together {sum(row['cost'] or 0.0 for row in found['judges']):,.4f}"
+        f"all together {sum(row['cost'] or 0.0 for row in found['judges']):,.4f} "
+        f"{found['currency']}"
         + ("" if found["max_cost"] is None else f" of max_cost {found['max_cost']:g}")
         + "; what is unmetered counts as large as it can be (docs/judges.md)"
     )

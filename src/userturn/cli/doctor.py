@@ -2,9 +2,13 @@
 
 import argparse
 
-from userturn.cli.arguments import take_configuration
-from userturn.config.load import files_of_last_run
-from userturn.slurm.doctor import doctor
+from userturn.cli.arguments import study_config, take_configuration, take_json, take_profile
+from userturn.cli.checks import told
+from userturn.cli.terminal import Output
+from userturn.slurm.doctor import examine
+from userturn.slurm.submission import read_profile
+from userturn.sources.registry import check_study
+from userturn.study.grid import Grid
 
 HELP = "find what would fail on a SLURM cluster"
 EXAMPLES = ("doctor", "doctor --gpu --seconds 1800")
@@ -12,16 +16,20 @@ EXAMPLES = ("doctor", "doctor --gpu --seconds 1800")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
+    take_profile(command)
     take_configuration(command)
     command.add_argument("--seconds", type=int, default=300, help="maximum wait for a node")
     command.add_argument(
         "--gpu", action="store_true", help="also have vLLM write texts there, as `make check-gpu`"
     )
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    a = arguments
-    files = a.configfile or files_of_last_run()
-    return doctor(a.profile, files, a.results, a.seconds, a.gpu)
+    config = study_config(arguments.configfile)
+    check_study(config)
+    grid, profile = Grid(config, arguments.results), read_profile(arguments.profile)
+    found = list(examine(grid, profile, arguments.seconds, arguments.gpu))
+    code = int(any(one.trouble for one in found))
+    return Output(told(found, names_passed=True), {"checks": found}, code)

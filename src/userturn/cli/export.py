@@ -4,10 +4,12 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from userturn.cli.arguments import take_results
+from userturn.cli.arguments import take_json, take_results
+from userturn.cli.terminal import Output
 from userturn.export.dataset_folder import push_to_hub, write_dataset_folder
 from userturn.export.every_eval_ever import write_every_eval_ever
 from userturn.export.inspect_logs import write_inspect_logs
+from userturn.export.withheld import Written
 from userturn.export.write_archive import export
 from userturn.report.claims import SHEET, claims_sheet
 from userturn.tables.judge_validity import warned
@@ -39,17 +41,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="ORG/NAME",
         help="instead of an archive, the tables of --datasets as a private dataset on the hub",
     )
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    if others := list(_others(arguments)):
-        return "\n".join(others)
-    more = {SHEET: claims_sheet(arguments.results)}
-    return export(arguments.results, arguments.to, arguments.with_journals, more)
+    written = list(_others(arguments))
+    if not written:
+        more = {SHEET: claims_sheet(arguments.results)}
+        written = [export(arguments.results, arguments.to, arguments.with_journals, more)]
+    return Output([one.said for one in written], {"written": written})
 
 
-def _others(arguments: argparse.Namespace) -> Iterator[str]:
+def _others(arguments: argparse.Namespace) -> Iterator[Written]:
     results = arguments.results
     if arguments.inspect is not None:
         yield write_inspect_logs(results, arguments.inspect)

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from userturn.cli.arguments import take_json
+from userturn.cli.terminal import Output
 from userturn.workflow.run_folder import write_study_folder
 
 HELP = "make a folder for a study of your own"
@@ -12,12 +14,14 @@ EXAMPLES = ("new my-study",)
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("folder", type=Path)
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     write_study_folder(arguments.folder)
-    return (
+    said = (
         f"{arguments.folder}/config.yaml is the study: change it, then run `snakemake --cores 2` "
         f"in '{arguments.folder}'"
     )
+    return Output([said], {"study": f"{arguments.folder}/config.yaml"})

@@ -2,23 +2,23 @@
 
 import argparse
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.arguments import study_config, take_configuration, take_json, take_profile
+from userturn.cli.checks import told
 from userturn.cli.plan_sheets import sheets
-from userturn.cli.terminal import BAD, Output, Part, prose
+from userturn.cli.terminal import Output, Part, prose
 from userturn.config.endpoint_models import has_endpoint
+from userturn.config.entries import currency
 from userturn.config.families import size, trainings
 from userturn.config.formats import beside_default, in_default
 from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
-from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
-from userturn.judges.check_entries import check_served_judge
-from userturn.judges.kinds import kind_of
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.models.machine import seconds_on_gpus
 from userturn.models.setup_refusals import check_setup
@@ -26,6 +26,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import controls_of, needs_reference
+from userturn.slurm.doctor import planned
 from userturn.sources.registry import asked, check_study
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Size
 from userturn.stats.margins import POWER, detectable_difference
@@ -38,8 +39,8 @@ from userturn.tables.judge_validity import card_of, shortfalls
 from userturn.wording import number_of
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import (
+    cost_of_judge,
     dataset_sizes,
-    load_of_judge,
     load_of_model,
     run_size,
     total,
@@ -52,33 +53,38 @@ EXAMPLES = ("plan", "plan --configfile mine.yaml --json")
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
+    take_profile(command)
     take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    return plan(arguments.configfile, arguments.results)
+    return plan(arguments.configfile, arguments.results, arguments.profile)
 
 
 LONGEST_SHOWN = 240
 
 
-def plan(configfiles: list[str], results: str) -> Output:
-    """Return a study's plan: grid, requests, tokens, GPUs, judge calls, what stops it, prompts."""
+def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) -> Output:
+    """Return a study's plan: what would fail, grid, requests, tokens, GPUs, judge calls, prompts.
+
+    The profile is that of a cluster, which is checked where there is one.
+    """
     config = study_config(configfiles)
     check_study(config)
     grid = Grid(config, results)
     sizes = dataset_sizes(grid)
-    stops = list(_stops(grid))
+    checks = list(planned(grid, profile))
     numbers = {
+        "checks": checks,
         "grid": _counts(grid),
         "datasets": list(_datasets(grid, sizes)),
         "models": [_model(grid, name, sizes) for name in grid.models],
         "scores": list(_scores(grid, sizes)),
-        "judges": [_judge(grid, name, sizes) for name in grid.asked_judges],
+        "judges": [cost_of_judge(grid, name, sizes) for name in grid.asked_judges],
         "max_cost": config["max_cost"],
+        "currency": currency(config),
         "labels_wanted": labels_wanted(grid),
-        "stops": stops,
     }
     n_items = sum(sizes[name].n_items for name in grid.datasets)
     end: list[Part] = [
@@ -87,22 +93,9 @@ def plan(configfiles: list[str], results: str) -> Output:
         prose(_labels(grid, numbers)),
     ]
     prompts = [_first_prompt(grid, name) for name in grid.models]
-    warned = [prose(f"this would stop the run: {why}", BAD) for why in stops]
-    parts: list[Part] = [*warned, _grid(grid), *sheets(numbers), *end, *prompts]
-    return Output([one for part in parts for one in (part, "")][:-1], numbers)
-
-
-def _stops(grid: Grid) -> Iterator[str]:
-    """Yield why judges or models of a run could not be asked, as far as that is known here."""
-    asked = [("judge", name, grid.all_judges[name]) for name in grid.asked_judges]
-    asked += [("model", name, dict(entry)) for name, entry in grid.models.items()]
-    for kind, name, entry in asked:
-        try:
-            read_key(name, entry, kind)
-            if kind == "judge" and entry.get("serve"):
-                check_served_judge(name, entry, asks_hub=False)
-        except UserError as error:
-            yield str(error)
+    parts: list[Part] = [_grid(grid), *sheets(numbers), *end, *prompts]
+    spaced = [one for part in parts for one in ("", part)]
+    return Output([*told(checks, names_passed=False), *spaced], numbers)
 
 
 def labels_wanted(grid: Grid) -> dict[str, list[str]]:
@@ -161,7 +154,7 @@ def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
     return {
         **{"model": name, "answers": answers.n, "user_turns": turns.n},
         **{"tokens_read": written.n_read, "tokens_written": written.n_written},
-        "place": _place(entry, every.n_read, every.n_written),
+        "place": _place(entry, currency(grid.config), every.n_read, every.n_written),
         "gpu_hours": gpu_hours(name, entry, every.n_read, every.n_written),
     }
 
@@ -179,7 +172,7 @@ def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> 
     return n * seconds / 3600
 
 
-def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
+def _place(entry: ModelEntry, unit: str, n_read: float, n_written: float) -> str:
     """Return sweeps and GPUs of a model, or what its server may cost."""
     if not has_endpoint(entry):
         return f"{entry['shards']} x {entry['gpus']}"
@@ -187,7 +180,7 @@ def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
     if price is None:
         return f"at {entry['endpoint']}, no price in its entry"
     most = money(Spent(input_tokens=int(n_read), output_tokens=int(n_written)), price)
-    cost = f"about {most:,.2f}" if most >= 0.01 else "under 0.01"
+    cost = f"about {most:,.2f} {unit}" if most >= 0.01 else f"under 0.01 {unit}"
     return f"at {entry['endpoint']}, {cost} with scores and answers of full length"
 
 
@@ -200,16 +193,6 @@ def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
     for (dataset, turns, n, n_read), names in sorted(models.items()):
         place = {"dataset": dataset, "turns": turns, "models": names}
         yield place | {"requests": n, "tokens_read": n_read}
-
-
-def _judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """Return how often a judge is asked, and by the price of its entry what that costs.
-
-    `price` is per million tokens: {input: 0.75, output: 4.5}.
-    """
-    calls, entry = load_of_judge(grid, name, sizes), grid.all_judges[name]
-    about, most = kind_of(entry).price(entry, calls.n, calls.n_read) or (None, None)
-    return {"judge": name, "calls": calls.n, "cost_about": about, "cost_at_most": most}
 
 
 def _first_prompt(grid: Grid, model: str) -> str:

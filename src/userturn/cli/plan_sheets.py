@@ -60,14 +60,15 @@ def _judges(numbers: Mapping[str, Any]) -> Iterator[Part]:
         cost = "no price in its entry" if about is None else f"{about:,.2f}, {most:,.2f} at most"
         free = (about, most) == (0, 0)
         rows.append((row["judge"], f"{row['calls']:,.0f}", "free" if free else cost))
-    heads = ("judge", "calls, about", "cost, in the currency of the prices")
+    heads = ("judge", "calls, about", f"cost in {numbers['currency']}")
     title = (
         "judge calls for user turns of all sources and for rubrics: about, one request each; "
         "at most, two each, as where no first reply can be read, and replies of full length"
     )
     yield Sheet(heads, rows, title, heads[1:2])
     if (cap := numbers["max_cost"]) is not None:
-        yield prose(f"max_cost stops judges and models before they cost {cap:,.2f} together")
+        most = f"{cap:,.2f} {numbers['currency']}"
+        yield prose(f"max_cost stops judges and models before they cost {most} together")
 
 
 def _short(number: float) -> str:

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
-from userturn.cli.arguments import opened_of, take_own_configuration, take_results
-from userturn.export.remake import remake, sweep_again
+from userturn.cli.arguments import opened_of, take_json, take_own_configuration, take_results
+from userturn.cli.terminal import Output
+from userturn.export.remake import format_outcome, remake, sweep_again
 from userturn.sandbox.confined import Reach
 
 HELP = "make a study's tables, figures and report again, without its model"
@@ -19,6 +20,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--sweep", action="store_true", help="run the whole study again, with its model"
     )
     take_own_configuration(command)
+    take_json(command)
     command.set_defaults(reach=reach, speaks=lambda given: given.sweep)
 
 
@@ -27,9 +29,11 @@ def reach(arguments: argparse.Namespace) -> Reach | None:
     return None if arguments.sweep else Reach(opened_of(arguments.results), arguments.to)
 
 
-def run(arguments: argparse.Namespace) -> int | str:
+def run(arguments: argparse.Namespace) -> Output | str:
     """Run the command."""
     if arguments.sweep:
         own, trusted = arguments.configfile, arguments.trust
         return sweep_again(arguments.results, arguments.to, own, trusted)
-    return remake(arguments.results, arguments.to)
+    outcome = remake(arguments.results, arguments.to)
+    said = format_outcome(outcome, arguments.to / "results")
+    return Output([said], vars(outcome), code=int(bool(outcome.unequal)))

@@ -7,17 +7,19 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from humanfriendly import format_timespan
 
-from userturn.cli.main import main
+from userturn.cli.arguments import check_judge, take_json
+from userturn.cli.rates import show_rates
+from userturn.cli.terminal import Output
+from userturn.config.entries import currency
 from userturn.config.load import installed, load_study
 from userturn.endpoints.api_keys import read_key
-from userturn.errors import UserError, near_miss
-from userturn.judges.kinds import kind_of
+from userturn.errors import UserError
 from userturn.models.machine import Machine, seconds_to_write, this_machine
 from userturn.sources.registry import check_study
-from userturn.sources.source import Load, Size
 from userturn.study.grid import Grid
 from userturn.wording import number_of
 from userturn.workflow.first_study import (
@@ -26,13 +28,14 @@ from userturn.workflow.first_study import (
     cap_cost,
     first_datasets,
     first_model,
+    is_begun,
+    new_first_study,
     shipped,
     study_text,
-    write_first_study,
 )
 from userturn.workflow.study_size import (
+    cost_of_judge,
     dataset_sizes,
-    load_of_judge,
     load_of_model,
     total,
 )
@@ -44,8 +47,6 @@ EXAMPLES = (
     "run http://127.0.0.1:8000/v1 --data questions.csv --prompt text",
 )
 PROFILE = "profiles/short"  # a few lines of output
-Cost = tuple[float, float]  # about, and at most
-COST = "about {:,.2f}, {:,.2f} at most"
 INTERRUPTED = 130  # as shells have it
 
 
@@ -73,9 +74,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
     command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
     command.add_argument("--api", choices=("completions", "chat"), default="completions")
+    take_json(command)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> Output | int:
     """Run the command."""
     wanted = Wanted(
         model=arguments.model,
@@ -94,27 +96,30 @@ def run(arguments: argparse.Namespace) -> int:
     model = first_model(wanted, config, machine)
     folder = arguments.folder or Path(model.name)
     text = study_text(wanted, model, datasets, folder)
-    is_new = write_first_study(folder, text, datasets.file)
+    goes_on = is_begun(folder, text)
     print(f"model:  {model.told}\nitems:  {datasets.told}")
-    print(f"study:  {folder / 'config.yaml'}{'' if is_new else ', goes on'}", flush=True)
-    os.chdir(folder)
-    grid = _grid()
-    sizes = dataset_sizes(grid)
-    judges = _judges(grid, sizes)
-    most = sum(cost[1] for _, cost in judges.values() if cost is not None)
-    if is_new and most:
-        cap_cost(Path(), most)
-    asked = load_of_model(grid, model.name, sizes)
-    print("\n".join(_said_before(asked, judges, model, machine)), flush=True)
+    print(f"study:  {folder / 'config.yaml'}{', goes on' if goes_on else ''}", flush=True)
+    if goes_on:
+        os.chdir(folder)
+        planned = _planned(model, machine)
+    else:
+        with new_first_study(folder, text, datasets.file):
+            planned = _planned(model, machine)
+            if most := sum(one["cost_at_most"] or 0.0 for one in planned["judges"]):
+                cap_cost(most)
+    print("\n".join(_said_before(planned)), flush=True)
     code = _snakemake()
     if code == INTERRUPTED:
         print("interrupted; the same command goes on where it stopped", file=sys.stderr)
-    elif code:
+        return code
+    if code:
         raise UserError(
             f"the run in '{folder}' did not finish; its last lines say why, and the same command "
             "goes on where it stopped"
         )
-    return code or main(["rates"])
+    rates = show_rates(Path("results"))
+    place = {"study": str(folder), "model": model.name, "planned": planned}
+    return Output(rates.parts, place | dict(rates.numbers))
 
 
 def _check(wanted: Wanted, judges: dict[str, dict[str, str]]) -> None:
@@ -122,45 +127,41 @@ def _check(wanted: Wanted, judges: dict[str, dict[str, str]]) -> None:
     if wanted.items < 1:
         raise UserError(f"--items: found {wanted.items}, expected 1 or more")
     if wanted.judge is not None:
-        if wanted.judge not in judges:
-            near = near_miss(wanted.judge, judges)
-            raise UserError(f"--judge: '{wanted.judge}' is no judge of the configuration{near}")
+        check_judge(wanted.judge, judges)
         read_key(wanted.judge, judges[wanted.judge])
 
 
-def _grid() -> Grid:
-    """Return the grid of the study in the present folder."""
+def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
+    """Return what the study in the present folder asks, costs and takes."""
     config = load_study()
     check_study(config)
-    return Grid(config, "results")
-
-
-def _judges(grid: Grid, sizes: Mapping[str, Size]) -> dict[str, tuple[float, Cost | None]]:
-    """Return how many turns each judge reads, and its cost; None where its entry has no price."""
-    loads = {name: load_of_judge(grid, name, sizes) for name in grid.asked_judges}
-    entries = grid.all_judges
+    grid = Grid(config, "results")
+    sizes = dataset_sizes(grid)
+    asked = load_of_model(grid, model.name, sizes)
+    every = total(asked.values())
+    seconds = None
+    if model.setup is not None:
+        seconds = seconds_to_write(model.setup, machine, every.n_read, every.n_written)
     return {
-        name: (load.n, kind_of(entries[name]).price(entries[name], load.n, load.n_read))
-        for name, load in loads.items()
+        "asked_at_most": {kind: load.n for kind, load in asked.items()},
+        "judges": [cost_of_judge(grid, name, sizes) for name in grid.asked_judges],
+        "currency": currency(config),
+        "seconds_at_most": seconds,
     }
 
 
-def _said_before(
-    asked: Mapping[str, Load],
-    judges: Mapping[str, tuple[float, Cost | None]],
-    model: FirstModel,
-    machine: Machine,
-) -> Iterator[str]:
+def _said_before(planned: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a run asks, costs and takes, line by line."""
-    told = ", ".join(number_of(load.n, kind.rstrip("s")) for kind, load in asked.items() if load.n)
+    asked = planned["asked_at_most"].items()
+    told = ", ".join(number_of(n, kind.rstrip("s")) for kind, n in asked if n)
     yield f"asks:   {told} at most"
-    for name, (n, cost) in judges.items():
-        price = "no price in its entry" if cost is None else COST.format(*cost)
-        yield f"judge:  {name}, {n:,.0f} turns, {'free' if cost == (0, 0) else price}"
-    if model.setup is not None:
-        every = total(asked.values())
-        seconds = seconds_to_write(model.setup, machine, every.n_read, every.n_written)
-        longest = format_timespan(round(seconds, -1))
+    for judge in planned["judges"]:
+        about, most = judge["cost_about"], judge["cost_at_most"]
+        cost = f"about {about or 0:,.2f} {planned['currency']}, {most or 0:,.2f} at most"
+        price = "no price in its entry" if most is None else "free" if most == 0 else cost
+        yield f"judge:  {judge['judge']}, {judge['calls']:,.0f} turns, {price}"
+    if planned["seconds_at_most"] is not None:
+        longest = format_timespan(round(planned["seconds_at_most"], -1))
         yield f"time:   about {longest} at most, if every text is of full length"
 
 

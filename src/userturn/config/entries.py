@@ -14,6 +14,11 @@ STATE, SPLITS = "state.json", "dataset_dict.json"  # what `save_to_disk` writes 
 Files = Mapping[str | None, Path]  # by the language of each, None for a single file
 
 
+def currency(config: Config) -> str:
+    """Return the currency of a study's prices and of its max_cost."""
+    return str(config.get("currency", "USD"))
+
+
 def selected(config: Config, key: str) -> dict[str, Any]:
     """Return the definitions under `key` that this run makes, sorted by name."""
     names = config.get("run", {}).get(key, list(config[key]))

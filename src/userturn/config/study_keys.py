@@ -270,6 +270,10 @@ class Study(TypedDict):
             minimum=0,
         ),
     ]
+    currency: Annotated[
+        NotRequired[str],
+        harmless("Of all prices and of max_cost; left out, it is USD.", pattern="^[A-Z]{3}$"),
+    ]
     humans: Annotated[Humans, part("Which turns people label, and how their labels are taken in.")]
     answer: Annotated[Answer, part("How the model's own answer is sampled.")]
     user_turn: Annotated[UserTurn, part("How the user turn is sampled.")]

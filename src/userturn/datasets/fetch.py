@@ -14,6 +14,7 @@ from typing import Any
 from userturn.config.entries import by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
+from userturn.endpoints.hub import hub_answers, not_given
 from userturn.errors import UserError, is_full_disk, near_path
 from userturn.storage.files import given_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
@@ -101,9 +102,11 @@ def at_hand(settings: Mapping[str, Any]) -> Path | None:
 
 def _from_hub(settings: Mapping[str, Any]) -> Path:
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
-    what = f"'{settings['file']}' of the hub's dataset {settings['hub']} at {settings['revision']}"
+    place = f" ('{settings['file']}' at {settings['revision']})"
+    if at_hand(settings) is None and not hub_answers():
+        raise not_given("dataset", settings["hub"], None, place)
     try:
         return Path(
             hf_hub_download(
@@ -113,22 +116,10 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
                 revision=settings["revision"],
             )
         )
-    except LocalEntryNotFoundError as error:
-        raise UserError(
-            f"{what} is not in the hub's cache and the hub cannot be reached; run "
-            "`snakemake --cores 1 download` with a network, or give a local `file` without `hub`"
-        ) from error
     except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         if is_full_disk(error):
             raise
-        raise UserError(
-            f"{what} could not be downloaded ({type(error).__name__}); check hub, revision and "
-            "file in the dataset's entry, and the access of your hub token"
-        ) from error
-
-
-GATED = "is a gated dataset"  # what `datasets` says of one, and of no other
-LONGEST = 200  # characters shown of what the client says
+        raise not_given("dataset", settings["hub"], error, place) from error
 
 
 SPLITS = ("test", "validation", "train")  # of which a study asks, the first that there is
@@ -143,14 +134,15 @@ def newest_split(hub: str) -> dict[str, Any]:
     from datasets import get_dataset_config_names, get_dataset_split_names
     from huggingface_hub import HfApi
 
-    what = f"the hub's dataset {hub}"
+    if not hub_answers():
+        raise not_given("dataset", hub, None)
     try:
         revision = HfApi().dataset_info(hub).sha
         configs = get_dataset_config_names(hub, revision=revision)
         config = "default" if "default" in configs else configs[0]
         found = get_dataset_split_names(hub, config, revision=revision)
     except Exception as error:  # of the client, of what it reads, of the network
-        raise UserError(f"{what} {_said(error)}") from error
+        raise not_given("dataset", hub, error) from error
     split = next((name for name in SPLITS if name in found), found[0])
     named = {} if config == "default" else {"config": config}
     return {"hub": hub, "revision": revision, **named, "split": split}
@@ -186,7 +178,8 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterat
     except Exception as error:  # of the client, of what it reads, of the network
         if is_full_disk(error) or isinstance(error, MemoryError):
             raise
-        raise UserError(f"{what} at {settings['revision']} {_said(error)}") from error
+        place = f" at {settings['revision']}"
+        raise not_given("dataset", settings["hub"], error, place) from error
 
 
 def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
@@ -197,21 +190,6 @@ def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
         if top not in known and name not in OF_MODELS:
             raise no_column(name, known, what)
     return sorted(set(found.values()) & set(known))
-
-
-def _said(error: Exception) -> str:
-    """Return why a split cannot be read, and what to do."""
-    text = " ".join(str(error).split())
-    if GATED in text:
-        return (
-            "is gated: accept its terms on its page on the hub, then give your token by `hf auth "
-            "login` or the environment variable HF_TOKEN, and run the same command again"
-        )
-    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    return (
-        f"cannot be read ({type(error).__name__}: {shown}); check hub, revision, config, split and "
-        "files in the dataset's entry, the network, and the access of your hub token"
-    )
 
 
 NOTES = Path("logs", "unusable_datasets")

@@ -5,6 +5,7 @@ budget.py: counts every request before it is sent and stops at the cap.
 corrections.py: what users say that a judge cost, with their reasons.
 http_client.py: one request to an OpenAI-compatible API, with retries.
 http_replies.py: what a reply means: its body, its errors, and who answered.
+hub.py: why the hub does not give a model or a dataset.
 rate_limit.py: how many requests may be in flight.
 usage.py: tokens and cost of requests.
 """

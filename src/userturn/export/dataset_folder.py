@@ -9,7 +9,7 @@ import polars as pl
 import yaml
 
 from userturn.errors import UserError
-from userturn.export.withheld import open_cells, read_turns, read_verdicts, write_checked
+from userturn.export.withheld import Written, open_cells, read_turns, read_verdicts, write_checked
 from userturn.storage.files import write_text
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
@@ -42,8 +42,8 @@ Licence: texts of a dataset and of a model are under the licence of that dataset
 """
 
 
-def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> str:
-    """Write the rows that may be exported as Parquet files, with a data card, and say what.
+def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> Written:
+    """Write the rows that may be exported as Parquet files, with a data card; return what.
 
     The warning is what the card says of rates that are no findings.
 
@@ -67,11 +67,12 @@ def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> st
 
     left_out = write_checked(folder, results, grid.config, write)
     why = "".join(f"; left out {path}: {reason}" for path, reason in left_out.items())
-    return (
+    said = (
         f"{folder}: user turns and verdicts of {len(names)} of "
         f"{number_of(len(grid.datasets), 'dataset')}{why}; "
         f'`datasets.load_dataset("{folder}", "user_turns")` reads them'
     )
+    return Written(said, str(folder), len(names), len(left_out))
 
 
 def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
@@ -106,7 +107,7 @@ def data_card(grid: Grid, datasets: list[str], warning: str | None) -> str:
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
-def push_to_hub(results: Path, name: str, warning: str | None) -> str:
+def push_to_hub(results: Path, name: str, warning: str | None) -> Written:
     """Write the dataset folder of a study and upload it to `organisation/name`, private if new.
 
     Raises:
@@ -120,7 +121,7 @@ def push_to_hub(results: Path, name: str, warning: str | None) -> str:
     api = HfApi()
     with TemporaryDirectory(prefix="userturn-") as scratch:
         folder = Path(scratch) / "rows"
-        write_dataset_folder(results, folder, warning)
+        written = write_dataset_folder(results, folder, warning)
         try:
             api.create_repo(name, repo_type="dataset", private=True, exist_ok=True)
             pushed = api.upload_folder(
@@ -135,7 +136,8 @@ def push_to_hub(results: Path, name: str, warning: str | None) -> str:
                 f"the dataset '{name}' could not be pushed to the hub: {type(error).__name__}; "
                 "check its name, that HF_TOKEN may write there, and the network"
             ) from error
-    return (
+    said = (
         f"{pushed.commit_url}: user turns, verdicts and rates, without rows of private datasets; a "
         "new repository is private until you make it public"
     )
+    return written._replace(said=said, place=str(pushed.commit_url))

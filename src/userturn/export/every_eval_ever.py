@@ -18,6 +18,7 @@ from userturn.config.endpoint_models import served_as
 from userturn.config.formats import format_of, is_chat, model_of
 from userturn.export.inspect_logs import times_of
 from userturn.export.withheld import (
+    Written,
     open_cells,
     read_rates,
     read_turns,
@@ -41,8 +42,8 @@ MEASURE += "calls genuine follow-ups"
 Json = dict[str, Any]
 
 
-def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> str:
-    """Write every cell that is tabulated, and say how many.
+def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> Written:
+    """Write every cell that is tabulated, and return how many.
 
     The warning is what is said of rates that are no findings.
 
@@ -83,10 +84,11 @@ def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> s
             log = json.loads(whole.read_text(encoding="utf-8"))
             _write({key: log[key] for key in log if key != "detailed_evaluation_results"}, whole)
     n_private = sum(cell not in is_open for cell in cells) + len(left_out)
-    return (
+    said = (
         f"{folder}: results of {number_of(len(cells), 'cell')}, {n_private} without rows; "
         f"`every_eval_ever validate '{folder}/data/**/*.json*'` checks them"
     )
+    return Written(said, str(folder), len(cells), n_private)
 
 
 def _write(log: Json, path: Path) -> None:

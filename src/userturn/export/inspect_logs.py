@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from userturn.export.withheld import (
+    Written,
     open_cells,
     read_rates,
     read_turns,
@@ -34,8 +35,8 @@ STOPS = {"length": "max_tokens", "stop": "stop"}
 SAMPLING = ("top_p", "top_k", "presence_penalty", "max_tokens")
 
 
-def write_inspect_logs(results: Path, folder: Path) -> str:
-    """Write one log for each cell whose rows may be exported, and say how many.
+def write_inspect_logs(results: Path, folder: Path) -> Written:
+    """Write one log for each cell whose rows may be exported, and return how many.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -52,10 +53,12 @@ def write_inspect_logs(results: Path, folder: Path) -> str:
 
     left_out = write_checked(folder, results, grid.config, write)
     n_private = len(grid.cells) - len(cells) + len(left_out)
-    return (
-        f"{folder}: {number_of(len(cells) - len(left_out), 'log')}, one for each cell, "
+    n = len(cells) - len(left_out)
+    said = (
+        f"{folder}: {number_of(n, 'log')}, one for each cell, "
         f"{number_of(n_private, 'cell')} left out; `inspect view --log-dir {folder}` shows them"
     )
+    return Written(said, str(folder), n, n_private)
 
 
 def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:

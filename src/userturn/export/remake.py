@@ -22,7 +22,6 @@ import yaml
 from userturn.config.load import CONFIG, RUBRICS
 from userturn.errors import NoRoomError, UserError, is_full_disk
 from userturn.export.read_archive import opened, read_left_out
-from userturn.logs import say
 from userturn.processes import without_network
 from userturn.storage.files import copy_folder, write_text
 from userturn.storage.hashing import file_sha256
@@ -146,20 +145,15 @@ class Outcome:
     left_out: dict[str, str]
 
 
-def remake(path: Path, folder: Path) -> int:
-    """Make tables, figures and the report of a study again, and print how equal they are.
-
-    Returns:
-        The exit code: 0, or 1 if a file that was made differs from the study's own.
+def remake(path: Path, folder: Path) -> Outcome:
+    """Make tables, figures and the report of a study again, and return how equal they are.
 
     Raises:
         UserError: there is no finished study, or the folder is not empty.
     """
     check_is_new(folder)
     with opened(path) as results, without_network():
-        outcome = made_again(results, folder)
-    say(format_outcome(outcome, folder / "results"))
-    return 1 if outcome.unequal else 0
+        return made_again(results, folder)
 
 
 def made_again(results: Path, folder: Path) -> Outcome:
@@ -295,7 +289,7 @@ def sweep_again(
         copy_folder(results.parent / "data", folder / "data", "annotations")
     text = yaml.safe_dump(dict(config), allow_unicode=True, width=10_000)
     (folder / CONFIG).write_text(f"# The configuration of a study that was made before.\n{text}")
-    if subprocess.run([sys.executable, "-m", *SNAKEMAKE], cwd=folder).returncode:
+    if subprocess.run([sys.executable, "-m", *SNAKEMAKE], cwd=folder, stdout=2).returncode:
         raise UserError(
             f"the study was not finished; see above, correct '{folder / CONFIG}' if it is the "
             f"reason, and run `{' '.join(SNAKEMAKE)}` in '{folder}' to go on"

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -233,6 +233,15 @@ def refuse(secrets: Iterable[Secret]) -> None:
             f"{found[0].place} ({found[0].kind}); nothing was written: revoke that key and remove "
             "it from the file, or mark its dataset `export: false`"
         )
+
+
+class Written(NamedTuple):
+    """What an export wrote: in a sentence, its place, and how much of it there is and is not."""
+
+    said: str
+    place: str
+    n_written: int  # files of an archive, logs or results of cells, or datasets
+    n_left_out: int
 
 
 def write_checked(

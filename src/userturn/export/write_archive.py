@@ -19,7 +19,7 @@ from userturn.errors import UserError
 from userturn.export.read_archive import LEFT_OUT, check_links
 from userturn.export.ro_crate import CITATION, README, Member, authors_of, crate_metadata
 from userturn.export.secrets import Secret, key_values
-from userturn.export.withheld import Withholding, checked, refuse, text_of
+from userturn.export.withheld import Withholding, Written, checked, refuse, text_of
 from userturn.storage.files import paths_below, written_whole
 from userturn.storage.hashing import file_sha256
 from userturn.study.record import read_study_record
@@ -113,8 +113,8 @@ def export(
     archive: Path | None = None,
     with_journals: bool = False,
     more: Mapping[str, str] = NOTHING,
-) -> str:
-    """Write the archive of a study, with its project's files, and say what is in it.
+) -> Written:
+    """Write the archive of a study, with its project's files, and return what is in it.
 
     Args:
         results: the results folder of a finished study; its project's files are beside it.
@@ -154,11 +154,12 @@ def export(
     crate = crate_metadata([*members, *ours], records, authors)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     _write(target, kept, texts)
-    return (
+    said = (
         f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
         f"their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
         f"{_quoting(members)}{'' if authors else advice}"
     )
+    return Written(said, str(target), len(kept), len(members) - len(kept))
 
 
 def _quoting(members: list[Member]) -> str:

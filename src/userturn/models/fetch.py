@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from userturn.endpoints.hub import hub_answers, not_given
 from userturn.errors import UserError, is_full_disk, near_path
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.files import given_object
@@ -107,6 +108,7 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
+    place = f" at revision '{revision or 'main'}'"
     needless = [*NEEDLESS_FILES, *([] if with_weights else WEIGHTS)]
     fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=needless)
     try:
@@ -115,11 +117,11 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
                 folder = Path(fetch(local_files_only=True))
                 if not with_weights or any(next(folder.glob(name), None) for name in WEIGHTS):
                     return folder
-        return Path(fetch())
+        return Path(fetch(local_files_only=not hub_answers()))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         if is_full_disk(error):
             raise
-        raise _not_downloaded(source, revision, error) from error
+        raise _not_downloaded(source, place, error) from error
 
 
 def bytes_to_download(source: str, revision: str | None) -> int | None:
@@ -132,6 +134,8 @@ def bytes_to_download(source: str, revision: str | None) -> int | None:
     with suppress(Exception):  # of the hub's client of the day, without a network or a file
         if COMMIT.fullmatch(revision or "") and any(Path(fetch(local_files_only=True)).iterdir()):
             return 0
+    if not hub_answers():
+        return None
     try:
         files: Any = fetch(dry_run=True)
     except Exception:
@@ -139,13 +143,11 @@ def bytes_to_download(source: str, revision: str | None) -> int | None:
     return sum(file.file_size or 0 for file in files if file.will_download)
 
 
-def _not_downloaded(source: str, revision: str | None, error: Exception) -> UserError:
+def _not_downloaded(source: str, place: str, error: Exception) -> UserError:
+    if not Path(source).is_dir():
+        return not_given("model", source, error, place)
     return UserError(
-        f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
-        f"{type(error).__name__}; check its name and revision, the access of your hub token "
-        "(HF_TOKEN; terms are accepted on its page of the hub) and the network (nodes without "
-        "one need `snakemake --cores 1 download` on a node that has it), or name a local folder"
-        + (f" (a folder of this name is here: './{source}')" if Path(source).is_dir() else "")
+        f"{not_given('model', source, error, place)}; a folder of this name is here: './{source}'"
     )
 
 
@@ -160,10 +162,12 @@ def check_access(source: str, revision: str) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
+    if not hub_answers():
+        return
     try:
         HfApi().auth_check(source)
     except RepositoryNotFoundError as error:  # a gated one, too
-        raise _not_downloaded(source, revision, error) from error
+        raise _not_downloaded(source, f" at revision '{revision}'", error) from error
     except Exception:  # no network, as the hub's client of the day puts it
         return
 

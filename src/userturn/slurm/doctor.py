@@ -5,7 +5,6 @@ a short job (`node_check.py`), submitted like a sweep.
 """
 
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -16,12 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from userturn.config.load import load_study
+from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError, full_folders
 from userturn.judges.check_entries import check_served_judge
 from userturn.slurm.limits import look_at_limits, owners_of
 from userturn.slurm.node_check import lock_trouble
 from userturn.slurm.scheduler import (
+    JOB,
     CheckResult,
     attempts_of,
     entries_of_jobs,
@@ -34,7 +34,6 @@ from userturn.slurm.scheduler import (
     run,
 )
 from userturn.slurm.submission import Options, Profile, as_words, read_profile
-from userturn.sources.registry import check_study
 from userturn.study.grid import Grid
 from userturn.study.model_description import look_at_model
 from userturn.workflow.downloads import too_large
@@ -47,47 +46,18 @@ NODE_CHECK = ["--nodes=1", "--cpus-per-task=2", "--export=ALL"]
 SHORT, OF_GPU = ["--mem=8000", "--time=5"], ["--mem=32000", "--time=30"]  # MB, minutes
 
 
-class ClusterCheckError(UserError):
-    """Something that would make a run fail."""
-
-
-def doctor(
-    profile: str, configfiles: list[str], results: str, patience: int, tries_gpu: bool = False
-) -> str:
-    """Check a cluster and return one line per check.
+def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
+    """Check keys, disks, the scheduler, every model's resources, and one compute node.
 
     Args:
-        profile: folder of the Snakemake profile.
-        configfiles: the study's configuration files besides config.yaml.
-        results: folder of the study's results.
+        grid: of the study.
+        profile: of Snakemake.
         patience: seconds that the job on a compute node may take, waiting in the queue included.
         tries_gpu: also have vLLM write texts there, as `make check-gpu` does.
-
-    Raises:
-        ClusterCheckError: with the same lines, if something is wrong.
     """
-    config = load_study(configfiles)
-    check_study(config)
-    grid = Grid(config, results)
-    findings = list(examine(grid, read_profile(Path(profile)), patience, tries_gpu))
-    lines = [f"FAIL {f.what}: {f.trouble}" if f.trouble else f"ok   {f.what}" for f in findings]
-    n_bad = sum(finding.trouble is not None for finding in findings)
-    text = "\n".join(lines)
-    if n_bad:
-        raise ClusterCheckError(f"{n_bad} of {len(findings)} things would fail\n{text}")
-    return text
-
-
-def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
-    """Check keys, disks, the scheduler, every model's resources, and one compute node."""
-    yield from _keys(grid)
-    yield from _setups(grid)
-    full = full_folders(grid.results, ROOM)
+    yield from look_here(grid)
     if _needs_locks(grid):
         yield CheckResult("files can be locked in the results", lock_trouble(grid.results))
-    what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
-    yield CheckResult(what, full and f"not in {full}; free some space there")
-    yield CheckResult("models to be downloaded fit on the disk", too_large(grid, grid.described))
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         yield CheckResult(
@@ -97,23 +67,47 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
         )
         return
     yield CheckResult("SLURM's commands")
+    refused = False
+    for finding in look_at_cluster(grid, profile):
+        refused = refused or (finding.trouble is not None and finding.what.startswith(JOB))
+        yield finding
+    attempts = attempts_of(grid, profile)
+    if not refused and attempts:
+        yield from _node(grid, attempts[0].options, patience, tries_gpu)
+
+
+def planned(grid: Grid, profile: Path) -> Iterator[CheckResult]:
+    """Check what can be checked without any job; the cluster only where one is at hand."""
+    yield from look_here(grid)
+    if profile.is_dir() and all(map(shutil.which, COMMANDS)):
+        yield from look_at_cluster(grid, read_profile(profile))
+
+
+def look_here(grid: Grid) -> Iterator[CheckResult]:
+    """Check keys, models and disks on this machine."""
+    yield from _keys(grid)
+    yield from _setups(grid)
+    full = full_folders(grid.results, ROOM)
+    what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
+    yield CheckResult(what, full and f"not in {full}; free some space there")
+    yield CheckResult("models to be downloaded fit on the disk", too_large(grid, grid.described))
+
+
+def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
+    """Check what the scheduler says of the study's jobs; none is submitted."""
     attempts, found = attempts_of(grid, profile), partitions()
     yield look_at_preemption(attempts, found)
     yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
     yield from look_at_limits(attempts, owners_of(attempts), profile)
-    refused = False
-    for finding in look_at_requests(attempts, found):
-        refused = refused or finding.trouble is not None
-        yield finding
-    if not refused and attempts:
-        yield from _node(grid, attempts[0].options, patience, tries_gpu)
+    yield from look_at_requests(attempts, found)
 
 
 def _setups(grid: Grid) -> Iterator[CheckResult]:
     """Check whether engines would take the models and the judges that are served here."""
     models = [name for name in grid.described if "recipe" not in grid.entries[name]]
     looks = {f"model {name}": partial(look_at_model, grid, name) for name in models}
-    served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
+    judges = {name: grid.all_judges[name] for name in grid.asked_judges}
+    served = {name: entry for name, entry in judges.items() if entry.get("serve")}
     looks |= {f"judge {name}": partial(check_served_judge, name, e) for name, e in served.items()}
     for name, look in looks.items():
         try:
@@ -125,13 +119,16 @@ def _setups(grid: Grid) -> Iterator[CheckResult]:
 
 def _keys(grid: Grid) -> Iterator[CheckResult]:
     """Check that the API keys of judges and models are in the environment."""
-    asked = [(f"judge {name}", entry) for name, entry in grid.judges.items()]
-    asked += [(f"model {name}", dict(entry)) for name, entry in grid.models.items()]
-    for name, entry in asked:
-        variable = entry.get("key_variable")
-        if variable is not None:
-            fix = f"{variable} is not set; export it in the shell that starts Snakemake"
-            yield CheckResult(f"key of {name}", None if os.environ.get(variable) else fix)
+    asked = [("judge", name, grid.all_judges[name]) for name in grid.asked_judges]
+    asked += [("model", name, dict(entry)) for name, entry in grid.models.items()]
+    for kind, name, entry in asked:
+        if entry.get("key_variable") is None:
+            continue
+        try:
+            read_key(name, entry, kind)
+            yield CheckResult(f"key of {kind} {name}")
+        except UserError as error:
+            yield CheckResult(f"key of {kind} {name}", str(error))
 
 
 def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:

@@ -20,7 +20,7 @@ from userturn.slurm.queue import QueuedJob, does_the_same, queue
 from userturn.slurm.scheduler import run
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import fingerprint
-from userturn.storage.leases import LeaseError, describe_owner, owned, rivals
+from userturn.storage.leases import LeaseError, describe_owner, lease, rivals
 from userturn.study.grid import Grid
 from userturn.workflow.job_record import SWEEPS
 
@@ -149,7 +149,7 @@ class Gate:
             return False
         try:
             for name in rivals(*leased):
-                with owned(leased[0], name, lambda _: None):
+                with lease(leased[0], name, lambda _: None, minds_rivals=False):
                     pass
         except (LeaseError, OSError):
             return True

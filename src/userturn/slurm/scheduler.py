@@ -23,6 +23,7 @@ from userturn.slurm.submission import (
 from userturn.study.grid import Grid
 
 OWNERS = {"--account": "Accounts", "--qos": "Qos"}  # who a job is charged to, as scontrol names it
+JOB = "job of "  # how the check of a job begins
 NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
 
@@ -198,7 +199,7 @@ def look_at_requests(
         failed |= {attempt.job for attempt in same} if trouble else set()
         if named:
             names = [a.job + (f", attempt {a.number}" if a.number > 1 else "") for a in named]
-            yield CheckResult(f"job of {', '.join(names)} ({' '.join(words)})", trouble)
+            yield CheckResult(f"{JOB}{', '.join(names)} ({' '.join(words)})", trouble)
 
 
 def _refusal(words: Sequence[str]) -> str | None:

@@ -226,38 +226,15 @@ def _beat(
 
 
 @contextmanager
-def owned(
-    folder: Path,
-    shard: str,
-    lost: Callable[[str], None],
-    pause: float = PAUSE,
-    patience: float = PATIENCE,
-) -> Iterator[Path]:
-    """Own the lease of one name in a folder, whatever others it has, and yield its file.
-
-    Args and errors are those of `lease`.
-    """
-    path = _take(folder, shard, patience)
-    ended = threading.Event()
-    beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
-    beats.start()
-    try:
-        yield path
-    finally:
-        ended.set()
-        beats.join()
-        _write(path, released=True)
-
-
-@contextmanager
 def lease(
     folder: Path,
     shard: str,
     lost: Callable[[str], None],
     pause: float = PAUSE,
     patience: float = PATIENCE,
+    minds_rivals: bool = True,
 ) -> Iterator[None]:
-    """Hold the lease on a shard, such as 1of2, of a model's items.
+    """Hold the lease on a shard, such as 1of2, of a model's items, or on any other name.
 
     Args:
         folder: of the model's leases.
@@ -265,15 +242,31 @@ def lease(
         lost: called from another thread with the new owner if the lease is taken over.
         pause: seconds between two renewals.
         patience: seconds without a change after which an owner counts as gone.
+        minds_rivals: whether no other job may hold a shard with items in common.
 
     Raises:
-        LeaseError: a running job holds it, or holds one with items in common.
+        LeaseError: a running job holds it, or one with items in common.
     """
-    for other, owner in rivals(folder, shard).items():
+    others = rivals(folder, shard).items() if minds_rivals else ()
+    for other, owner in others:
         say(f"lease {other}: is {describe_owner(owner)} still at work?")
-    with owned(folder, shard, lost, pause, patience):
-        print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
-        for other, (_, at) in sorted(newest(folder).items()):
-            if other != shard and overlap(shard, other):
-                _wait_until_free(at, patience)
+    path = _take(folder, shard, patience)
+    ended = threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
+    beats.start()
+    try:
+        if minds_rivals:
+            _wait_for_rivals(folder, shard, patience)
         yield
+    finally:
+        ended.set()
+        beats.join()
+        _write(path, released=True)
+
+
+def _wait_for_rivals(folder: Path, shard: str, patience: float) -> None:
+    """Wait until no other lease on the same items is held."""
+    print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
+    for other, (_, at) in sorted(newest(folder).items()):
+        if other != shard and overlap(shard, other):
+            _wait_until_free(at, patience)

@@ -4,9 +4,11 @@ Everything that a configuration would have to say is read from the model, the ro
 and is written into an ordinary `config.yaml`, with which the study goes on.
 """
 
+import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,7 +28,7 @@ from userturn.models.machine import Machine, placed
 from userturn.models.server_models import ServerModel, model_of_server
 from userturn.storage.files import write_text
 from userturn.workflow.columns import guessed_entry
-from userturn.workflow.run_folder import about, write_study_folder
+from userturn.workflow.run_folder import about, check_is_new, write_study_folder
 
 ROWS_READ = 10_000  # of which columns are told
 QUESTIONS = "data/questions"  # where a study's copy of its rows is
@@ -262,38 +264,52 @@ def _flow(value: Mapping[str, Any]) -> str:
     return text.strip()
 
 
-def write_first_study(folder: Path, text: str, file: Path | None) -> bool:
-    """Make the folder of a first study, or find that it is this one already.
-
-    Returns:
-        Whether it was made now.
+def is_begun(folder: Path, text: str) -> bool:
+    """Return whether a folder has this first study already.
 
     Raises:
         UserError: the folder has another study, or something else.
     """
     config = folder / CONFIG
-    if config.is_file():
-        if _sure(config.read_text("utf-8")) == _sure(text):
-            return False
+    if not config.is_file():
+        check_is_new(folder)
+        return False
+    if _sure(config.read_text("utf-8")) != _sure(text):
         raise UserError(
             f"'{config}' is of another study, or was changed; expected what these arguments give: "
             f"run `snakemake --cores all` in '{folder}' to go on with it, or give another --folder"
         )
-    write_study_folder(folder)
-    if file is not None:
-        copy = folder / QUESTIONS / file.resolve().name
-        copy.parent.mkdir(parents=True)
-        if file.is_dir():
-            shutil.copytree(file, copy)
-        else:
-            shutil.copyfile(file, copy)
-    write_text(text, config)
     return True
 
 
-def cap_cost(folder: Path, at_most: float) -> None:
-    """Let a new study cost no more than its plan says, in the currency of its judges' prices."""
-    with (folder / CONFIG).open("a", encoding="utf-8") as file:
+@contextmanager
+def new_first_study(folder: Path, text: str, file: Path | None) -> Iterator[None]:
+    """Make the folder of a first study, and work in it.
+
+    It gets its name when the block ends, so that a study that is there has all of its settings.
+    """
+    target, before = folder.absolute(), Path.cwd()
+    scratch = target.with_name(f".{target.name}.new")
+    shutil.rmtree(scratch, ignore_errors=True)  # of a kill
+    try:
+        write_study_folder(scratch)
+        if file is not None:
+            copy = scratch / QUESTIONS / file.resolve().name
+            copy.parent.mkdir(parents=True)
+            (shutil.copytree if file.is_dir() else shutil.copyfile)(file, copy)
+        write_text(text, scratch / CONFIG)
+        os.chdir(scratch)
+        yield
+        scratch.rename(target)
+    except BaseException:
+        os.chdir(before)
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def cap_cost(at_most: float) -> None:
+    """Let the new study in the present folder cost no more than its plan says."""
+    with Path(CONFIG).open("a", encoding="utf-8") as file:
         file.write(f"max_cost: {at_most:.2f}  # what it may cost at most, as planned\n")
 
 

@@ -29,7 +29,7 @@ from userturn.storage.leases import (
     held,
     how_to_end,
     is_free,
-    owned,
+    lease,
     rivals,
     watch,
 )
@@ -124,7 +124,8 @@ def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
                     f"folder? That takes up to {patience:.0f} s to see",
                     file=sys.stderr,
                 )
-        _held.enter_context(owned(folder / DRIVER, DRIVER, _stop_at_once, patience=patience))
+        of_folder = folder / DRIVER, DRIVER, _stop_at_once
+        _held.enter_context(lease(*of_folder, patience=patience, minds_rivals=False))
     except PermissionError:  # another user's: Snakemake itself will refuse
         return
     except LeaseError as error:

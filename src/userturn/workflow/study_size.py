@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -121,6 +121,16 @@ def load_of_judge(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Load:
     rubrics = (_rubrics(grid, name, sizes[name]) for name in grid.datasets
                if grid.grader(name) == judge)  # fmt: skip
     return total(of.count(sizes) for of in turns) + total(rubrics)
+
+
+def cost_of_judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
+    """Return how often a judge is asked, and by the price of its entry what that costs.
+
+    `price` is per million tokens: {input: 0.75, output: 4.5}.
+    """
+    calls, entry = load_of_judge(grid, name, sizes), grid.all_judges[name]
+    about, most = kind_of(entry).price(entry, calls.n, calls.n_read) or (None, None)
+    return {"judge": name, "calls": calls.n, "cost_about": about, "cost_at_most": most}
 
 
 def _rubrics(grid: Grid, dataset: str, size: Size) -> Load:
