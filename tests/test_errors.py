@@ -131,7 +131,7 @@ def test_nearest_name_is_told_or_else_all(name: str, near: str) -> None:
 
 
 def test_where_there_are_no_names_that_is_said() -> None:
-    assert near_miss("other", []) == "; there is none"
+    assert near_miss("other", []) == "; none is defined"
 
 
 def test_nearest_path_is_found_at_every_depth(

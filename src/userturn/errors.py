@@ -52,7 +52,7 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     if match := nearest(name, known):
         return f", did you mean '{match}'?"
-    return f"; expected one of: {', '.join(known)}" if known else "; there is none"
+    return f"; expected one of: {', '.join(known)}" if known else "; none is defined"
 
 
 def near_path(path: str | Path) -> str:

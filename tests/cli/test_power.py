@@ -201,7 +201,7 @@ def test_pilot_without_verdicts_says_that_it_has_no_rate(
     nothing = refused(capsys, "--pilot", str(folder), "--half-width", ".05")
     assert "rate: the pilot has no unperturbed rate; give --rate" in nothing
     rates.clear().write_parquet(path)
-    assert "; there is none" in refused(capsys, "--pilot", str(folder), "--half-width", ".05")
+    assert "; none is defined" in refused(capsys, "--pilot", str(folder), "--half-width", ".05")
 
 
 GAIN = ("--measure", "gain_answer", "--spread", "0.2")

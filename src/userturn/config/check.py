@@ -53,10 +53,18 @@ def _check_likelihood(config: Config) -> None:
         )
 
 
+COMPARING = ("numeric", "math")  # verifiers that need a reference
+
+
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
         files = by_language(dataset)
         _check_split(name, dataset)
+        if dataset["verifier"] in COMPARING and "reference" not in dataset["fields"]:
+            raise ConfigError(
+                f"datasets.{name}: the verifier '{dataset['verifier']}' compares answers with true "
+                "ones; name their column as `fields: {reference: ...}`, or set `verifier: none`"
+            )
         if isinstance(dataset.get("sha256"), Mapping if None in files else str):
             raise ConfigError(
                 f"datasets.{name}.sha256: expected one hash for each file; name the files and the "

@@ -174,6 +174,12 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
         )
     chosen = config.get("run", {}).get("formats", [DEFAULT])
     for name in chosen:
+        if name != DEFAULT and not entries:
+            raise ConfigError(
+                f"run.formats: found '{name}', and the configuration defines no formats; define it "
+                f"as `formats: {{{name}: {{system: none}}}}` with its own choices, "
+                "or leave run.formats out"
+            )
         if name != DEFAULT:
             check_known("run.formats", name, entries, "not defined")
     if DEFAULT not in chosen:

@@ -24,7 +24,7 @@ from userturn.config.load import (
     note_run,
     read_config_file,
 )
-from userturn.errors import ConfigError, UserError, forget_errors, sentence
+from userturn.errors import ConfigError, UserError, forget_errors, near_miss, sentence
 from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
@@ -280,9 +280,9 @@ def prepare(study: Study, workflow: Any) -> None:
 def _name_unread_labels(study: Study) -> None:
     rounds = [*study.humans.rounds, *study.pairs.rounds]
     for path in of_no_round(rounds):
-        named = ", ".join(rounds) or "none"
+        near = near_miss(Path(path).name, rounds)
         print(
-            f"'{path}' is not read: expected a folder named as a round ({named}); move it there",
+            f"'{path}' is not read: expected a folder named as a round of humans.rounds{near}",
             file=sys.stderr,
         )
 
