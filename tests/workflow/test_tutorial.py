@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.slow
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
 COMMANDS = re.findall(r"^ {4}((?:userturn|snakemake) .+)$", TUTORIAL, re.M)
 NOT_HERE = ("userturn judge-card",)  # which asks a vendor's API
+SHOWN = re.findall(r"^ {4}((?:userturn|snakemake) .+)\n\n```text\n(.*?)```", TUTORIAL, re.M | re.S)
+NUMBER = re.compile(r"\d[\d,.]*")
 
 
 def label(study: Path) -> None:
@@ -29,12 +32,18 @@ def label(study: Path) -> None:
     rows.write_csv(folder / "anna.csv")
 
 
+def without_numbers(text: str) -> str:
+    """Return a text in one line, with 0 for each number: those are of the machine and the day."""
+    return " ".join(NUMBER.sub("0", text).replace("./", "").split())
+
+
 def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
     write_tiny_model(tmp_path / "my-model")
     (questions,) = re.findall(r"```csv\n(.*?)```", TUTORIAL, re.S)
     (tmp_path / "questions.csv").write_text(questions)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said: dict[str, str] = {}
+    every: dict[str, list[str]] = defaultdict(list)
     for command in COMMANDS:
         folder = tmp_path if command.startswith("userturn run") else tmp_path / "my-study"
         if command.startswith("snakemake"):
@@ -49,7 +58,12 @@ def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
                 env=os.environ | {"PATH": path},
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}"
+            every[command].append(done.stdout)
             said[command] = done.stdout  # of `userturn rates` what came last
+    for command, shown in SHOWN:
+        told = without_numbers("\n".join(every[command]))
+        for line in filter(None, map(without_numbers, shown.splitlines())):
+            assert line in told, f"{command} does not say: {line}"
     rates = " ".join(said["userturn rates"].split())
     assert "A finding: 0.0%" in rates and "by people's labels" in rates
     assert "people's labels that judges lack" in said["userturn plan"]

@@ -24,7 +24,7 @@ HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 GGUF = b"GGUF"  # how such a file begins
 EXPECTED = (
     "expected a hub id such as Qwen/Qwen3.5-0.8B, a model folder such as ./models/mine or a .gguf "
-    "file, written with forward slashes: correct the model's entry in the config"
+    "file, written with forward slashes: correct the name"
 )
 # Second copies of the weights in some repositories, which are never read.
 WEIGHTS = ["*.safetensors", "*.bin", "*.pt"]
