@@ -82,7 +82,7 @@ def test_cost_is_corrected_once_it_is_known_in_all(tmp_path: Path, batch: Path) 
     command.run(given(tmp_path, give_up="batch-0", because="lost"))
     command.run(correction)
     said = shown(tmp_path)
-    assert "all together 0.0042 of max_cost 100" in said
+    assert "all together 0.0042 USD of max_cost 100" in said
     assert "gpt-5.4-mini cost 0.0042 by then: the invoice" in said and "batch-0" not in said
     asked(tmp_path)
     assert "all together 0.0083 of max_cost 100" in shown(tmp_path)

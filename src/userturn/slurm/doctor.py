@@ -11,6 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from userturn.slurm.node_check import lock_trouble
 from userturn.slurm.scheduler import (
     JOB,
     CheckResult,
+    NoSchedulerError,
     attempts_of,
     entries_of_jobs,
     look_at_accounts,
@@ -80,7 +82,8 @@ def planned(grid: Grid, profile: Path) -> Iterator[CheckResult]:
     """Check what can be checked without any job; the cluster only where one is at hand."""
     yield from look_here(grid)
     if profile.is_dir() and all(map(shutil.which, COMMANDS)):
-        yield from look_at_cluster(grid, read_profile(profile))
+        with suppress(NoSchedulerError):  # it has clients alone
+            yield from look_at_cluster(grid, read_profile(profile))
 
 
 def look_here(grid: Grid) -> Iterator[CheckResult]:

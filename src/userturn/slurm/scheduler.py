@@ -27,6 +27,10 @@ JOB = "job of "  # how the check of a job begins
 NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
 
+class NoSchedulerError(UserError):
+    """The controller of the cluster does not answer."""
+
+
 class Partition(NamedTuple):
     """A partition's limits of a job; None for no limit."""
 
@@ -298,5 +302,7 @@ def partitions() -> dict[str, Partition]:
     """
     done = run(["scontrol", "show", "partition", "--oneliner"])
     if done.returncode:
-        raise UserError(f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers")
+        raise NoSchedulerError(
+            f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
+        )
     return read_partitions(done.stdout)
