@@ -85,7 +85,7 @@ def test_cost_is_corrected_once_it_is_known_in_all(tmp_path: Path, batch: Path) 
     assert "all together 0.0042 USD of max_cost 100" in said
     assert "gpt-5.4-mini cost 0.0042 by then: the invoice" in said and "batch-0" not in said
     asked(tmp_path)
-    assert "all together 0.0083 of max_cost 100" in shown(tmp_path)
+    assert "all together 0.0083 USD of max_cost 100" in shown(tmp_path)
 
 
 def test_damaged_account_is_named_until_the_cost_is_said(tmp_path: Path) -> None:

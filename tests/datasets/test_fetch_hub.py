@@ -136,8 +136,8 @@ def test_what_cannot_be_read_is_one_sentence(hub: Hub, tmp_path: Path) -> None:
     wrong: dict[str, dict[str, Any]] = {
         "Available splits: ['train']": {"split": "test"},
         "'nope' not found": {"config": "nope"},
-        "org/none at": {"hub": "org/none"},
-        "org/script at": {"hub": "org/script"},
+        "dataset 'org/none' at": {"hub": "org/none"},
+        "dataset 'org/script' at": {"hub": "org/script"},
         "No (supported) data files found": {"files": "nothing*"},
         "names 'conversatoin', which is not a column, did you mean 'conversation'?": {
             "fields": {"messages": "conversatoin"}

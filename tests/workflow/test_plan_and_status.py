@@ -186,7 +186,7 @@ def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
     for likelihood in (False, {"datasets": [], "turns": 3, "distractors": 1}):
         (project / "study.yaml").write_text(yaml.safe_dump(study | {"likelihood": likelihood}))
         (cost,) = re.findall(
-            r"at http://h/v1, about ([\d,.]+) with", text_of(plan(["study.yaml"], "results"))
+            r"at http://h/v1, about ([\d,.]+) USD with", text_of(plan(["study.yaml"], "results"))
         )
         costs.append(float(cost.replace(",", "")))
     grid = grid_of(project)

@@ -298,7 +298,7 @@ def partitions() -> dict[str, Partition]:
     """Return the cluster's partitions, by name.
 
     Raises:
-        UserError: its controller does not answer.
+        NoSchedulerError: its controller does not answer.
     """
     done = run(["scontrol", "show", "partition", "--oneliner"])
     if done.returncode:
