@@ -164,8 +164,14 @@ def test_commit_in_the_cache_is_taken_without_asking_the_network(
     ("response", "reason"),
     [
         (http(403, b"", "X-Error-Code: GatedRepo"), "is gated: accept its terms"),
-        (http(404, b"", "X-Error-Code: RevisionNotFound"), "is not on the hub; correct its revision"),
-        (http(200, b"<html>log in to this network</html>"), "could not be read from the hub .JSONDecodeError"),
+        (
+            http(404, b"", "X-Error-Code: RevisionNotFound"),
+            "is not on the hub; correct its revision",
+        ),
+        (
+            http(200, b"<html>log in to this network</html>"),
+            "could not be read from the hub .JSONDecodeError",
+        ),
     ],
 )
 def test_model_that_the_hub_does_not_give_is_told_in_a_sentence(

@@ -27,7 +27,7 @@ def _answers(address: str) -> bool:
     from huggingface_hub import get_session
 
     try:
-        get_session().head(address, timeout=PATIENCE)
+        get_session().head(address, timeout=PATIENCE, headers={"Connection": "close"})
     except Exception as error:  # of the client of the day, and where a variable forbids to ask
         return "Protocol" in type(error).__name__  # something answers, if not in HTTP
     return True
