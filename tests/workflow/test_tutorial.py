@@ -18,7 +18,9 @@ pytestmark = pytest.mark.slow
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
 COMMANDS = re.findall(r"^ {4}((?:userturn|snakemake) .+)$", TUTORIAL, re.M)
 NOT_HERE = ("userturn judge-card",)  # which asks a vendor's API
-SHOWN = re.findall(r"^ {4}((?:userturn|snakemake) .+)\n\n```text\n(.*?)```", TUTORIAL, re.M | re.S)
+SHOWN = re.findall(
+    r"^ {4}((?:userturn|snakemake) [^\n]+)\n\n```text\n(.*?)```", TUTORIAL, re.M | re.S
+)
 OF_A_MACHINE = ("model:", "time:")
 NUMBER = re.compile(r"\d[\d,.]*")
 
