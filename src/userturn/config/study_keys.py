@@ -272,7 +272,11 @@ class Study(TypedDict):
     ]
     currency: Annotated[
         NotRequired[str],
-        harmless("Of all prices and of max_cost; left out, it is USD.", pattern="^[A-Z]{3}$"),
+        harmless(
+            "Of all prices and of max_cost; left out, it is USD.",
+            pattern="^[A-Z]{3}$",
+            form="three capitals such as EUR",
+        ),
     ]
     humans: Annotated[Humans, part("Which turns people label, and how their labels are taken in.")]
     answer: Annotated[Answer, part("How the model's own answer is sampled.")]
