@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_328, 34_607),
-    "tests": (55_864, 31_793),
+    "src": (62_503, 34_737),
+    "tests": (55_993, 31_878),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
