@@ -1,4 +1,9 @@
-"""Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue."""
+"""Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue.
+
+No PPO: TRL removed its trainer (pull request 7020, September 2026), which since 0.12 took a reward
+model, not a function. GRPO has PPO's clipped ratio (`clip`, `iterations`) and a group's mean in
+place of a value network, as verl's own recipe for CollabLLM.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
