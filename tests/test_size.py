@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_503, 34_737),
+    "src": (62_508, 34_737),
     "tests": (55_993, 31_878),
     "scripts": (21, 16),
     "rules": (258, 0),
