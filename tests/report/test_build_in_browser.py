@@ -729,6 +729,7 @@ def test_disagreement_is_a_filter(tab: Any, grid: Grid, uri: str) -> None:
     n = (one != two).sum()
     tab.goto(f"{uri}#/cell/{CELL}")
     listed(tab, 60)
+    tab.click("text=More filters")
     tab.check("[name=differ]")
     listed(tab, n)
 
@@ -844,6 +845,7 @@ def test_search_in_a_cell_can_look_into_prompts(tab: Any, uri: str) -> None:
     listed(tab, 60)
     tab.fill("[name=q]", "question 33 of open")
     listed(tab, 0)
+    tab.click("text=More filters")
     tab.select_option("[name=in]", "all")
     listed(tab, 1)
     assert tab.inner_text(".turn-row .where") == "open-33"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,7 @@ def test_the_same_item_is_read_over_temperatures(tab: Any, grid: Grid) -> None:
 def test_copies_are_read_together(tab: Any) -> None:
     tab.click("nav >> text=Explorer")
     tab.click("a.cell >> nth=0")
+    tab.click("text=More filters")
     tab.select_option("[name=outcome]", "copy")
     tab.get_by_text(f"{len(COPIED)} of {N_ITEMS} turns").wait_for()
     assert tab.locator(".turn-row .excerpt").all_text_contents() == [SAME] * len(COPIED)
@@ -274,6 +276,49 @@ def test_a_wrong_or_endless_expression_is_told_and_the_page_answers(tab: Any) ->
     tab.click("button.main")
     tab.evaluate("new Promise(requestAnimationFrame)")
     tab.get_by_text("takes too long").wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_the_first_turn_found_is_on_the_first_screen(tab: Any, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
+    tab.goto(tab.url.partition("#")[0] + "#/search?label=genuine_followup")
+    tab.get_by_text("Done.").wait_for()
+    tab.evaluate("scrollTo(0, 0)")
+    box = tab.locator(".turn-row").first.bounding_box()
+    assert box["y"] + box["height"] <= tab.viewport_size["height"]
+
+
+def test_filters_that_are_set_in_the_address_are_seen(tab: Any) -> None:
+    tab.goto(tab.url.partition("#")[0] + "#/search?label=generic")
+    tab.get_by_text("Done.").wait_for()
+    assert not tab.locator("[name=outcome]").is_visible()
+    tab.goto(tab.url.partition("#")[0] + "#/search?outcome=copy")
+    tab.get_by_text("Done.").wait_for()
+    assert tab.locator("[name=outcome]").is_visible()
+
+
+def test_a_pdf_of_a_filtered_figure_is_one_page_of_its_size_with_only_what_is_chosen(
+    tab: Any,
+) -> None:
+    tab.evaluate("window.print = () => {}")  # the dialog, in which a person saves the file
+    tab.evaluate("location.hash = '#/?model=b-7b'")
+    figure = tab.locator("#figure-rates_by_temperature")
+    figure.locator(".on-paper svg").wait_for(state="attached")
+    figure.get_by_role("button", name="Save PDF").click()
+    figure.get_by_text("Save as PDF”").wait_for()
+    assert tab.title() == "rates_by_temperature-chosen"
+    texts = tab.locator("#alone svg text").all_text_contents()
+    assert "b-7b" in " ".join(texts) and "a-1b" not in " ".join(texts)
+    width, height = tab.locator("#alone svg").evaluate(
+        "svg => [svg.width.baseVal.value, svg.height.baseVal.value]"
+    )
+    pdf = tab.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type ?/Page\b", pdf)) == 1 and b"/Subtype /Image" not in pdf
+    (box,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    points = [side * 72 / 96 for side in (width, height)]
+    assert [float(side) for side in box] == pytest.approx(points, abs=1)
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert tab.locator("#alone").count() == 0 and tab.title() != "rates_by_temperature-chosen"
 
 
 def test_the_page_alone_saves_pictures_and_says_what_it_lacks(

@@ -9,6 +9,7 @@ function formValues(form) {
 
 function setForm(form, query) {
   if (form.elements.pair) setPair(form, query);
+  if ([...form.querySelectorAll(".more [name]")].some(({ name }) => query.get(name))) form.querySelector(".more").open = true; // what is set is seen
   for (const control of form.elements) {
     if (!control.name || control === document.activeElement) continue;
     if (control.type === "checkbox") control.checked = query.has(control.name);
@@ -36,19 +37,24 @@ function check(name, title) {
 }
 
 function turnControls(everywhere) {
-  return [
-    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part, literally" })),
-    check("regex", "regular expression"),
+  const [model, dataset, ...rarePlaces] = everywhere ? placeControls() : [];
+  const rare = [
     choice("in", "in", [["", "turns, rationales, ids"], ["all", "prompts and answers too"]]),
-    choice("label", "label", LABELS),
     ...(raters.length > 1 ? [pairControl()] : []),
-    ...(study.judges.length > 1 ? [choice("judge", "by judge", study.judges.map((j) => [j, j]), study.judge)] : []),
     choice("outcome", "outcome", OUTCOMES),
     ...(study.judges.length > 1 ? [check("differ", "judges disagree")] : []),
     ...(cells.some((cell) => cell.nPeople) ? [check("people", "people labelled it")] : []),
     ...(cells.some((cell) => cell.nGains) ? [choice("gain", "gain from the answer", GAINS)] : []),
     choice("sort", "order", ORDERS),
-    ...(everywhere ? placeControls() : []),
+    ...rarePlaces,
+  ];
+  return [
+    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part, literally" })),
+    check("regex", "regular expression"),
+    choice("label", "label", LABELS),
+    ...(study.judges.length > 1 ? [choice("judge", "by judge", study.judges.map((j) => [j, j]), study.judge)] : []),
+    ...(everywhere ? [model, dataset] : []),
+    make("details", { class: "more" }, make("summary", null, "More filters"), make("div", { class: "controls" }, rare)),
   ];
 }
 

@@ -2,13 +2,18 @@
 const decoded = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const chosenName = (name) => (isFiltered() ? `${name}-chosen` : name);
 
+async function drawChosen(place, name) {
+  const [embed, chart] = [await readFile("charts"), await readFile(`figure-${name}`)];
+  const { view } = await embed(place, asChosen(chart), { ...OPTIONS, tooltip: false });
+  return view;
+}
+
 // The pictures of all that the study has are in the page; what is chosen is drawn.
 async function saveSvg(figure, name) {
   const pictures = isFiltered() ? [] : [...figure.querySelectorAll(".picture img")].map(({ src }) => decoded(src.split(",")[1]));
   if (pictures.length !== 1) {
     try {
-      const [embed, chart] = [await readFile("charts"), await readFile(`figure-${name}`)];
-      const { view } = await embed(make("div"), asChosen(chart), { ...OPTIONS, tooltip: false });
+      const view = await drawChosen(make("div"), name);
       pictures.splice(0, pictures.length, await view.toSVG());
     } catch (error) {
       if (!pictures.length) throw error; // without its data, a large figure is saved in the parts that paper has
@@ -18,9 +23,26 @@ async function saveSvg(figure, name) {
   return `${plural(pictures.length, "file")} saved`;
 }
 
-function savePdf(figure, name) {
-  download(decoded(figure.dataset.pdf), `${name}.pdf`, "application/pdf");
-  return isFiltered() ? "Saved the whole figure: SVG and data are of what is chosen." : "1 file saved";
+// A PDF of the whole figure is in the page. Of what is chosen, the browser prints one: that figure alone, on a page of its size.
+async function savePdf(figure, name) {
+  if (!isFiltered()) {
+    download(decoded(figure.dataset.pdf), `${name}.pdf`, "application/pdf");
+    return "1 file saved";
+  }
+  const [alone, size, { title }] = [make("div", { id: "alone" }), new CSSStyleSheet(), document];
+  await drawChosen(alone, name);
+  document.body.append(alone);
+  const { width, height } = alone.querySelector("svg");
+  size.replaceSync(`@page { size: ${Math.ceil(width.baseVal.value)}px ${Math.ceil(height.baseVal.value)}px; margin: 0; }`);
+  document.adoptedStyleSheets.push(size);
+  document.title = chosenName(name); // the name of the file
+  window.addEventListener("afterprint", () => {
+    alone.remove();
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== size);
+    document.title = title;
+  }, { once: true });
+  window.print();
+  return "Choose “Save as PDF” where the browser asks for a printer: the page is the figure as shown.";
 }
 
 async function saveData(figure, name) {
@@ -41,7 +63,7 @@ async function copied(text, what) {
 
 function latexOfFigure(figure, name) {
   const caption = figure.querySelector("figcaption span").textContent.trim();
-  return ["\\begin{figure}", "  \\centering", `  \\includegraphics[width=\\linewidth]{${name}.pdf}`, `  \\caption{${inLatex(caption)}}`, `  \\label{fig:${name}}`, "\\end{figure}", ""].join("\n");
+  return ["\\begin{figure}", "  \\centering", `  \\includegraphics[width=\\linewidth]{${chosenName(name)}.pdf}`, `  \\caption{${inLatex(caption)}}`, `  \\label{fig:${name}}`, "\\end{figure}", ""].join("\n");
 }
 
 // Buttons that do something, and a line that says what came of it.
