@@ -11,7 +11,7 @@ PACKED = (
     *("rules", "scripts", "data", "profiles", "envs"),
     "benchmarks/vllm_on_gpu.py",  # which `userturn doctor --gpu` runs
 )
-LEFT_OUT = ("envs/locks/", "envs/setup.py")  # of a clone alone
+LEFT_OUT = ("envs/locks/", "envs/environments.py", "envs/setup.py")  # of a clone alone
 LABELS = Path("data/annotations")  # of the clone's own study; its README is everybody's
 
 

@@ -1,7 +1,7 @@
 """Write the conda environments from the lock for GPUs: `python envs/environments.py`.
 
 An environment has the packages that its rules import and all that these need, at the lock's
-versions. The package itself is not in it: `scripts/run_job.py` finds it beside the rules.
+versions. The package itself is not in it: Snakemake hands its own path for imports on to jobs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ENVIRONMENTS = {
     "analysis": (
         "Prepares datasets, grades, counts, draws and audits: no GPU, no torch.",
         "aiohttp altair datasets datasketch gguf if-verifiable langdetect math-verify nltk openai "
-        "py3langid scipy tabulate transformers vl-convert-python",
+        "py3langid scipy tabulate transformers vl-convert-python wcwidth",
     ),
     "generate": (
         "Loads a model and writes its answers and user turns: a GPU.",
@@ -61,7 +61,9 @@ def locked(lock: str) -> tuple[dict[str, str], dict[str, list[str]]]:
         pin = block.partition("\n")[0].removesuffix("\\").strip()
         name = bare(pin)
         pins[name] = pin
-        needed_by[name] = [bare(line) for line in re.findall(r"^    # +(?:via )?(\S.*)", block, re.M)]
+        needed_by[name] = [
+            bare(line) for line in re.findall(r"^    # +(?:via )?(\S.*)", block, re.M)
+        ]
     return pins, needed_by
 
 

@@ -64,6 +64,9 @@ def choose_lock(system: str, machine: str, gpu: bool) -> tuple[str, str]:
         known = sorted(path.stem for path in LOCKS.glob("*.lock"))
         if named not in known:
             raise stop(f"LOCK: found '{named}', expected one of {', '.join(known)}.")
+        if (named == "mac") != (system == "Darwin"):
+            fitting = "mac" if system == "Darwin" else "cpu or gpu"
+            raise stop(f"LOCK: found '{named}' on {system}, expected {fitting}; leave LOCK out.")
         return named, "what LOCK says"
     if system == "Linux" and machine in ("x86_64", "aarch64"):
         gpu_found = "a working nvidia-smi" if gpu else "no working nvidia-smi"
@@ -111,6 +114,8 @@ def install(lock: Path) -> None:
     if "+cpu" in torch:
         wheel = f"put {wheel_of(torch)} into a folder, set PIP_FIND_LINKS to that folder"
         run([*installer, *torch_source(torch), torch], f"{wheel}, or {cure}")
+    if no_index():
+        cure = what_a_wheelhouse_lacks(lock)
     indexes = no_index() or pip_options("index-url")
     sources = [*indexes, *pip_options("find-links")]
     run([*installer, "--require-hashes", *sources, "-r", str(without_cpu_torch(lock))], cure)
@@ -187,6 +192,16 @@ def torch_source(torch: str) -> list[str]:
 def no_index() -> list[str]:
     """Return the option for a machine that reaches no index, if pip is told so; uv is not."""
     return ["--no-index"] if os.environ.get("PIP_NO_INDEX") else []
+
+
+def what_a_wheelhouse_lacks(lock: Path) -> str:
+    """Say where packages were looked for without a network, and how to fetch them."""
+    folders = " ".join(pip_setting("find-links")) or "no folder that exists"
+    return (
+        f"packages were taken from {folders} alone, as PIP_NO_INDEX asks: fetch them again by "
+        f"`make wheels LOCK={lock.stem}` on a machine with a network, this system and Python "
+        f"{dotted(sys.version_info[:2])}, and name that folder in PIP_FIND_LINKS"
+    )
 
 
 def pip_options(name: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Both recipes of containers do the same, with files and commands that there are."""
 
 import re
+import subprocess
 
 from tests.support.snakemake_runs import ROOT
 
@@ -27,3 +28,13 @@ def test_what_a_build_needs_is_not_left_out_of_it() -> None:
     left_out = set((ROOT / ".dockerignore").read_text().split())
     assert not left_out & {".git", "src", "envs", "data", "README.md", "setup.py", "Makefile"}
     assert {".venv", "results/*", "logs"} <= left_out  # nobody's study, nobody's environment
+
+
+def test_apptainer_takes_all_that_is_tracked_but_tests_and_documents() -> None:
+    """It reads no .dockerignore: the whole folder has somebody's environment and results."""
+    (files,) = re.findall(r"%files\n(.*?)\n\n", APPTAINER, re.S)
+    taken = {line.split()[0] for line in files.splitlines()}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+    tracked = {name.partition("/")[0] for name in listed.split() if not name.startswith(".")}
+    unneeded = {"CONTRIBUTING.md", "docs", "tests", "results"}
+    assert taken == tracked - unneeded | {".git", "results/README.md"}

@@ -1,5 +1,6 @@
 """The conda environments, the locks and pyproject.toml agree on every version."""
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +12,11 @@ ROOT = Path(__file__).parent.parent
 LOCKS = {path.stem: path for path in sorted((ROOT / "envs/locks").glob("*.lock"))}
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+SPEC = importlib.util.spec_from_file_location("environments", ROOT / "envs/environments.py")
+assert SPEC and SPEC.loader
+environments = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(environments)
 
 
 def bare_name(requirement: str) -> str:
@@ -40,6 +46,22 @@ def direct_dependencies() -> set[str]:
 def test_an_environment_pins_what_the_gpu_lock_pins(path: Path) -> None:
     pip = yaml.safe_load(path.read_text())["dependencies"][-1]["pip"]
     assert pins(pip).items() <= locked("gpu").items()
+
+
+@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
+def test_an_environment_is_what_is_made_from_the_lock(path: Path) -> None:
+    made = environments.environment(path.stem, LOCKS["gpu"].read_text())
+    assert path.read_text() == made, "run `python envs/environments.py`"
+
+
+def test_an_environment_has_all_that_its_packages_need() -> None:
+    pins, needed_by = environments.locked(
+        "a==1 \\\n    --hash=x\n    # via userturn (pyproject.toml)\n"
+        "b==2 ; sys_platform == 'linux' \\\n    --hash=x\n    # via\n    #   a\n    #   other\n"
+        "c==3 \\\n    # via b\nd==4\n    # via other\n"
+    )
+    assert environments.with_all_needed({"a"}, needed_by) == {"a", "b", "c"}
+    assert pins["b"] == "b==2 ; sys_platform == 'linux'"
 
 
 @pytest.mark.parametrize("name", LOCKS)

@@ -37,6 +37,33 @@ def test_another_lock_can_be_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch)
         setup.choose_lock("Linux", "x86_64", False)
 
 
+@pytest.mark.parametrize(
+    ("lock", "system", "fitting"), [("mac", "Linux", "cpu or gpu"), ("gpu", "Darwin", "mac")]
+)
+def test_a_lock_of_another_system_is_refused(
+    lock: str, system: str, fitting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCK", lock)
+    with pytest.raises(SystemExit, match=f"found '{lock}' on {system}, expected {fitting}"):
+        setup.choose_lock(system, "x86_64", False)
+
+
+def test_a_folder_of_wheels_that_lacks_some_is_told_with_how_to_fetch_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    monkeypatch.setattr(setup, "find_installer", lambda: [sys.executable, "-m", "pip", "install"])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    lock = tmp_path / "mac.lock"
+    lock.write_text(f"torch==2.0 \\\n    --hash=sha256:{'0' * 64}\n")
+    told = f"taken from {wheels} alone, .* fetch them again by `make wheels LOCK=mac`"
+    with pytest.raises(SystemExit, match=told):
+        setup.install(lock)
+
+
 def test_no_index_is_asked_where_pip_must_ask_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,3 +236,15 @@ def test_pin_that_was_damaged_is_named(tmp_path: Path) -> None:
 def test_a_source_in_a_package_leads_nowhere_else(name: str) -> None:
     with pytest.raises(UserError, match="is not installed"):
         local_path(f"package:pytest/{name}")
+
+
+def test_downloads_that_cannot_be_written_are_told_with_where_to_put_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub's client says that the hub could not be reached, or what stands in the way."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "file" / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "file" / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="which cannot be written: Not a directory; set HF_HOME to"):
+        model_folder("org/name")

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -17,6 +18,24 @@ UV = Path(sys.executable).with_name("uv")
 PROGRAM = '#!/bin/sh\nexec {python} -I {here} {root} "$@"\n'
 ACTIVATE = 'export PATH="$1/bin:$PATH" CONDA_PREFIX="$1"\n'
 FROM_TESTS = "packages_of_the_tests.pth"
+TAKEN = Path("taken_from_elsewhere")  # a module a line, in the folder that jobs run in
+AT_START = f"""
+import atexit, sys
+
+def note():
+    elsewhere = {sysconfig.get_path("purelib")!r}
+    files = {{name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}}
+    names = {{name.partition(".")[0] for name in files if files[name].startswith(elsewhere)}}
+    with open({str(TAKEN)!r}, "a") as taken:
+        print(*names, sep="\\n", file=taken)
+
+atexit.register(note)
+"""
+
+OF_SNAKEMAKE = {  # what tells a job its inputs and outputs is Snakemake's, which started it
+    "snakemake",
+    *(f"snakemake_interface_{part}" for part in ("common", "logger_plugins", "storage_plugins")),
+}
 
 
 def put(root: Path) -> Path:
@@ -39,7 +58,7 @@ def main(root: str, *asked: str) -> None:
     elif asked[0] == "config":
         print(json.dumps({"get": {"channel_priority": "strict"}}))
     elif asked[0] == "env":
-        given = dict(zip(asked, asked[1:], strict=False))
+        given = dict(pairwise(asked))
         create(Path(given["--file"]), Path(given["--prefix"]))
 
 
@@ -47,10 +66,11 @@ def create(path: Path, prefix: Path) -> None:
     """Make an environment of a file."""
     packages = yaml.safe_load(path.read_text())["dependencies"][-1]["pip"]
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, prefix], check=True)
+    (site,) = prefix.glob("lib/python*/site-packages")
     if any(package.startswith("vllm=") for package in packages):
-        (site,) = prefix.glob("lib/python*/site-packages")
         (site / FROM_TESTS).write_text(sysconfig.get_path("purelib"))
         return
+    (site / "sitecustomize.py").write_text(AT_START)
     install = [UV, "pip", "install", "--quiet", "--no-deps", "--python", prefix / "bin" / "python"]
     subprocess.run([*install, *packages], check=True)
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from userturn.endpoints.hub import hub_answers, not_given
-from userturn.errors import UserError, is_full_disk, near_path
+from userturn.errors import UserError, hub_cache, is_full_disk, near_path
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.files import given_object
 from userturn.storage.hashing import files_fingerprint, fingerprint
@@ -122,7 +123,21 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
     except Exception as error:  # of the client of the day
         if is_full_disk(error) or isinstance(error, MemoryError):
             raise
+        _check_cache(hub_cache())
         raise _not_downloaded(source, place, error) from error
+
+
+def _check_cache(cache: Path) -> None:
+    """Refuse a folder for downloads that cannot be written: the hub's client may blame the hub."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=cache):
+            return
+    except OSError as error:
+        raise UserError(
+            f"models are downloaded into '{cache}', which cannot be written: {error.strerror}; set "
+            "HF_HOME to a folder in which you may write"
+        ) from error
 
 
 def bytes_to_download(source: str, revision: str | None) -> int | None:
