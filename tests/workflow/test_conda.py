@@ -4,6 +4,7 @@ No conda can be had where this was written: `tests.support.stand_in_conda` answe
 """
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.support import stand_in_conda
 from tests.support.slow import starting
-from tests.support.snakemake_runs import SNAKEMAKE, copy_project
+from tests.support.snakemake_runs import SNAKEMAKE, copy_project, snakemake
 from tests.support.tiny_model import write_tiny_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -36,3 +37,13 @@ def test_every_rule_of_a_study_ends_in_an_environment_of_its_own(tmp_path: Path)
     taken = set((folder / stand_in_conda.TAKEN).read_text().split())
     assert "snakemake" in taken  # each job reads what Snakemake tells it
     assert taken <= stand_in_conda.OF_SNAKEMAKE
+
+
+@pytest.mark.skipif(shutil.which("conda") is not None, reason="conda is installed")
+def test_without_conda_nothing_is_started(tmp_path: Path) -> None:
+    folder = copy_project(tmp_path / "study")
+    write_tiny_model(folder / "models" / "tiny")
+    done = snakemake(folder, "--sdm", "conda")
+    assert done.returncode != 0
+    assert "Is conda installed and accessible?" in done.stdout
+    assert not (folder / "results/datasets").exists()

@@ -152,6 +152,7 @@ RUN_ELSEWHERE = {
     "userturn plan --configfile mine.yaml": "tests/test_documented_numbers.py reads the file",
     "userturn plan --configfile FILE": "bad files of it: tests/config/test_load.py",
     "snakemake --unlock": "Snakemake's own",
+    "snakemake --sdm conda": "test_conda.py, with a stand-in for conda",
     "make demo-judge": "loads vLLM for minutes; its like: tests/judges/test_pending_cells_asked.py",
     "make demo-crossed": "takes minutes; tests/workflow/test_crossed_run.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",

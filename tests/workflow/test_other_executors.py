@@ -57,6 +57,8 @@ def test_sweeps_are_submitted_and_the_rest_runs_where_the_driver_is(
 
 
 def test_without_a_command_that_submits_nothing_is_started(plugin: Path, tmp_path: Path) -> None:
-    done = submitted_by(tmp_path / "study", PROFILE.replace("./submit", '""'), plugin)
+    profile = PROFILE.replace("cluster-generic-submit-cmd: ./submit\n", "")
+    done = submitted_by(tmp_path / "study", profile, plugin)
     assert done.returncode != 0
-    assert "Traceback" not in done.stderr
+    assert "missing for plugin cluster-generic: --cluster-generic-submit-cmd." in done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "study/results/datasets").exists()

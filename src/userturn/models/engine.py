@@ -27,6 +27,10 @@ LOG_BYTES = 1_000_000  # at the end of a log that are searched
 
 # The first that fits a reason is given.
 ADVICE = {
+    r"infer device type|no NVIDIA driver|No CUDA GPUs|No CUDA runtime": (
+        "run it where `nvidia-smi` works: on a node with a GPU, and in a container with "
+        "`--gpus all` (Docker) or `--nv` (Apptainer)"
+    ),
     r"out of memory|not enough memory|free memory|KV cache|gpu_memory_utilization|Mamba blocks": (
         "give the model more GPUs (`gpus`), or ask less of them: a smaller max_model_len, or under "
         "`vllm:` a smaller max_num_seqs"
