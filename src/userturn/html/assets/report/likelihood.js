@@ -98,13 +98,13 @@ function likelihoodView() {
       const mine = ++generation;
       setForm(form, query);
       const wanted = followUps[Number(query.get("list") ?? 0)] ?? followUps[0];
+      if (wanted) form.elements.list.value = String(wanted.number);
       list.replaceChildren();
       pages.replaceChildren();
       if (!wanted || wanted.isPrivate) {
         state.textContent = wanted ? `${plural(wanted.n, "follow-up")}, ${NOT_SHOWN}` : "This study scored no reference follow-ups.";
         return;
       }
-      form.elements.list.value = String(wanted.number);
       state.textContent = "Loading";
       try {
         const turns = inOrderOfGain(await readFollowUps(wanted), query.get("order") ?? "");
