@@ -1,7 +1,8 @@
 """What a verdict costs this machine: CPU-milliseconds and peak memory at growing numbers of turns.
 
-Run from the project's root: `python benchmarks/judging.py`. A trivial server on loopback answers at
-once; each number of turns is judged by a process of its own, journal and ledger included.
+Run from the project's root: `python benchmarks/judging.py [TURNS ...]`. A trivial server on
+loopback answers at once; each number of turns is judged by a process of its own, journal and ledger
+included.
 """
 
 import resource
@@ -59,12 +60,12 @@ def judge(n_turns: int, url: str) -> None:
 
 def main() -> None:
     """Run every number in a process of its own."""
-    if sys.argv[1:]:
-        judge(int(sys.argv[1]), sys.argv[2])
+    if sys.argv[1:2] == ["--at"]:
+        judge(int(sys.argv[3]), sys.argv[2])
         return
     with tempfile.TemporaryDirectory() as folder, loopback(Path(folder)) as server:
-        for number in NUMBERS:
-            command = [sys.executable, __file__, str(number), server.url]
+        for number in sys.argv[1:] or map(str, NUMBERS):
+            command = [sys.executable, __file__, "--at", server.url, number]
             subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
 

@@ -80,7 +80,9 @@ def finished(results: Path, url: str, about: CellToJudge, api: RandomBatches) ->
     return verdicts_of(one, about)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(n, marks=pytest.mark.long) for n in range(20, 60))]
+)
 def test_mix_with_kills_decides_each_turn_once_and_counts_each_request(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +105,6 @@ def test_mix_with_kills_decides_each_turn_once_and_counts_each_request(
     assert len(decided) == len(set(decided)) == table["label"].count()
     bills = answers.bills + answers.batches.bills()
     assert spent(tmp_path).n_requests >= len(bills)
-    assert money(spent(tmp_path), PRICE) >= sum(bills) - 1e-9
+    assert sum(bills) - 1e-9 <= money(spent(tmp_path), PRICE) <= 10 * sum(bills)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert [form for form in QUOTED if form.encode() in written] == []

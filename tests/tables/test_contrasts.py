@@ -194,7 +194,7 @@ def test_every_interaction_is_the_difference_of_two_families_changes(
 def test_pooled_rates_and_those_beside_accuracy_are_those_rates(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    pooled = of_models(rates_without_outcomes(study[1].items))
+    pooled = of_models(rates_without_outcomes(study[1].items_by_label))
     beside = (
         study[1]
         .table("decoupling")
@@ -218,7 +218,7 @@ def _printed(text: str) -> Iterator[tuple[float, float, float]]:
 def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    found = beside(rates_without_outcomes(study[1].items), chance_floors(study[1]), FLOOR)
+    found = beside(rates_without_outcomes(study[1].items_by_label), chance_floors(study[1]), FLOOR)
     with_floor = found.drop_nulls("floor")
     assert with_floor.height > 100
     for row in with_floor.iter_rows(named=True):
@@ -299,7 +299,7 @@ def test_contrasts_of_languages_are_differences_of_the_rates_by_language(
 
 
 def test_shares_of_all_labels_are_one_in_every_scope(study: tuple[list[str], Material]) -> None:
-    found = rates_without_outcomes(study[1].items).filter(average="micro")
+    found = rates_without_outcomes(study[1].items_by_label).filter(average="micro")
     sums = found.group_by("scope", *KEYS, "family").agg(pl.sum("estimate"), pl.len())
     assert sums["len"].min() == sums["len"].max() > 2
     assert (sums["estimate"] - 1).abs().max() < 1e-9

@@ -40,7 +40,9 @@ def grid(models: dict[str, Any], n_resamples: int = 200) -> Any:
 def tables_from(study: Any, verdicts: list[str], grades: list[str]) -> dict[str, pl.DataFrame]:
     material = Material(study, {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]})
     tables = {name: material.table(name) for name in tables_of("analyse")}
-    return tables | {"rates": rates_without_outcomes(material.items, material.rubric.paper)}
+    return tables | {
+        "rates": rates_without_outcomes(material.items_by_label, material.rubric.paper)
+    }
 
 
 def tables_in(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:

@@ -40,7 +40,8 @@ def verdicts(*genuine: bool | None) -> pl.DataFrame:
 
 def table(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     answers = turns.select("model", "dataset", finish_reason=pl.lit("length"))
-    items = count_verdicts(verdicts.lazy()).with_columns(family=pl.lit("f"))
+    labels = verdicts["label"].drop_nulls().unique().sort().to_list()
+    items = count_verdicts(verdicts.lazy(), labels).with_columns(family=pl.lit("f"))
     return rates(items, outcomes_of(turns.lazy(), verdicts.lazy(), answers))
 
 

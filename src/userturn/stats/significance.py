@@ -15,6 +15,7 @@ MANY = 1000  # with more distinct changes none is looked for
 TOLERANCE = 1e-8
 LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
 NEGLIGIBLE = 1e-18
+AT_ONCE = 2**15  # points of the spectrum in memory at once
 SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
 
 
@@ -47,13 +48,19 @@ def is_exact(values: Array, n_items: Array) -> bool:
 def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
     """Return the characteristic function of the sum of flipped steps, at half of its points."""
     found = np.zeros(n_points // 2 + 1)
-    alive, values = np.arange(len(found)), np.ones(len(found))
-    for place in np.argsort(-counts, kind="stable"):
-        angles = 2 * np.pi / n_points * alive * float(sizes[place])
-        values = values * np.cos(angles) ** int(counts[place])
-        kept = np.abs(values) > NEGLIGIBLE  # with many items nearly nothing, so it stays cheap
-        alive, values = alive[kept], values[kept]
-    found[alive] = values
+    order = [place for place in np.argsort(-counts, kind="stable") if sizes[place]]
+    for start in range(0, len(found), AT_ONCE):
+        alive = np.arange(start, min(start + AT_ONCE, len(found)))
+        values = np.ones(len(alive))
+        for place in order:
+            cosines = np.cos(2 * np.pi / n_points * alive * float(sizes[place]))
+            n = int(counts[place])
+            # With many items nearly nothing is kept, and powers are what takes the time.
+            kept = np.abs(cosines) > (NEGLIGIBLE / 2) ** (1 / max(n, 1))
+            alive, values = alive[kept], values[kept] * cosines[kept] ** n
+            kept = np.abs(values) > NEGLIGIBLE
+            alive, values = alive[kept], values[kept]
+        found[alive] = values
     return found
 
 

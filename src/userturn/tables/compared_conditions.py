@@ -1,7 +1,7 @@
 """Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
-from userturn.storage.table_files import Schema
+from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, in_default_format, is_default
 from userturn.tables.item_pairs import (
@@ -19,10 +19,12 @@ from userturn.tables.item_pairs import (
     BOUNDS,
     SHARED,
     UNEQUAL,
+    Parts,
     compared,
     flips,
-    paired_items,
-    scoped,
+    in_scopes,
+    pairs,
+    parts_by,
 )
 from userturn.tables.turn_rates import VERIFIER
 
@@ -58,19 +60,13 @@ SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope po
 }
 
 
-def compare(*paired: pl.DataFrame) -> pl.DataFrame:
+def compare(paired: Parts) -> pl.DataFrame:
     """Return the contrast of each cell, of each model over datasets, and of each family.
 
     Returns:
         The columns of `COMPARED_SCHEMA`: a contrast without its adjustment for multiple tests.
     """
-    rows = []
-    for part in paired:
-        for scope, pooled in SCOPES.items() if part.height else ():
-            counts = scoped(part, scope, pooled)
-            groups = counts.partition_by(SHARED, as_dict=True, maintain_order=True)
-            for names, group in groups.items():
-                rows.append(dict(zip(SHARED, names, strict=True)) | compared(group))
+    rows = [place | compared(group) for place, group in in_scopes(paired, SCOPES)]
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
 
@@ -167,7 +163,7 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     return named.group_by(*PLACE, "family", *ITEM).agg(
         pl.col(BOTH).sum(),
         pl.col("change", "first_change").mean().round(9),
-        models=pl.col("model").cast(pl.String).unique().sort(),
+        models=pl.col("model").unique(),
         unequal=(pl.col("design") == UNEQUAL).any(),
     )
 
@@ -232,6 +228,17 @@ def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
+def _places(
+    items: pl.DataFrame, factor: str, baseline: Any, place: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    """Yield the pairs of items under each condition, one place and condition at a time."""
+    is_before = pl.col(factor) == baseline
+    for after in parts_by(items.filter(~is_before), [*place, factor]):
+        before = items.filter(is_before).join(after.head(1), on=list(place), how="semi")
+        keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
+        yield pairs(pl.concat([after, before]), factor, baseline, keys)
+
+
 def interactions(
     items: pl.DataFrame, families: pl.DataFrame, controls: Sequence[str]
 ) -> pl.DataFrame:
@@ -243,11 +250,14 @@ def interactions(
     """
     members = in_default_format(families).filter(pl.col("base").is_null())
     seen = items.filter(pl.col("model").cast(pl.String).is_in(members["model"].to_list()))
-    paired = paired_items(seen, seen["temperature"].min(), [])
-    tables = [of_families(part) for part in paired if part.height]
+    coolest = seen["temperature"].min()
+    places = chain(
+        _places(seen, "perturbation", PLAIN, ["temperature", "judge"]),
+        _places(seen, "temperature", coolest, ["perturbation", "judge"]),
+    )
     rows = [
         row
-        for part in tables
+        for part in map(of_families, places)
         for table in (part, part.with_columns(dataset=pl.lit(ALL)))
         for row in _rows(table)
     ]

@@ -1,6 +1,7 @@
 """Table `contrasts`: a condition against its baseline, and families against each other."""
 
 from collections.abc import Sequence
+from itertools import chain
 from types import MappingProxyType
 
 import polars as pl
@@ -23,7 +24,7 @@ from userturn.tables.compared_conditions import (
 )
 from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.item_pairs import paired_items, pairs
+from userturn.tables.item_pairs import beside_base, paired_items, pairs
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
@@ -110,7 +111,6 @@ OF_TURNS = (  # rows that compare rates of genuine turns of cells, or of models
     & pl.col("scope").str.strip_suffix(ONE_TRAINING).is_in(["model and dataset", "model"])
     & (pl.col("n_trainings").fill_null(1) == 1)
 )
-MODELS = 2  # the place of a model beside its base among the pairs of `paired_items`
 NO_BASE = "no model line of this study names its base"
 
 
@@ -146,10 +146,10 @@ def contrasts(
     """Return every contrast of follow-ups, of `item_pairs.paired_items`."""
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
-    found = compare(*paired_items(items, coolest, models))
+    found = compare(chain.from_iterable(paired_items(items, coolest, models)))
 
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
-        return paired_items(some, coolest, [pair])[MODELS]
+        return beside_base(some, *pair)
 
     return adjusted(of_recipes(found, items, pairs_of, trainings, seen), controls)
 
@@ -180,7 +180,7 @@ def accuracy_contrasts(
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return beside_bases(some, [pair])[0]
 
-    found = compare(*beside_bases(items, [pair for pairs in trainings.values() for pair in pairs]))
+    found = compare(beside_bases(items, [pair for pairs in trainings.values() for pair in pairs]))
     return adjusted(of_recipes(found, items, pairs_of, trainings, seen), [])
 
 

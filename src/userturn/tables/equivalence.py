@@ -31,7 +31,7 @@ from userturn.tables.beside_accuracy import limits_over_models
 from userturn.tables.compared_conditions import SCOPES
 from userturn.tables.contrasts import beside_bases, graded_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
-from userturn.tables.item_pairs import SHARED, paired_items, scoped, scored_margins
+from userturn.tables.item_pairs import in_scopes, paired_items, scored_margins
 from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
@@ -180,7 +180,7 @@ def _rate(items: Patterns, confidence: float) -> Interval:
 
 
 def _changes(
-    paired: Sequence[pl.DataFrame],
+    paired: Sequence[Sequence[pl.DataFrame]],
     scope: str,
     fixed: dict[str, Any],
     margins: Margins,
@@ -188,14 +188,12 @@ def _changes(
 ) -> Iterator[dict[str, Any]]:
     """Yield each contrast of a scope over all datasets against margins.
 
-    `fixed` is what all rows have in common. Where pairs are of several trainings of one recipe,
-    `by_training` is the change by each.
+    `paired` are the pairs of one condition each, in parts; `fixed` is what all rows have in common.
+    Where pairs are of several trainings of one recipe, `by_training` is the change by each.
     """
-    for part in paired:
-        of_one = {"model": part["model"][0]} if by_training else {}
-        counts = scoped(part, scope, SCOPES[scope] | of_one)
-        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            place = dict(zip(SHARED, names, strict=True))
+    for parts in paired:
+        of_one = {"model": parts[0]["model"][0]} if by_training else {}
+        for place, group in in_scopes(parts, {scope: SCOPES[scope] | of_one}):
             turns = scored_margins(group)
             limits: Callable[[float], Interval] = partial(change, turns)
             if by_training:
@@ -216,11 +214,13 @@ def no_change(
     """
     coolest = items["temperature"].min()
     perturbed, warmer, *in_formats = paired_items(items, coolest, [])
-    name = pl.col("perturbation").cast(pl.String)
-    perturbed = perturbed.filter(~name.is_in(list(controls)), temperature=coolest)
-    unperturbed = [part.filter(temperature=coolest) for part in in_formats]
-    main = [perturbed, *(part.filter(name == PLAIN) for part in (warmer, *unperturbed))]
-    paired = [part for part in main if part.height]
+    name, is_coolest = pl.col("perturbation").cast(pl.String), pl.col("temperature") == coolest
+    main = [
+        (perturbed, ~name.is_in(list(controls)) & is_coolest),
+        (warmer, name == PLAIN),
+        *((parts, (name == PLAIN) & is_coolest) for parts in in_formats),
+    ]
+    paired = [[part.filter(kept) for part in parts] for parts, kept in main]
     for scope in ("model", "family"):
         fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}
         yield from _changes(paired, scope, fixed, Margins(-margin, margin))
@@ -238,10 +238,10 @@ def accuracy_kept(
         if not any(part.height for part in parts):
             continue
         if len(parts) == 1:
-            yield from _changes(parts, "model", fixed, margins)
+            yield from _changes([parts], "model", fixed, margins)
         else:
             whole = together(parts, first, pairs)
-            yield from _changes([whole], "model", fixed, margins, changes_of(parts))
+            yield from _changes([[whole]], "model", fixed, margins, changes_of(parts))
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:

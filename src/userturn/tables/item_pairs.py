@@ -4,7 +4,7 @@ The difference is that of the two conditions' rates over all scored turns. The t
 the items that were scored under both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,26 +93,44 @@ def _design() -> pl.Expr:
     return pl.when(_scored_twice()).then(design).alias("design")
 
 
+Parts = Iterable[pl.DataFrame]
+"""Pairs in parts, so that not all are in memory at once; those of an item are in one part."""
+
+PART = ["family", "dataset", "judge"]  # whose items are in one part
+
+
 def paired_items(
     items: pl.DataFrame, coolest: Any, baselines: Sequence[tuple[str, str]]
-) -> list[pl.DataFrame]:
-    """Return the pairs of items under each condition and its baseline.
+) -> list[Parts]:
+    """Return the pairs of items under each condition and its baseline, made as they are read.
 
-    There is one table for perturbations, one for temperatures, and one for each model beside a
-    base and beside itself in the default format.
+    There are parts for perturbations, for temperatures, and for each model beside a base and
+    beside itself in the default format.
     """
-
-    def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
-        kept = items if some is None else items.filter(some)
-        return pairs(kept, factor, value, [k for k in JUDGED_ITEM_KEYS if k != factor])
-
-    models = [
-        under("model", base, pl.col("model").cast(pl.String).is_in([name, base]))
-        for name, base in baselines
-    ]
+    models = [beside_base(items, *pair) for pair in baselines]
     names = items["model"].cast(pl.String).unique().to_list()
     formats = [_in_format(items, *pair) for pair in beside_default(names)]
-    return [under("perturbation", PLAIN), under("temperature", coolest), *models, *formats]
+    perturbed = _under(items, "perturbation", PLAIN, [*PART, "temperature"])
+    warmer = _under(items, "temperature", coolest, [*PART, "perturbation"])
+    return [perturbed, warmer, *([one] for one in models), *([one] for one in formats)]
+
+
+def _under(items: pl.DataFrame, factor: str, value: Any, part: Sequence[str]) -> Parts:
+    keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
+    for some in parts_by(items, part):
+        yield pairs(some, factor, value, keys)
+
+
+def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield the rows of each combination of some columns' values, without a copy of the others."""
+    for values in table.select(keys).unique().sort(keys).iter_rows(named=True):
+        yield table.filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items())
+
+
+def beside_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:
+    """Return the pairs of items of a model and of its base."""
+    both = items.filter(pl.col("model").cast(pl.String).is_in([name, base]))
+    return pairs(both, "model", base, [key for key in JUDGED_ITEM_KEYS if key != "model"])
 
 
 def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
@@ -130,30 +148,54 @@ def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rounded.group_by(*keys, *PATTERN).agg(n=pl.len()).sort(*keys, *PATTERN)
 
 
-def margins_of(group: pl.DataFrame, genuine: Sequence[pl.Expr], turns: Sequence[str]) -> Counts:
-    """Return the turns of one group's items, counted, under some conditions.
+Columns = Mapping[str, Array]  # of a group of `counted` pairs, nan for null
 
-    `genuine` and `turns` are the genuine turns and the column of all turns under each condition.
+
+def _columns(group: pl.DataFrame) -> Columns:
+    numbers = [*BOTH, "change", "first_change", "n"]
+    values = group.select(pl.col(numbers).cast(pl.Float64)).to_numpy().T
+    return dict(zip(numbers, values, strict=True))
+
+
+def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
+    """Return the turns of one group's items under the baseline and under the condition.
+
+    `genuine` are the genuine turns under each, `turns` the column of all turns.
     """
-    kinds = pl.all().cast(pl.Float64)
-    positive = group.select(e.alias(str(i)) for i, e in enumerate(genuine)).select(kinds)
-    n = group["n"].cast(pl.Float64).to_numpy()
-    return Counts(n, group.select(turns).select(kinds).to_numpy(), positive.to_numpy())
+    both = [group[turns + suffix] for suffix in (BASELINE, "")]
+    return Counts(group["n"], *(np.asfortranarray(np.stack(c, axis=1)) for c in (both, genuine)))
+
+
+def _scored_margins(group: Columns) -> Counts:
+    return _margins(group, [group["n_genuine" + BASELINE], group["n_genuine"]], "n_scored")
 
 
 def scored_margins(group: pl.DataFrame) -> Counts:
     """Return the scored turns under the baseline and under the condition."""
-    suffixes = (BASELINE, "")
-    genuine = [pl.col(f"n_genuine{s}") for s in suffixes]
-    return margins_of(group, genuine, [f"n_scored{s}" for s in suffixes])
+    return _scored_margins(_columns(group))
 
 
-def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
-    """Return pairs counted by their turns, within a scope; `pooled` columns become `all`.
+def in_scopes(
+    parts: Parts, scopes: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Yield each contrast of some scopes, whose pooled columns become `all`, and its pairs counted.
 
     An item that several models of a family share counts once, with the turns of all, and with its
     mean change over them. Contrasts without an item that was scored under both are left out.
     """
+    counts: dict[str, list[pl.DataFrame]] = {scope: [] for scope in scopes}
+    for part in parts:
+        for scope, pooled in scopes.items():
+            counts[scope].append(_scoped(part, scope, pooled))
+    for found in filter(None, counts.values()):
+        summed = pl.concat(found).group_by(*SHARED, *PATTERN).agg(pl.col("n").sum())
+        ordered = summed.sort(*SHARED, *PATTERN)
+        scored = ordered.filter(pl.col("change").count().over(SHARED) > 0)
+        for names, group in scored.partition_by(SHARED, as_dict=True, maintain_order=True).items():
+            yield dict(zip(SHARED, names, strict=True)), group
+
+
+def _scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
     texts = [
         pl.col(name).cast(pl.String) for name in SHARED if name not in ("temperature", "scope")
     ]
@@ -174,8 +216,7 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
             .when(pl.col("design").count() > 0)
             .then(several),
         )
-    counts = counted(table, SHARED)
-    return counts.filter(pl.col("change").count().over(SHARED) > 0)
+    return counted(table, SHARED)
 
 
 MCNEMAR = "McNemar mid-p"
@@ -186,7 +227,7 @@ def flips(change: Array, n: Array) -> str:
     return "sign flips exact" if is_exact(change, n) else "sign flips of rounded changes"
 
 
-def _tested(group: pl.DataFrame) -> dict[str, Any]:
+def _tested(group: Columns, unequal: bool) -> dict[str, Any]:
     """Return the test of the items that were scored twice, and how many differ.
 
     With one turn under either condition it is McNemar's with mid-p: over the number of items that
@@ -194,20 +235,19 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
     104 steps, and far less below it than the exact test (benchmarks/coverage.md). Other flips are
     exact. With one turn against several, signs cannot be exchanged: if one of an item's five
     samples is genuine, its change is -0.8 or 0.2, depending on its greedy turn. Then first samples
-    are tested.
+    are tested (`unequal`).
     """
-    shared = group.filter(pl.col("change").is_not_null())
-    unequal = bool((shared["design"] == UNEQUAL).any())
-    seen = shared.drop_nulls("first_change") if unequal else shared
-    change = np.round(seen["first_change" if unequal else "change"].to_numpy(), 9)
-    n = seen["n"].cast(pl.Float64).to_numpy()
+    is_shared = ~np.isnan(group["change"])
+    tested = group["first_change" if unequal else "change"]
+    is_tested = is_shared & ~np.isnan(tested)
+    change, n = np.round(tested[is_tested], 9), group["n"][is_tested]
     name = MCNEMAR if np.isin(change, (-1, 0, 1)).all() else flips(change, n)
     # One more item that differs and one that does not, since no observed change is not certainty.
     turns = 1.0
     if not unequal and n.sum():
-        turns = float(seen["n_scored"].cast(pl.Float64).to_numpy() @ n / n.sum())
+        turns = float(group["n_scored"][is_tested] @ n / n.sum())
     differing = (float(change**2 @ n) + 1 / turns) / (n.sum() + 2)
-    of_items, changes = (shared[c].to_numpy() for c in ("n", "change"))
+    of_items, changes = (group[name][is_shared] for name in ("n", "change"))
     return {
         "n_items": int(of_items.sum()),
         "n_rise": int(of_items[changes > 0].sum()),
@@ -221,7 +261,9 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
 
 def compared(group: pl.DataFrame) -> dict[str, Any]:
     """Return two rates over all scored turns, their difference with limits, bounds and its test."""
-    margins = scored_margins(group)
+    counts = _columns(group)
+    unequal = bool(((group["design"] == UNEQUAL) & group["change"].is_not_null()).any())
+    margins = _scored_margins(counts)
     turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
     found = change(margins)
     return {
@@ -232,12 +274,12 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
         "difference": found.estimate,
         "lower": found.lower,
         "upper": found.upper,
-        **_if_unscored(group),
-        **_tested(group),
+        **_if_unscored(counts),
+        **_tested(counts, unequal),
     }
 
 
-def _if_unscored(group: pl.DataFrame) -> dict[str, Any]:
+def _if_unscored(group: Columns) -> dict[str, Any]:
     """Return the bounds of a difference over all turns, with their limits.
 
     Every unscored turn of the condition is not genuine and every one of the baseline is, and the
@@ -245,9 +287,8 @@ def _if_unscored(group: pl.DataFrame) -> dict[str, Any]:
     limit of the second cover the difference over all turns with at least the stated confidence,
     whatever made verdicts go missing (Horowitz and Manski 2000, JASA 95:77-84).
     """
-    missing = [pl.col(f"n_turns{s}") - pl.col(f"n_scored{s}") for s in (BASELINE, "")]
-    genuine = [pl.col(f"n_genuine{s}") for s in (BASELINE, "")]
-    turns = ["n_turns" + BASELINE, "n_turns"]
-    least = change(margins_of(group, [genuine[0] + missing[0], genuine[1]], turns))
-    most = change(margins_of(group, [genuine[0], genuine[1] + missing[1]], turns))
+    missing = [group[f"n_turns{s}"] - group[f"n_scored{s}"] for s in (BASELINE, "")]
+    genuine = [group[f"n_genuine{s}"] for s in (BASELINE, "")]
+    least = change(_margins(group, [genuine[0] + missing[0], genuine[1]], "n_turns"))
+    most = change(_margins(group, [genuine[0], genuine[1] + missing[1]], "n_turns"))
     return dict(zip(BOUNDS, (least.estimate, most.estimate, least.lower, most.upper), strict=True))

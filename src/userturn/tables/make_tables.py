@@ -83,8 +83,17 @@ class Material:
     @cached_property
     def items(self) -> pl.DataFrame:
         """Counts of verdicts by item, cell and judge, with the family of each model."""
-        known = self.table("families").select("model", "family").cast({"model": pl.Categorical})
-        return count_items(self.paths["verdicts"]).join(known, on="model", how="left")
+        return self._with_families(count_items(self.paths["verdicts"], by_label=False))
+
+    @property
+    def items_by_label(self) -> pl.DataFrame:
+        """The same with the counts of each label; not kept, as they are many columns."""
+        return self._with_families(count_items(self.paths["verdicts"]))
+
+    def _with_families(self, items: pl.DataFrame) -> pl.DataFrame:
+        known = dict(self.table("families").select("model", "family").iter_rows())
+        family = pl.col("model").cast(pl.String).replace_strict(known, default=None)
+        return items.with_columns(family=family.cast(pl.String))
 
     @cached_property
     def humans(self) -> HumanGrid:

@@ -136,7 +136,7 @@ def turn_contrasts(material: Material) -> pl.DataFrame:
     scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "sample", "genuine").collect()
     members = material.table("families").select("model", "family")
     paired = since_the_first(scored.join(members, on="model"))
-    return adjusted(compare(paired), controls_of(material.grid.perturbations))
+    return adjusted(compare([paired]), controls_of(material.grid.perturbations))
 
 
 def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -228,7 +228,7 @@ def between_languages(
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
     paired = pairs(_with_language(items), LANGUAGE, baseline, blocks)
-    return adjusted(compare(paired), controls)
+    return adjusted(compare([paired]), controls)
 
 
 def _with_language(items: pl.DataFrame) -> pl.DataFrame:

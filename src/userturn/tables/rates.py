@@ -125,7 +125,7 @@ def table(material: Material) -> pl.DataFrame:
         scan_verdicts(material.paths["verdicts"]),
         material.answers,
     )
-    found = rates(material.items, outcomes, material.rubric.paper)
+    found = rates(material.items_by_label, outcomes, material.rubric.paper)
     floored = beside(found, chance_floors(material), FLOOR)
     floored = beside(floored, over_distinct_texts(material), COPIED)
     whole = with_corrected(floored, domains_of(material), OF_TURNS, of_rate)

@@ -15,7 +15,7 @@ from userturn.stats.proportions import CONFIDENCE, Floats, Interval, student_of
 from userturn.stats.significance import Limits
 from userturn.tables.added_columns import HELD_OUT
 from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
-from userturn.tables.item_pairs import BASELINE, COUNTS, SHARED, compared, scoped, scored_margins
+from userturn.tables.item_pairs import BASELINE, COUNTS, compared, in_scopes, scored_margins
 
 SMALLEST = 1e-9  # of the p-values that are told apart
 
@@ -102,7 +102,7 @@ def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) 
 
 def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
     """Return by place (`place_of`) the change of a rate by each training."""
-    groups = pl.concat([compare(part) for part in parts]).partition_by(PLACE, as_dict=True)
+    groups = pl.concat([compare([part]) for part in parts]).partition_by(PLACE, as_dict=True)
     return {place: group["difference"].to_numpy() for place, group in groups.items()}
 
 
@@ -131,9 +131,8 @@ def compare_trainings(
     changes = changes_of(parts)
     whole, rows = together(parts, first, pairs), []
     for scope in ("model and dataset", "model"):
-        counts = scoped(whole, scope, {**SCOPES[scope], "model": first[0]})
-        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            row = dict(zip(SHARED, names, strict=True))
+        pooled = {**SCOPES[scope], "model": first[0]}
+        for row, group in in_scopes([whole], {scope: pooled}):
             rows.append(row | _compared(group, changes[place_of(row)]))
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
@@ -161,7 +160,7 @@ def of_recipes(
     """
 
     def of_model(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
-        return compare(pairs_of(some, pair))
+        return compare([pairs_of(some, pair)])
 
     def of_recipe(some: pl.DataFrame, first: Pair) -> pl.DataFrame:
         parts = [pairs_of(some, pair) for pair in trainings[first]]

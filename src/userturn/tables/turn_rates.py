@@ -25,16 +25,24 @@ RATE: Schema = {  # over scored turns, with interval, coverage and bounds
     "interval": pl.String,
     **dict.fromkeys(("coverage", "if_unscored_negative", "if_unscored_positive"), pl.Float64),
 }
+AT_ONCE = 32  # files that are counted at a time
 LABEL = "label:"  # prefix of the column that counts a label
 VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
 
 
-def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
-    """Return the counts of the verdicts in some files, by `count_verdicts`."""
-    return count_verdicts(scan_verdicts(paths_to_verdicts))
+def count_items(paths_to_verdicts: Sequence[str], by_label: bool = True) -> pl.DataFrame:
+    """Return the counts of the verdicts in some files, by `count_verdicts`.
+
+    All verdicts of a cell and judge are in one file, so that a few are counted at a time.
+    """
+    paths = sorted(paths_to_verdicts)
+    known = scan_verdicts(paths).select(pl.col("label").cast(pl.String).drop_nulls().unique())
+    labels = sorted(known.collect(engine="streaming")["label"]) if by_label else []
+    parts = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
+    return pl.concat(count_verdicts(scan_verdicts(part), labels) for part in parts)
 
 
-def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
+def count_verdicts(verdicts: pl.LazyFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Return one row per item of a cell and judge; items that belong together are one.
 
     Statistics over these rows are clustered by item. Where a dataset has several turns of a
@@ -44,16 +52,14 @@ def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
     Returns:
         The key columns and `item` (categories, so that ten million rows fit in memory);
         `n_turns`; `n_scored`; `n_genuine`; `first`: whether the item's first sample is genuine;
-        `first_item`: the item that this is of, its own id; and how many turns have each label, in
-        a column `label:<name>`.
+        `first_item`: the item that this is of, its own id; and how many turns have each of some
+        labels, in a column `label:<name>`.
     """
     columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
     verdicts = verdicts.with_columns(clusters(), probe=pl.col("item")).select(
         *(pl.col(name).cast(pl.Categorical) for name in columns),
         *("temperature", "sample", "probe", "genuine"),
     )
-    names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())
-    labels = names.collect(engine="streaming")["label"].to_list()
     return (
         verdicts.group_by(*JUDGED_CELL_KEYS, "item")
         .agg(
@@ -64,7 +70,7 @@ def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
             first_item=pl.col("probe").sort_by("sample", "probe").first().cast(pl.Categorical),
             **{LABEL + name: (pl.col("label") == name).sum().cast(pl.Int32) for name in labels},
         )
-        .collect(engine="streaming")
+        .collect()
     )
 
 
