@@ -125,7 +125,7 @@ def marked(name: str) -> Any:
     return pytest.param(name, marks=[*marks, *([needs_shared_data] if name in OF_PEOPLE else [])])
 
 
-@pytest.mark.parametrize("name", map(marked, SMALLEST))
+@pytest.mark.parametrize("name", [*map(marked, SMALLEST)])
 def test_a_benchmark_runs_at_its_smallest_size(
     name: str, tmp_path: Path, finished_study: Path
 ) -> None:
