@@ -75,7 +75,7 @@ TREES = str(SHARED / "oasst_en100" / "en_100_tree.jsonl")
 FEW, RESULTS, MODEL = "FEW", "RESULTS", "MODEL"  # conversations, a finished study, the demo's model
 SMALLEST = {  # what each program is given, and what it prints
     "analysing": (["1", "--items", "5"], "| analyse | 75 | 375 |"),
-    "architectures": (["llama"], "llama"),
+    "architectures": (["qwen 3"], "| right |"),
     "auditing": ([RESULTS], "|"),
     "batching": (["--requests", "8"], "ratio"),
     "heuristic": ([FEW], "replaced"),
