@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_527, 34_746),
-    "tests": (56_304, 32_080),
+    "src": (62_599, 34_784),
+    "tests": (56_369, 32_111),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
