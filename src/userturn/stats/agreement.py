@@ -34,7 +34,7 @@ Sums = dict[str, Floats]  # each an array of resamples x columns
 
 
 def features(ratings: Ratings) -> Sums:
-    """Return the quantities that are summed over units, each an array of units x columns."""
+    """Return the quantities that are summed over units, each as an array of units x columns."""
     given = ratings.codes[:, :, None] == np.arange(ratings.n_labels)
     counts = np.asarray(given.sum(1), float)
     n = counts.sum(1, keepdims=True)
@@ -59,7 +59,7 @@ def features(ratings: Ratings) -> Sums:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide, with NaN where the denominator is zero but for rounding."""
+    """Divide, and return NaN where the denominator is zero up to rounding."""
     safe = np.where(np.abs(denominator) < 1e-12, np.nan, denominator)
     return np.asarray(numerator / safe)
 
@@ -79,7 +79,7 @@ def cohen_kappa(sums: Sums, n_pairable: float) -> Floats:
 
 
 def krippendorff_alpha(sums: Sums, n_pairable: float) -> Floats:
-    """Return Krippendorff's nominal alpha; weights are scaled to the number of labels paired."""
+    """Return Krippendorff's nominal alpha, with weights scaled to the number of paired labels."""
     scale = _ratio(np.full(len(sums["pairable"]), n_pairable), sums["pairable"].sum(1))
     totals = sums["pairable"] * scale[:, None]
     expected = (n_pairable**2 - (totals**2).sum(1)) / (n_pairable - 1)
@@ -107,7 +107,7 @@ PRIOR = {"gwet_ac1": 1.0, "cohen_kappa": 2.0, "krippendorff_alpha": 2.0}  # unit
 
 
 class Estimate(NamedTuple):
-    """A coefficient with its 95% limits; None with a reason if it is undefined."""
+    """A coefficient with its 95% limits, or None with a reason where it is undefined."""
 
     estimate: float | None
     lower: float | None
@@ -140,12 +140,12 @@ def prior_sums(ratings: Ratings) -> Sums:
 
 
 def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Floats]:
-    """Return the sums of clusters and of two prior units, and the weights of both in each draw.
+    """Return the sums of clusters and of two prior units, and the random weights of the clusters.
 
     In the Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134) each cluster's weight is a standard
-    exponential, and each prior unit's a gamma of shape PRIOR / 2. The size of a prior unit is the
-    sum of weights over the effective number of units (Kish 1965): Σw²/Σw, times the design effect
-    of agreement over clusters.
+    exponential, and each prior unit's weight a gamma of shape PRIOR / 2. The weights are an array
+    of resamples x clusters. The size of a prior unit is the sum of weights over the effective
+    number of units (Kish 1965): Σw²/Σw, times the design effect of agreement over clusters.
     """
     sums = cluster_sums(ratings)
     weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
@@ -156,7 +156,7 @@ def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Fl
 
 
 def _shared(ratings: Ratings, sums: Sums) -> float:
-    """Return how much wider agreement is over clusters than over units: at least 1."""
+    """Return the design effect of clusters on the variance of agreement, at least 1."""
     if len(sums["paired"]) == len(ratings.codes):
         return 1.0
     alone = cluster_sums(ratings._replace(clusters=np.arange(len(ratings.codes))))
@@ -172,12 +172,13 @@ def _spread(sums: Sums) -> float:
 def estimate_all(
     ratings: Ratings, names: Sequence[str], generator: np.random.Generator
 ) -> dict[str, Estimate]:
-    """Return coefficients with 95% intervals over clusters, valid for few and for unanimous units.
+    """Return coefficients with 95% intervals over clusters, valid for few or unanimous units too.
 
-    Raw agreement has Wilson's interval at the clusters' effective sample size (`proportions`).
-    The others have the quantiles of the Bayesian bootstrap with a prior: one unit in all for AC1
-    (Jeffreys' for a share, as raw agreement), two for kappa and alpha (Jeffreys' for a table of two
-    labels; for kappa see Lee and Tu 1994, J Comput Graph Stat 3:301-321).
+    Raw agreement has Wilson's interval at the clusters' effective sample size (`proportions`). The
+    others have the quantiles of the Bayesian bootstrap with a prior. The prior is worth one unit
+    for AC1, which is Jeffreys' prior of a share, as for raw agreement. For kappa and alpha it is
+    worth two units, which is Jeffreys' prior of a table of two labels (for kappa see Lee and Tu
+    1994, J Comput Graph Stat 3:301-321).
     """
     n_given = (ratings.codes >= 0).sum(1)
     n_pairable = float(n_given[n_given >= 2].sum())
@@ -205,10 +206,11 @@ def estimate_all(
 
 
 def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
-    """Return raw agreement with Wilson's limits, weights standing for turns.
+    """Return raw agreement with Wilson's limits at the effective sample size.
 
-    Weights make many turns of the few that people saw, so never more than what the weights are
-    worth (Kish 1965) count: of units, or of clusters where all agree or none does.
+    Design weights make many turns of the few that people saw. So the sample size is at most the
+    effective number of weighted units (Kish 1965). Where all raters agree or none does, it is at
+    most that of clusters.
     """
     n_clusters = len(sums["paired"]) - 2
     paired, agreeing = sums["paired"][:n_clusters, 0], sums["agreeing"][:n_clusters, 0]

@@ -29,9 +29,9 @@ def permutation_p(
 ) -> float | None:
     """Return the two-sided p that all pairings of two rankings within groups are equally likely.
 
-    None if there are several groups and fewer pairings than `FEWEST`. `x` and `y` are ranks from 1;
-    `groups` are the places of the models within which pairings may be exchanged. Where there are
-    too many pairings to count all, `n_resamples` are drawn.
+    `x` and `y` are ranks from 1. `groups` has the positions of the models among which pairings may
+    be exchanged. Where there are too many pairings to count all, `n_resamples` are drawn. The
+    result is None if there are several groups and fewer pairings than `FEWEST`.
     """
     if len(groups) > 1 and prod(factorial(len(group)) for group in groups) < FEWEST:
         return None
@@ -51,12 +51,12 @@ def permutation_p(
 
 @lru_cache(maxsize=16)
 def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
-    """Return in how many pairings of two rankings 4 Σ xy is 0, 1, 2 and so on.
+    """Return for each value 0, 1, 2, ... of 4 Σ xy the number of pairings of two rankings with it.
 
-    Ranks are paired off one by one; of those paired only their set matters, not the order (van de
-    Wiel and Di Bucchianico 2001, J Stat Plan Inference 92:133-145, for ranks with and without
-    ties). Without ties the answer is the same for all rankings of a length, so it is kept. Both are
-    sorted ranks.
+    Ranks are paired one by one, and only the set of ranks already paired matters, not their order
+    (van de Wiel and Di Bucchianico 2001, J Stat Plan Inference 92:133-145, for ranks with and
+    without ties). Without ties the answer is the same for all rankings of a length, so it is
+    cached. Both are sorted ranks.
     """
     doubled = [round(2 * rank) for rank in x]
     others = {value: y.count(value) for value in y}  # how often each rank occurs
@@ -85,8 +85,9 @@ def _drawn_p(
 ) -> float:
     """Return p from random pairings, drawn until enough of them are extreme.
 
-    So a p of 5e-6 can be seen, and stays below 0.05 among 10,000 tests (sequential Monte Carlo:
-    Besag and Clifford 1991, Biometrika 78:301-304). The observed pairing counts as one of them.
+    So p can be as small as 5e-6, and can stay below 0.05 when it is adjusted for 10,000 tests
+    (sequential Monte Carlo: Besag and Clifford 1991, Biometrika 78:301-304). The observed pairing
+    counts as one of those drawn.
     """
     parts = np.split(centred, np.cumsum(sizes)[:-1])
     n_extreme = n_drawn = 0
@@ -103,7 +104,7 @@ ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss
 
 
 class Correlation(NamedTuple):
-    """A rank correlation with its limits and p; None with a reason."""
+    """A rank correlation with its limits and p. What is None has a reason."""
 
     estimate: float | None
     lower: float | None
@@ -113,7 +114,7 @@ class Correlation(NamedTuple):
 
 
 def average_ranks(values: Array) -> Array:
-    """Return the ranks of values from 1; equal values share the mean of their ranks."""
+    """Return the ranks of values from 1, where equal values share the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[place]
@@ -129,14 +130,14 @@ def spearman(
 ) -> Correlation:
     """Return Spearman's rank correlation, its interval and its permutation p.
 
-    The interval is tanh(artanh ρ ± z √((1 + ρ²/2) / (n - 3))), of Bonett and Wright 2000,
-    Psychometrika 65:23-28. It needs four pairs, and ranks that are not all in one order; n is how
-    many independent models there are (`independent`). p is two-sided, over pairings
-    (`permutation_p`): the t distribution fits few models badly. Models of one family are alike, so
-    where a family has several, models are paired anew within families alone (Good 2005,
-    Permutation, Parametric, and Bootstrap Tests of Hypotheses, section 6.2). `families` has the
-    family of each model, or is None if they are independent. Where there are too many pairings to
-    count all, `n_resamples` are drawn.
+    The interval is tanh(artanh ρ ± z √((1 + ρ²/2) / (n - 3))) (Bonett and Wright 2000,
+    Psychometrika 65:23-28), where n is the effective number of independent models (`independent`).
+    It needs an n of at least 4, and ranks that are not all in the same or the opposite order. p is
+    two-sided and over pairings (`permutation_p`), because the t distribution fits few models badly.
+    Models of one family are alike. So where a family has several, models are only paired anew
+    within families (Good 2005, Permutation, Parametric, and Bootstrap Tests of Hypotheses, section
+    6.2). `families` has the family of each model, or is None if they are independent. Where there
+    are too many pairings to count all, `n_resamples` are drawn.
     """
     n = len(x)
     if n < 3:
@@ -164,7 +165,7 @@ def spearman(
 
 
 def _groups(n: int, families: Sequence[str] | None) -> Groups:
-    """Return the places of the models of each family; all together where each has one model."""
+    """Return the positions of the models of each family, or one group if no family has two."""
     if families is None or len(set(families)) == n:
         return [np.arange(n)]
     _, number = np.unique(np.asarray(families), return_inverse=True)
@@ -172,10 +173,10 @@ def _groups(n: int, families: Sequence[str] | None) -> Groups:
 
 
 def independent(x: Array, y: Array, groups: Groups) -> float:
-    """Return how many independent models the correlation of these ranks is worth.
+    """Return the effective number of independent models behind a correlation of ranks.
 
-    n / (1 + a b (Σ m² - n) / n) of families of m models, a and b the intraclass correlations of
-    both ranks in families, by analysis of variance, at least 0 (the effective number of Clifford,
+    It is n / (1 + a b (Σ m² - n) / n) for families of m models. Here a and b are the intraclass
+    correlations of both ranks within families, by analysis of variance, and at least 0 (Clifford,
     Richardson and Hémon 1989, Biometrics 45:123-134, for pairs that are alike within families).
     """
     sizes = np.array(list(map(len, groups)), dtype=float)
@@ -184,7 +185,7 @@ def independent(x: Array, y: Array, groups: Groups) -> float:
 
 
 def _alike(families: Sequence[Array]) -> float:
-    """Return the intraclass correlation of families, at least 0; 0 of a single one."""
+    """Return the intraclass correlation of ranks within families, at least 0 (one family: 0)."""
     sizes = np.array([len(family) for family in families], dtype=float)
     n, k = sizes.sum(), len(families)
     if k < 2:
@@ -199,9 +200,10 @@ def _alike(families: Sequence[Array]) -> float:
 def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
     """Return the share of the variance of estimates that is not due to sampling, from 0 to 1.
 
-    Their correlation with anything is at most its root times that of the true values (Spearman
-    1904, Am J Psychol 15:72-101). Rates that all lie at their floor have nearly none. The variance
-    of each estimate is derived from its 95% limits; None if the estimates are equal or lack limits.
+    The correlation of the estimates with anything is at most the root of this share times the
+    correlation of the true values (Spearman 1904, Am J Psychol 15:72-101). For rates that all lie
+    at their floor the share is near 0. The variance of each estimate is derived from its 95%
+    limits. The result is None if the estimates are equal or lack limits.
     """
     if len(estimates) < 2 or np.isnan(lower).any() or np.isnan(upper).any():
         return None
@@ -215,7 +217,8 @@ def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
 def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
     """Return the factor by which sampling shrinks a correlation, from 0 to 1.
 
-    Of each of the two that is measured, not known, `measured` has the estimates and their limits.
+    `measured` has the estimates and their lower and upper limits, for each variable that is an
+    estimate rather than known. The result is None if the reliability of one of them is unknown.
     """
     known = [found for part in measured if (found := reliability(*part)) is not None]
     return float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
@@ -224,8 +227,9 @@ def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
 def of_measured(found: Correlation, factor: float | None) -> Correlation:
     """Return a correlation of measured values, without its interval if sampling shrinks it.
 
-    The interval then lies around the shrunken correlation, and holds the true values' too seldom
-    (benchmarks/coverage.md). p stays: values that are independent stay so when they are measured.
+    The interval then lies around the shrunken correlation, and contains the true one too seldom
+    (benchmarks/coverage.md). p remains, since values that are independent stay so when they are
+    measured.
     """
     if found.lower is None or (factor is not None and factor >= ATTENUATED):
         return found
@@ -241,9 +245,9 @@ NEGLIGIBLE = 1e-40  # chances below, at an odds ratio near the one that was seen
 
 
 class Odds(NamedTuple):
-    """Odds ratio over tables with its limits, phi of the tables' sum, and p; None has a reason.
+    """Odds ratio over tables with its limits, phi of the summed table, and p. None has a reason.
 
-    The ratio and its upper limit are infinite where as many as possible are both.
+    The ratio and its upper limit are infinite where as many items as possible are both.
     """
 
     odds_ratio: float | None
@@ -257,10 +261,10 @@ class Odds(NamedTuple):
 def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     """Return the common odds ratio of 2x2 tables, and the test that it is 1.
 
-    The estimate is the conditional maximum likelihood's. Limits and p count what was seen by half
-    (mid-p: Mehta and Walsh 1992, Am Stat 46:146-150): limits that count it whole hold .95 to 1.0 of
-    odds ratios of rare turns and are an eighth wider. Each row of `tables` has the numbers of both,
-    only the first, only the second, and neither.
+    The estimate is the conditional maximum likelihood's. Each row of `tables` has the numbers of
+    items that are both, only the first, only the second, and neither. Limits and p count the
+    observed number by half (mid-p: Mehta and Walsh 1992, Am Stat 46:146-150). Limits that count it
+    whole are an eighth wider, and cover odds ratios of rare turns in 0.95 to 1.0 of studies.
     """
     numbers, log_chances = _numbers_of_both(tables)
     phi = _phi(*tables.sum(0).astype(float))
@@ -269,7 +273,7 @@ def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     seen = float(tables[:, 0].sum())
 
     def tails(theta: float) -> tuple[float, float, float]:
-        """Return the chances of fewer and of more than was seen, this by half, and the mean."""
+        """Return both tail chances, with the observed number counted by half, and the mean."""
         chances = np.exp(log_chances + theta * numbers - np.max(log_chances + theta * numbers))
         chances /= chances.sum()
         half = float(chances[numbers == seen].sum()) / 2
@@ -289,7 +293,7 @@ AT_MOST = "no upper limit: as many turns after right answers are genuine as coul
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
-    """Return the largest odds ratio for whose logarithm a condition holds."""
+    """Return the largest odds ratio for whose logarithm a monotone condition holds."""
     low, high = -FARTHEST, FARTHEST
     for _ in range(STEPS):
         middle = (low + high) / 2
@@ -298,10 +302,10 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def _numbers_of_both(tables: Array) -> tuple[Array, Array]:
-    """Return how many items of all tables may be both, and the logarithms of their weights.
+    """Return the possible numbers of items that are both, and the logarithms of their weights.
 
-    Weights are those of an odds ratio of 1; they are convolved at one near that which was seen,
-    where none that matters underflows.
+    The weights are those at an odds ratio of 1. They are convolved at an odds ratio near the
+    observed one, where no weight that matters underflows.
     """
     a, b, c, d = (column + 0.5 for column in tables.astype(float).T)
     n = tables.sum(1) + 2.0

@@ -30,16 +30,16 @@ class _Mean(NamedTuple):
 def clustered_mean(
     values: ArrayLike, clusters: Sequence[str], confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the mean with limits that allow for correlated values within a cluster, and skewness.
+    """Return a mean with limits that allow for correlation within clusters and for skewness.
 
-    The cluster-robust variance of a mean with the factor G / (G - 1), and Student's quantile at
-    G - 1 degrees of freedom for G clusters (Cameron and Miller 2015, J Human Resources 50:317-372,
-    sections II and VI.A, doi:10.3368/jhr.50.2.317). Gains are skewed, and then these limits are too
-    near on the side of the long tail; those after the transformation that takes the skewness of the
-    clusters' sums away (Hall 1992, J R Stat Soc B 54:221-228, equation 1.4) are too near where both
-    tails are long. At either end the farther of the two holds. Where a few values have nearly
-    all, no limits hold (Bahadur and Savage 1956, Ann Math Stat 27:1115-1122). With one cluster
-    there are none. Values are one per turn, none missing.
+    `values` are one per turn, none missing. The variance is cluster-robust with the factor G / (G -
+    1), and the quantile is Student's at G - 1 degrees of freedom for G clusters (Cameron and Miller
+    2015, J Human Resources 50:317-372, sections II and VI.A, doi:10.3368/jhr.50.2.317). Gains are
+    skewed, which puts these limits too near on the side of the long tail. A transformation removes
+    the skewness of the clusters' sums (Hall 1992, J R Stat Soc B 54:221-228, equation 1.4), but its
+    limits are too near where both tails are long. So each limit is the farther one of the two
+    methods. Where a few values make up nearly all of the mean, no limits are valid (Bahadur and
+    Savage 1956, Ann Math Stat 27:1115-1122). With one cluster there are no limits.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
@@ -57,8 +57,8 @@ def clustered_mean(
 def mean_p(values: ArrayLike, clusters: Sequence[str]) -> float:
     """Return the two-sided p that the mean is 0: the level at which its limits reach 0.
 
-    1 with one cluster. Values that are all alike have no spread to go by, so their p is that of all
-    clusters having one sign by chance.
+    With one cluster p is 1. If all values are equal there is no spread to test against, and p is
+    the chance that all clusters have the same sign.
     """
     mean, error, a, n_clusters = _mean(np.asarray(values, dtype=np.float64), clusters)
     if n_clusters < 2 or mean == 0:
@@ -69,9 +69,10 @@ def mean_p(values: ArrayLike, clusters: Sequence[str]) -> float:
 
 
 def studentised_p(statistic: Array, skewness: Array, n_clusters: int) -> Array:
-    """Return the two-sided p of studentised means of as many clusters each, and of their skewness.
+    """Return the two-sided p of studentised means over clusters, given their skewness.
 
-    The larger of Student's and that after Hall's transformation.
+    It is the larger of Student's p and the p after Hall's transformation. All means are over
+    `n_clusters` clusters.
     """
     from scipy.stats import t  # seconds
 
@@ -95,7 +96,7 @@ def _mean(x: np.ndarray, clusters: Sequence[str]) -> _Mean:
 
 
 def _skewed_back(z: float, a: float) -> float:
-    """Return the studentised mean that Hall's transformation brings to z."""
+    """Return the studentised mean that Hall's transformation maps to z."""
     return z if abs(a) < NEGLIGIBLE else float(3 / a * (np.cbrt(1 + a * (z - a / 6)) - 1))
 
 
@@ -106,7 +107,7 @@ Measure = Callable[[Counts], float | None]  # of how often each word is there
 
 
 class Counted(NamedTuple):
-    """How often each word is in each cluster of texts, sorted by cluster: arrays of one length."""
+    """The counts of each word in each cluster of texts, sorted by cluster: arrays of one length."""
 
     cluster: Counts  # numbers of clusters, from 0
     word: Counts  # numbers of words, from 0
@@ -114,7 +115,7 @@ class Counted(NamedTuple):
 
 
 def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
-    """Return how often each word is in each cluster; words and clusters are numbers from 0."""
+    """Return the count of each word in each cluster, both given as numbers from 0."""
     word, cluster = (np.asarray(numbers, dtype=np.int64) for numbers in (words, clusters))
     n_words = int(word.max(initial=0)) + 1
     place, n = np.unique(cluster * n_words + word, return_counts=True)
@@ -122,20 +123,20 @@ def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
 
 
 def distinct(n: Counts) -> float | None:
-    """Return the number of different words over that of all (Li et al. 2016, arXiv:1510.03055)."""
+    """Return the share of words that are different (Li et al. 2016, arXiv:1510.03055)."""
     return float((n > 0).sum() / n.sum()) if n.sum() else None
 
 
 def yules_k(n: Counts) -> float | None:
-    """Return Yule's K: 10,000 (sum of n squared - N) / N squared (Yule 1944, chapter 3)."""
+    """Return Yule's K: 10,000 (Σn² - N) / N² for counts n of N words (Yule 1944, chapter 3)."""
     total = float(n.sum())
     return float(1e4 * ((n.astype(float) ** 2).sum() - total) / total**2) if total else None
 
 
 def hdd(n: Counts) -> float | None:
-    """Return HD-D: the expected share of different words among 42 that are drawn.
+    """Return HD-D: the expected share of different words among 42 random words.
 
-    McCarthy and Jarvis 2007, Lang Test 24:459-488. None with fewer words.
+    McCarthy and Jarvis 2007, Lang Test 24:459-488. None for fewer than 42 words.
     """
     from scipy.special import gammaln  # slow to import, too
 
@@ -151,9 +152,9 @@ def hdd(n: Counts) -> float | None:
 
 
 def over_clusters(counts: Counted, measure: Measure, most: float = 1.0) -> Interval:
-    """Return a measure of all words together, at most `most`, with its 95% limits over clusters.
+    """Return a measure of all words together with its 95% limits over clusters, at most `most`.
 
-    There are no limits of one cluster, nor where the measure is undefined without some cluster.
+    There are no limits with one cluster, nor where the measure is undefined without some cluster.
     """
     cluster, word, n = counts
     whole = np.bincount(word, n).astype(np.int64)
@@ -172,9 +173,10 @@ def over_clusters(counts: Counted, measure: Measure, most: float = 1.0) -> Inter
 
 
 def window_shares(words: npt.ArrayLike, window: int = WINDOW) -> Array:
-    """Return the share of different words in each window of neighbouring words; none if too few.
+    """Return the share of different words in each window of neighbouring words.
 
-    Their mean is MATTR (Covington and McFall 2010, J Quant Linguist 17:94-100).
+    The mean of the shares is MATTR (Covington and McFall 2010, J Quant Linguist 17:94-100). The
+    array is empty if there are fewer words than a window has.
     """
     found = np.asarray(words, dtype=np.int64)
     if len(found) < window:

@@ -28,16 +28,17 @@ NEGLIGIBLE = 1e-12  # nearer to 0 or 1 is rounding
 def clustered_auc(
     scores: ArrayLike, positive: ArrayLike, clusters: Sequence[str], confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the chance that a positive scores higher than a negative; ties count as half.
+    """Return the chance that a positive scores higher than a negative, where ties count as half.
 
-    It is the statistic of Mann and Whitney (1947, Ann Math Stat 18:50-60) per pair. The limits are
-    score limits: all areas A with (A - area)² <= z² V(A), where V is Hanley and McNeil's variance
-    (1982, Radiology 143:29-36) at the mean of both numbers (Newcombe 2006, Stat Med 25:559-573,
-    method 5), so there are some at an area of 0 or 1, too. Both numbers are divided by how much
-    larger the variance of the clusters' placements is than V at the area: it is Obuchowski's (1997,
-    Biometrics 53:567-578, section 3), that of DeLong et al. (1988, Biometrics 44:837-845) where
-    every cluster has one turn. There are none with fewer than two clusters of either kind. Scores
-    are one per turn, none missing.
+    `scores` are one per turn, none missing. The chance is the statistic of Mann and Whitney (1947,
+    Ann Math Stat 18:50-60) per pair. The limits are score limits: all areas A with (A - area)² <=
+    z² V(A), where V is Hanley and McNeil's variance (1982, Radiology 143:29-36) at the mean of the
+    numbers of positives and negatives (Newcombe 2006, Stat Med 25:559-573, method 5). So there are
+    limits at an area of 0 or 1, too. Both numbers are divided by the design effect of clusters,
+    which is the ratio of the variance of their placements to V at the area. That variance is
+    Obuchowski's (1997, Biometrics 53:567-578, section 3), or that of DeLong et al. (1988,
+    Biometrics 44:837-845) where every cluster has one turn. There are no limits with fewer than two
+    clusters of positives or of negatives.
     """
     x, is_positive = np.asarray(scores, np.float64), np.asarray(positive, bool)
     if is_positive.all() or not is_positive.any():
@@ -61,14 +62,14 @@ def clustered_auc(
 
 
 def _of_area(area: float, m: float, n: float) -> float:
-    """Return the variance of an area of m positives and n negatives that come one by one."""
+    """Return the variance of the area for m independent positives and n independent negatives."""
     others = max(0.0, (m + n) / 2 - 1)
     extra = others * ((1 - area) / (2 - area) + area / (1 + area))
     return area * (1 - area) * (1 + extra) / (m * n)
 
 
 def _farthest(area: float, end: float, z: float, sizes: Array) -> float:
-    """Return the area farthest towards an end that is not rejected."""
+    """Return the area nearest to `end` that the score test does not reject."""
     inside = area
     for _ in range(50):
         middle = (inside + end) / 2
@@ -78,7 +79,7 @@ def _farthest(area: float, end: float, z: float, sizes: Array) -> float:
 
 
 def _placements(x: Array, is_positive: Mask) -> Array:
-    """Return of each turn the share of the other kind that it is on the right side of."""
+    """Return per turn the share of turns of the other kind that it is ranked correctly against."""
     from scipy.stats import rankdata  # seconds, which rates would pay
 
     found = np.empty(len(x))
@@ -91,7 +92,7 @@ def _placements(x: Array, is_positive: Mask) -> Array:
 
 
 def _variance(excess: Array, is_positive: Mask, clusters: np.ndarray) -> float:
-    """Return the variance of the area, of two clusters of either kind or more."""
+    """Return the variance of the area over clusters, of which each kind has two or more."""
     names, number = np.unique(clusters, return_inverse=True)
     sums, counts, parts = [], [], []
     for kind in (is_positive, ~is_positive):
@@ -116,7 +117,7 @@ class WonPairs(NamedTuple):
 
 
 def won_pairs(scores: ArrayLike, right: ArrayLike, items: Numbers) -> WonPairs:
-    """Return the pairs that the right answer wins, for each item from 0 to the largest number."""
+    """Return the pairs that the right answer wins, per item from 0 to the largest number."""
     x, is_right = np.asarray(scores, np.float64), np.asarray(right, bool)
     n_items = int(items.max()) + 1 if len(items) else 0
     won, n_pairs = np.zeros(n_items), np.zeros(n_items)
@@ -131,9 +132,10 @@ def won_pairs(scores: ArrayLike, right: ArrayLike, items: Numbers) -> WonPairs:
 def auc_within(pairs: WonPairs, confidence: float = CONFIDENCE) -> Interval:
     """Return the share of pairs that the right answer wins, with limits clustered by item.
 
-    It is the area under the ROC curve within items, each weighted by its pairs: what is easy or
-    hard of an item cannot enter. Limits are Wilson's at the effective number of pairs
-    (`stats.proportions`), since an answer is in several pairs of its item. None without a pair.
+    It is the area under the ROC curve within items, each weighted by its pairs, so an item's
+    difficulty has no influence. Limits are Wilson's at the effective number of pairs
+    (`stats.proportions`), since an answer is in several pairs of its item. The estimate is None if
+    there is no pair.
     """
     mixed = pairs.n_pairs > 0
     if not mixed.any():
@@ -143,11 +145,11 @@ def auc_within(pairs: WonPairs, confidence: float = CONFIDENCE) -> Interval:
 
 
 def chosen(scores: ArrayLike, right: ArrayLike, items: Numbers) -> Array:
-    """Return for each item the chance that the answer with the highest score is right, exactly.
+    """Return per item the exact chance that the answer with the highest score is right.
 
-    One of several with the highest score is taken at random, and one of all where every score is
-    missing. Equal scores for all give the accuracy of a random answer. A score is nan where it is
-    missing. Each number of `items` up to the largest is there.
+    A missing score is nan. One of several answers with the highest score is chosen at random, and
+    one of all answers where every score is missing. If all scores are equal, the chance is the
+    accuracy of a random answer. `items` has every number from 0 to the largest.
     """
     x = np.nan_to_num(np.asarray(scores, np.float64), nan=-np.inf)
     is_right = np.asarray(right, np.float64)
@@ -161,7 +163,7 @@ def chosen(scores: ArrayLike, right: ArrayLike, items: Numbers) -> Array:
 
 
 class Change(NamedTuple):
-    """The mean difference of two choices over items, with its limits and exact p."""
+    """The mean difference of two choices over items, with its limits and its exact p."""
 
     estimate: float | None
     lower: float | None
@@ -172,8 +174,9 @@ class Change(NamedTuple):
 def change_of_choice(after: Array, before: Array) -> Change:
     """Return how much more often one choice is right than another, on the same items.
 
-    Limits are Newcombe's (`stats.margins.clustered_change`), p flips the signs of the items'
-    differences (`stats.significance`). Both are chances of a right answer, per item.
+    `after` and `before` are the chances of a right answer per item. Limits are Newcombe's
+    (`stats.margins.clustered_change`). p is that of sign flips of the items' differences
+    (`stats.significance`).
     """
     if not len(after):
         return Change(None, None, None, None)
@@ -184,12 +187,12 @@ def change_of_choice(after: Array, before: Array) -> Change:
 def change_from_random(best: Array, share: Array, n_answers: int) -> Change:
     """Return how much more often a choice is right than a random answer of the same item.
 
-    Limits are Newcombe's (`stats.margins.clustered_change`). p is exact: of random answers the
-    number of right ones is a sum of independent items, each with its share of right answers (Hodges
-    and Le Cam 1960, Ann Math Stat 31:737-740), and p is the chance that it is as far from its mean.
-    Signs cannot be flipped here: where few answers are right, a right choice is far above the
-    item's share and a wrong one just below. `best` is the choice's chance of a right answer per
-    item, `share` the item's share of right ones among at most `n_answers`.
+    `best` is the choice's chance of a right answer per item, and `share` the item's share of right
+    answers among at most `n_answers`. Limits are Newcombe's (`stats.margins.clustered_change`). p
+    is exact: the number of right random answers is a sum of independent items (Hodges and Le Cam
+    1960, Ann Math Stat 31:737-740), and p is the chance that it is at least as far from its mean as
+    the choice's. Signs cannot be flipped here, because where few answers are right, a right choice
+    is far above the item's share and a wrong one just below it.
     """
     if not len(best):
         return Change(None, None, None, None)

@@ -45,7 +45,7 @@ class Counts(NamedTuple):
 
 
 def side_by_side(*conditions: tuple[ArrayLike, ArrayLike]) -> Counts:
-    """Return clusters, each once, from their turns and positive turns under each condition."""
+    """Return the counts of clusters, each once, from (turns, positive turns) of each condition."""
     positive = np.column_stack([np.asarray(y, dtype=float) for _, y in conditions])
     shape = len(positive)
     turns = [np.broadcast_to(np.asarray(m, dtype=float), shape) for m, _ in conditions]
@@ -55,7 +55,7 @@ def side_by_side(*conditions: tuple[ArrayLike, ArrayLike]) -> Counts:
 def rates(
     counts: Counts, confidence: float = CONFIDENCE, limits: Limits = wilson_limits
 ) -> list[Interval]:
-    """Return the rate of each condition with its limits; null where no turn was scored."""
+    """Return the rate of each condition with its limits, all None where no turn was scored."""
     least = np.ones(counts.turns.shape[1]) if counts.least is None else counts.least
     columns = zip(counts.turns.T, counts.positive.T, least, strict=True)
     return [
@@ -67,10 +67,10 @@ def rates(
 
 
 def correlations(counts: Counts) -> Array:
-    """Return the correlations of rates: of the clusters' residuals, 0 where a rate has none.
+    """Return the correlations of the conditions' rates over clusters, 0 where a rate does not vary.
 
-    As in Newcombe's method 10 a positive sum of products is corrected for continuity by half a
-    turn, that of the smaller worth.
+    The result is an array of conditions x conditions. As in Newcombe's method 10, a positive sum of
+    products is corrected for continuity by half a turn, or by half of what a turn is worth.
     """
     n, turns, positive = counts[:3]
     shares = (n @ positive) / (n @ turns)
@@ -86,12 +86,13 @@ def correlations(counts: Counts) -> Array:
 
 
 def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDENCE) -> Interval:
-    """Return a sum of rates, each times its coefficient, with its limits.
+    """Return a linear combination of rates with its limits.
 
-    Jeffreys' limits of the rates at their effective numbers of turns are put together by MOVER with
-    the correlations of the clusters' residuals (Zou and Donner 2008, Stat Med 27:1693-1702). For a
-    difference of one turn an item it is Newcombe's method 10 (1998, Stat Med 17:2635-2650) with
-    Jeffreys' limits for Wilson's, which are a third too wide near 0. Null if a rate is.
+    Jeffreys' limits of the rates at their effective numbers of turns are combined by MOVER with the
+    correlations of the clusters' residuals (Zou and Donner 2008, Stat Med 27:1693-1702). For a
+    difference of two rates of one turn per item it is Newcombe's method 10 (1998, Stat Med
+    17:2635-2650), but with Jeffreys' limits in place of Wilson's, which are a third too wide near
+    0. All are None if the estimate of a rate is.
     """
     parts = rates(counts, confidence, jeffreys_limits)
     if any(part.estimate is None for part in parts):
@@ -100,17 +101,18 @@ def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDE
 
 
 def change(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
-    """Return the second condition's rate less the first's, with its limits."""
+    """Return the second condition's rate minus the first's, with its limits."""
     return combination(counts, np.array([-1.0, 1.0]), confidence)
 
 
 def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
-    """Return the share of turns that react, (rate - floor) / (s - floor).
+    """Return the share of turns that react to their answer: (rate - floor) / (s - floor).
 
-    A judge calls s of the turns that react genuine, and of the others as many as its floor. So the
-    share p is where rate - (1 - p) floor - p s is 0, within 0 and 1; its limits are all p for which
-    the limits of that sum hold 0 (as in `first_part`). Null where s is not above the floor. The
-    conditions of `counts` are the turns after other answers, and those after their own.
+    The two conditions of `counts` are the turns after other answers and the turns after their own.
+    A judge calls a share s of the reacting turns genuine, and of the others the share of its floor.
+    So the share p solves rate - (1 - p) floor - p s = 0, within 0 and 1. Its limits are those of
+    all p for which the interval of that sum contains 0 (as in `first_part`). All are None where s
+    is not above the floor.
     """
     floor, rate = parts = rates(counts, limits=jeffreys_limits)
     s = sensitivity.estimate
@@ -128,14 +130,15 @@ def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
 
 
 def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
-    """Return the positive turns of the first of two conditions as a share of those of both.
+    """Return the first condition's share of the positive turns of both conditions.
 
-    The share s is where (1 - s) times the first number less s times the second is 0. Limits are all
-    s for which the limits of that difference hold 0 (Fieller 1954, JRSS B 16:175, with those of
-    MOVER): so a condition of which no positive turn was seen may still have some. Limits of the two
-    rates are exact ones at their worth of turns, since one positive turn may stand for hundreds.
-    How many turns there are of either is a draw too, with Wilson's limits. Turns of both conditions
-    were seen; each counts as many times as it stands for.
+    The share s solves (1 - s) a - s b = 0, where a and b are the positive turns of the first and
+    the second condition. Limits are those of all s for which the interval of that difference
+    contains 0 (Fieller 1954, JRSS B 16:175, with MOVER's intervals). So a condition may have a
+    share above 0 although none of its turns was positive. The limits of the two rates are exact
+    ones at their effective numbers of turns, since one positive turn may stand for hundreds. The
+    numbers of turns are random too, with Wilson's limits. Both conditions have scored turns, and
+    each turn counts as many times as it stands for.
     """
     sizes = counts.n @ counts.turns
     related = np.eye(3)
@@ -158,7 +161,7 @@ def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
 
 
 def _edge(inside: float, end: float, holds: Callable[[float], bool]) -> float:
-    """Return how far from `inside`, where it holds, towards `end` a condition holds."""
+    """Return the farthest point from `inside` towards `end` at which a monotone condition holds."""
     if holds(end):
         return end
     for _ in range(40):
@@ -177,17 +180,17 @@ def clustered_change(
     raters: tuple[int, int] = (1, 1),
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Return the change of a share of turns that come in clusters, with its limits.
+    """Return the change of a rate of turns that come in clusters, with its limits as in `change`.
 
-    It is that of `margins`. `before` and `after` are sums over the turns of a cluster of 0 or 1, or
-    of a mean of several: `raters` says of how many, under either condition.
+    `before` and `after` are sums per cluster, over turns that are each 0 or 1, or the mean of
+    several raters. `raters` has the number of raters under either condition.
     """
     counts = side_by_side((n_turns, before), (n_turns, after))
     return change(counts._replace(least=1 / np.array(raters, dtype=float)), confidence)
 
 
 def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:
-    """Return Connor's smallest difference, at most 1."""
+    """Return Connor's smallest detectable difference, at most 1."""
     root = pairs * z1**2 * psi - (pairs + z2**2) * psi * (z1**2 - z2**2)
     delta = (z1 * np.sqrt(pairs * psi) + np.sqrt(np.maximum(root, 0))) / (pairs + z2**2)
     # All change in one direction, ψ = δ: n (1 - s²) = (z1 + z2 s)² with s = √(1 - δ).
@@ -202,11 +205,11 @@ def detectable_difference(
 ) -> Array:
     """Return the smallest difference that n pairs detect with a given power.
 
-    Connor 1987, Biometrics 43:207-211 (and Fleiss, Tytun and Ury 1980, 36:343-346), solved for the
-    difference δ: with ψ the share of items that differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change
-    of δ needs at least that share of items to differ: if δ is not below ψ, ψ = δ is used, a change
-    in one direction. At most 1; nan without items. `discordant` is ψ; `level` that of the two-sided
-    test, 0.05 or that divided by the number of tests.
+    `discordant` is ψ, the share of items that differ. `level` is that of the two-sided test: 0.05,
+    or 0.05 divided by the number of tests. The difference δ solves n δ² = (z₁√ψ + z₂√(ψ - δ²))²
+    (Connor 1987, Biometrics 43:207-211, and Fleiss, Tytun and Ury 1980, 36:343-346). A net change
+    of δ needs at least a share δ of items that differ. So if δ is not below ψ, ψ = δ is used, which
+    is a change in one direction. The result is at most 1, and nan without items.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)

@@ -62,7 +62,7 @@ class _Class(NamedTuple):
 
 
 def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _Class:
-    """Return one class's moments, with half a label of each kind added."""
+    """Return the moments of one class, with half a label of each kind added."""
     y, f, w = (values[members] for values in sample[:3])
     order = np.lexsort((y, f, w))  # sums of floats depend on their order: results must not
     y, f, w = y[order], f[order], w[order]
@@ -80,7 +80,7 @@ def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _C
 
 
 def power_tuning(classes: list[_Class]) -> float:
-    """Return the lambda of least variance, between 0 and 1; 1 if the judge adds nothing."""
+    """Return the lambda of least variance, between 0 and 1, or 1 if the judge never varies."""
     scales = [c.share**2 * c.rest / c.worth for c in classes]
     covariance = sum(s * c.covariance for s, c in zip(scales, classes, strict=True))
     variance = sum(s * c.var_prediction for s, c in zip(scales, classes, strict=True))
@@ -92,9 +92,9 @@ def corrected_rate(
 ) -> Corrected:
     """Return the rate that people would find, from a judge's labels and a sample of people's.
 
-    `predictions` are the judge's labels of all turns of the domain, 0 for turns without one;
+    `predictions` are the judge's labels of all turns of the domain, 0 for turns without one.
     `sample` has turns of every class. The design effect is that of shared items on the variance of
-    a mean. `tuning` is lambda; None for the best one.
+    a mean. `tuning` is lambda, or None for the best one.
     """
     n, total = len(predictions), float(np.sort(sample.weights).sum())
     classes = [_class(sample, sample.classes == name, total) for name in np.unique(sample.classes)]
@@ -115,10 +115,10 @@ def corrected_rate(
 
 
 def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
-    """Return the design effect of turns that share items on the variance of a mean: at least 1.
+    """Return the design effect of turns that share items on the variance of a mean, at least 1.
 
     It is the ratio of the mean's variance over clusters to that over turns, from the judge's labels
-    (Kish 1965, section 5.4); 1 if each item has one turn or all labels are equal.
+    (Kish 1965, section 5.4). It is 1 if each item has one turn or all labels are equal.
     """
     n, mean = len(predictions), float(predictions.mean())
     _, of_turn = np.unique(clusters, return_inverse=True)
@@ -130,11 +130,12 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
 
 
 def difference(base: Corrected, condition: Corrected, correlation: float) -> Interval:
-    """Return one corrected rate less another on shared items, with its limits.
+    """Return one corrected rate minus another on shared items, with its limits.
 
-    Their limits are put together by MOVER, as those of any difference. The samples of labels are
-    independent: the covariance is r sqrt(t1 t2), t the parts of the variances due to the turns. The
-    correlation r is that of the judge's two rates over the items (`margins.correlations`).
+    The limits are combined by MOVER, as for any difference. The samples of labels are independent.
+    So the covariance is r sqrt(t1 t2), where t1 and t2 are the parts of the variances due to the
+    turns, and r is the correlation of the judge's two rates over the items
+    (`margins.correlations`).
     """
     both = base.variance * condition.variance
     of_turns = base.variance_of_turns * condition.variance_of_turns
@@ -145,13 +146,13 @@ def difference(base: Corrected, condition: Corrected, correlation: float) -> Int
 
 
 def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> NDArray[np.int64]:
-    """Return how many of each stratum are drawn, in proportion to N_h s_h.
+    """Return how many turns of each stratum are drawn, in proportion to N_h s_h.
 
-    Neyman 1934, JRSS 97:558-625. Strata that would need more turns than they have are taken whole,
-    and the others share the rest (Cochran 1977, Sampling Techniques, section 5.8). Numbers are
-    rounded down; the rest goes to the largest remainders, ties in order. Sizes are N_h, spreads
-    s_h, the standard deviations of labels; at least `least` of each stratum are drawn, or all of a
-    smaller one.
+    N_h are the sizes, and s_h the spreads: standard deviations of labels (Neyman 1934, JRSS
+    97:558-625). Strata that would need more turns than they have are taken whole, and the others
+    share the rest (Cochran 1977, Sampling Techniques, section 5.8). At least `least` turns of each
+    stratum are drawn, or all of a smaller one. Numbers are rounded down. The remainder goes to the
+    strata with the largest fractions, in order where these are equal.
     """
     lower = np.minimum(sizes, least).astype(float)
     total = int(min(max(n, lower.sum()), sizes.sum()))
@@ -172,7 +173,7 @@ def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> N
 
 
 def _whole(wanted: Array, sizes: Array, total: int) -> NDArray[np.int64]:
-    """Return whole numbers near the wanted ones that add up to the total."""
+    """Return whole numbers near the wanted numbers that add up to the total."""
     whole = np.floor(wanted + 1e-9).astype(np.int64)
     room = np.flatnonzero(whole < sizes)
     order = room[np.argsort(-(wanted - whole)[room], kind="stable")]

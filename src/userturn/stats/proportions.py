@@ -36,7 +36,7 @@ def quantile_of(confidence: float) -> float:
 
 
 def student_of(confidence: float, n: int) -> float:
-    """Return Student's quantile of the two-sided interval of a mean of n."""
+    """Return Student's quantile of the two-sided interval of a mean of n values."""
     from scipy.stats import t  # seconds, which each summary would pay
 
     return float(t.ppf(0.5 + confidence / 2, n - 1))
@@ -47,8 +47,8 @@ def wilson_limits(
 ) -> tuple[Array, Array]:
     """Return the limits of the score interval (Wilson 1927, JASA 22:209-212, eq. 4).
 
-    With z the normal quantile and p = n_positive / n, the limits are
-    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n); nan where n is 0.
+    With z the normal quantile and p = n_positive / n, the limits are (p + z²/2n ± z √(p(1-p)/n +
+    z²/4n²)) / (1 + z²/n), and nan where n is 0.
     """
     positive, total = np.asarray(n_positive, dtype=float), np.asarray(n, dtype=float)
     z = quantile_of(confidence)
@@ -68,11 +68,11 @@ def wilson_limits(
 def jeffreys_limits(
     n_positive: ArrayLike, n: ArrayLike, confidence: float = CONFIDENCE
 ) -> tuple[Array, Array]:
-    """Return the equal-tailed limits of Jeffreys' prior, 0 of none and 1 of all.
+    """Return the equal-tailed limits of Jeffreys' prior, with 0 for none and 1 for all positive.
 
-    Brown, Cai and DasGupta 2001, Stat Sci 16:101-133, section 4.1.2: quantiles of the beta
-    distribution of n_positive + 1/2 and n - n_positive + 1/2. Of none or few they are a third
-    nearer than Wilson's, so that what is put together of them is not too wide.
+    They are quantiles of the beta distribution of n_positive + 1/2 and n - n_positive + 1/2 (Brown,
+    Cai and DasGupta 2001, Stat Sci 16:101-133, section 4.1.2). For no or few positive turns they
+    are a third nearer than Wilson's, so that combinations of them are not too wide.
     """
     from scipy.special import betaincinv  # a quarter of a second, which each summary would pay
 
@@ -91,7 +91,7 @@ def wilson(n_positive: int, n: int, confidence: float = CONFIDENCE) -> Interval:
 
 
 def labels_to_reach(least: float, n_right: float, n: float) -> int | None:
-    """Return the least number of further labels, all right, with Wilson's lower limit at `least`.
+    """Return the least number of further right labels that lift Wilson's lower limit to `least`.
 
     The lower limit reaches l where p - l >= z √(l (1 - l) / n) (Wilson 1927, eq. 4). With n_wrong
     labels wrong, √n is the larger root of (1 - l) x² - z √(l (1 - l)) x - n_wrong. None if `least`
@@ -105,12 +105,12 @@ def labels_to_reach(least: float, n_right: float, n: float) -> int | None:
 
 
 def exact_limits(interval: Interval, confidence: float) -> Interval:
-    """Return the exact interval, at another confidence, of a rate with Wilson's at 0.95.
+    """Return the exact interval at `confidence` of a rate whose Wilson interval at 0.95 is given.
 
-    Clopper and Pearson 1934, Biometrika 26:404-413, at the effective number of turns (Korn and
-    Graubard 1998, Survey Methodology 24:193-201). At the high confidence of simultaneous intervals,
-    Wilson's cover less than they claim. A limit l of the estimate p solves
-    (l - p)² = z² l (1 - l) / n (Wilson's eq. 4), which gives the n of the interval.
+    It is that of Clopper and Pearson (1934, Biometrika 26:404-413) at the effective number of turns
+    (Korn and Graubard 1998, Survey Methodology 24:193-201). At the high confidence of simultaneous
+    intervals, Wilson's cover less than they claim. A limit l of the estimate p solves (l - p)² = z²
+    l (1 - l) / n (Wilson's eq. 4), which gives the n of the interval.
     """
     from scipy.special import betaincinv  # a quarter of a second, which each summary would pay
 
@@ -130,12 +130,12 @@ def combine(
 ) -> Interval:
     """Return a linear combination of estimates with its limits.
 
-    The method of variance estimates recovery: the squared distances from each estimate to its own
-    limit, on the side that matters, stand for variances. Zou and Donner 2008, Stat Med
-    27:1693-1702; for sums of more than two, correlated, Zou, Huang and Zhang 2009, Comput Stat Data
-    Anal 53:1080-1085. With coefficients -1 and 1 and Wilson's limits of one table's margins it is
-    Newcombe's method 10. A part without limits counts as certain. Without `correlations` the parts
-    are independent.
+    This is MOVER, the method of variance estimates recovery: the squared distance from each
+    estimate to the limit on the relevant side stands for its variance (Zou and Donner 2008, Stat
+    Med 27:1693-1702; for correlated sums of more than two, Zou, Huang and Zhang 2009, Comput Stat
+    Data Anal 53:1080-1085). With coefficients -1 and 1 and Wilson's limits of one table's margins
+    it is Newcombe's method 10. A part without limits counts as certain. Without `correlations` the
+    parts are independent.
     """
     values = np.array([part.estimate for part in parts], dtype=float)
     limits = np.array(
@@ -189,7 +189,7 @@ _has_copies: ContextVar[bool] = ContextVar("has_copies")  # of the study that ta
 
 @contextmanager
 def rows_have_copies(there_are: bool) -> Iterator[None]:
-    """Take rows for some that may be copies of others, in this block."""
+    """Declare, for this block, whether some rows may be copies of others."""
     token = _has_copies.set(there_are)
     try:
         yield
@@ -198,11 +198,11 @@ def rows_have_copies(there_are: bool) -> Iterator[None]:
 
 
 def copies(*counts: ArrayLike) -> float:
-    """Return how many turns stand for one: what divides all whole counts of some items; else 1.
+    """Return how many copies each row has: the greatest common divisor of all counts.
 
-    Where every row is there k times, with its verdict, k turns are worth one, also where the turns
-    of an item vary more than chance would have them. 1 in a study without copies, whose items may
-    have as many equal turns by chance.
+    Where every row is there k times, with its verdict, k turns are worth one, even where the turns
+    of an item vary more than by chance. The result is 1 in a study without copies, whose items may
+    have equally many turns by chance, and where a count is no whole number.
     """
     if not _has_copies.get(False):
         return 1.0
@@ -213,13 +213,13 @@ def copies(*counts: ArrayLike) -> float:
 
 
 def design_effect(patterns: Patterns, least: float = 1.0) -> float:
-    """Return how much wider a rate is since turns share items: variance over items, over turns.
+    """Return the design effect of shared items: a rate's variance over items by that over turns.
 
-    The variance of a ratio linearised (Kish 1965, Survey Sampling, section 6.3), with half an item
-    of either kind added, all positive and none (as Jeffreys' prior adds half a turn): where every
-    turn is alike it is the number of turns of an item, and where each item has one turn it is 1.
-    Some turn of each item was scored. The effect is never below `least`; shares of items, of k
-    turns each, may go down to 1/k.
+    It is the variance of a linearised ratio (Kish 1965, Survey Sampling, section 6.3). One item is
+    added, half of it all positive and half of it without a positive turn, as Jeffreys' prior adds
+    half a turn. So where every turn is alike the effect is the number of turns per item, and where
+    each item has one turn it is 1. Each item has a scored turn. The effect is never below `least`,
+    which may be 1/k where counts are shares of k turns.
     """
     n, m, y = patterns
     mean = patterns.total_scored / n.sum()
@@ -235,10 +235,10 @@ def pooled_rate(
     confidence: float = CONFIDENCE,
     limits: Limits = wilson_limits,
 ) -> Interval:
-    """Return a rate with Wilson's, or other, limits at the effective number of turns.
+    """Return a rate with limits (by default Wilson's) at the effective number of turns.
 
-    The score interval at an effective sample size: Dean and Pagano 2015, J Surv Stat Methodol
-    3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
+    The score interval at an effective sample size is from Dean and Pagano 2015, J Surv Stat
+    Methodol 3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
     """
     scored, positive = patterns.total_scored, patterns.total_positive
     once = copies(*patterns[1:])
@@ -253,9 +253,9 @@ def clustered_rate(
 ) -> tuple[Interval, str]:
     """Return a rate over datasets with its interval, and the name of the interval.
 
-    `micro` pools all turns: Wilson's interval if each item was scored once, else at the effective
-    number of turns. `macro` is the mean of the datasets' rates, whose Jeffreys limits are
-    put together by MOVER (`proportions.combine`), so a dataset at 0 or 1 is not certain.
+    `micro` pools all turns, with Wilson's interval if each item was scored once, else the one at
+    the effective number of turns. `macro` is the mean of the datasets' rates. Their Jeffreys limits
+    are combined by MOVER (`proportions.combine`), so a dataset at 0 or 1 is not certain.
     """
     seen = [found for patterns in datasets if len((found := patterns.seen).n_items)]
     if not seen:

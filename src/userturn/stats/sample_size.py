@@ -70,10 +70,11 @@ def half_width(turns: Turns, n_items: int, n_samples: int) -> float:
 
 
 def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: float) -> float:
-    """Return the half-width that this share of studies does not exceed.
+    """Return the half-width that the share `assurance` of studies does not exceed.
 
-    Studies of items whose chances are beta are drawn, always the same ones, and given the interval
-    of `proportions`: both the rate that is seen and how alike samples look vary between studies.
+    Studies are drawn whose items have beta-distributed rates, always the same studies, and each is
+    given the interval of `proportions`. So both the observed rate and the correlation of samples
+    vary between studies.
     """
     from scipy.stats import betabinom  # seconds
 
@@ -101,8 +102,8 @@ def items_for_half_width(
 ) -> int | None:
     """Return the number of items that give a rate an interval of ± `wished`.
 
-    On average, or in as large a share of studies as `assurance` says (Kupper and Hafner 1989, Am
-    Stat 43:101-105): half of the studies are wider than the average.
+    The interval has that width on average, or in the share of studies that `assurance` says (Kupper
+    and Hafner 1989, Am Stat 43:101-105), since half of the studies are wider than the average.
     """
     if assurance is None:
         return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
@@ -112,9 +113,9 @@ def items_for_half_width(
 def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float:
     """Return ψ, the mean square of the change of an item's share of n_samples turns.
 
-    With one sample it is the share of items that differ: at least the difference itself, also with
-    several that are all alike. Else it is at least the square of the difference and the variance
-    of the samples, which are independent given their item.
+    With one sample, or several that are all alike, ψ is the share of items that differ, which is at
+    least the difference itself. Otherwise ψ is at least the square of the difference plus the
+    variance of the samples, which are independent given their item.
     """
     before = turns.rate * (1 - turns.rate)
     after = (turns.rate + difference) * (1 - turns.rate - difference)
@@ -136,8 +137,8 @@ def items_for_difference(
 ) -> int:
     """Return the number of items that detect a change of the rate with a given power.
 
-    The changed rate lies between 0 and 1. There are `n_samples` of each item under each condition,
-    and Holm adjusts `n_tests` together.
+    The changed rate lies between 0 and 1. Each item has `n_samples` turns under each condition, and
+    Holm's method adjusts for `n_tests` tests.
     """
     psi = mean_square_change(turns, difference, n_samples)
     z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
@@ -157,7 +158,7 @@ class FollowUps(NamedTuple):
 
     @property
     def of_one(self) -> float:
-        """Return the number of follow-ups of a conversation, as far as it is known."""
+        """The number of follow-ups per conversation, at least the design effect."""
         return max(self.per_conversation, self.design_effect)
 
 
@@ -176,8 +177,8 @@ def follow_ups_for_gain(
 ) -> int:
     """Return the number of follow-ups that tell two models' mean gains apart.
 
-    The difference is in the unit of the spread. Conversations are what is tested, and never so few
-    that flips of their signs cannot be significant.
+    The difference is in the unit of the spread. The test is over conversations, of which there are
+    at least so many that sign flips can be significant.
     """
     level = level_of(n_tests)
     variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
@@ -189,11 +190,11 @@ def follow_ups_for_gain(
 
 
 def _detects(n: int, effect: float, level: float) -> float:
-    """Return how often n conversations detect a mean of `effect` standard deviations.
+    """Return the share of studies whose n conversations detect a mean of `effect` deviations.
 
-    Few of them are drawn, always the same ones, from a normal distribution, and given the test
-    `mean_p`, which a sample's own skewness moves; of many it is Student's, which has the noncentral
-    t distribution.
+    For few conversations, samples of a normal distribution are drawn, always the same ones, and
+    tested by `mean_p`, whose result depends on the sample's skewness. For many conversations the
+    test is Student's, which has the noncentral t distribution.
     """
     from scipy.stats import nct, t  # seconds
 
@@ -212,9 +213,9 @@ def _detects(n: int, effect: float, level: float) -> float:
 def models_for_decoupled(margin: float, n_tests: int = 1, power: float = POWER) -> int | None:
     """Return the number of models that show a rank correlation of 0 to lie within ± `margin`.
 
-    Each of a family of its own: the interval of confidence 1 - 2 x .05 / `n_tests`, of Bonett and
-    Wright (`association`), lies within the margins, while the correlation seen varies by
-    1 / √(n - 1) (Kendall 1938, Biometrika 30:81-93).
+    Each model is of a family of its own. The interval of confidence 1 - 2 x .05 / `n_tests`, of
+    Bonett and Wright (`association`), must lie within the margins, while the observed correlation
+    varies by 1 / √(n - 1) (Kendall 1938, Biometrika 30:81-93).
     """
     z = quantile_of(1 - 2 * level_of(n_tests))
     within = quantile_of(power)
@@ -235,7 +236,7 @@ class _Side(NamedTuple):
 
 
 def _sides(rate: float, judge: Judge) -> list[_Side]:
-    """Return the two sides of a judge, except an empty one."""
+    """Return the turns that the judge calls genuine and those that it does not, unless empty."""
     yes = rate * judge.sensitivity + (1 - rate) * (1 - judge.specificity)
     missed = rate * (1 - judge.sensitivity)
     sides = ((yes, rate * judge.sensitivity), (1 - yes, missed))
@@ -245,8 +246,8 @@ def _sides(rate: float, judge: Judge) -> list[_Side]:
 def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int) -> float:
     """Return the half-width of the interval of a rate that is corrected with `n_labels` labels.
 
-    As `prediction_powered` computes it, at the shares that are expected: half a label of either
-    kind is added to the variance of each side.
+    It is computed as in `prediction_powered`, at the expected shares. Half a label of either kind
+    is added to the variance of each side.
     """
     sides = _sides(turns.rate, judge)
     sizes = np.array([max(1, round(n_turns * side.share)) for side in sides])
@@ -267,7 +268,7 @@ def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int
 def labels_for_half_width(turns: Turns, judge: Judge, n_turns: int, wished: float) -> int | None:
     """Return the number of labels that give a corrected rate an interval of ± `wished` on average.
 
-    None if not even labels of all turns do.
+    None if even labels of all turns are too few.
     """
     if corrected_half_width(turns, judge, n_turns, n_turns) > wished:
         return None

@@ -20,13 +20,13 @@ SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
 
 
 def _step(values: Array) -> int:
-    """Return the number of steps in 1 of which all values are multiples, as far as it is small."""
+    """Return the least n so that all values are multiples of 1/n, or `GRID` for many values."""
     parts = [Fraction(float(value)).limit_denominator(FINEST) for value in values]
     return lcm(*(part.denominator for part in parts)) if len(parts) < MANY else GRID
 
 
 def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
-    """Return changes as whole numbers of steps, and the total number of steps."""
+    """Return the changes as whole numbers of steps, and their total size over items in steps."""
     total = max(float(np.abs(values) @ n_items), 1e-9)
     scale = next(
         (s for s in (_step(values), GRID) if s * total <= LONGEST / 4), LONGEST / 4 / total
@@ -37,7 +37,7 @@ def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
 
 
 def is_exact(values: Array, n_items: Array) -> bool:
-    """Return whether the test is of these changes themselves, not of rounded ones."""
+    """Return whether the sign-flip test is of these changes themselves, not of rounded ones."""
     steps, _ = _whole(values, n_items)
     if not steps.any():
         return not np.any(np.abs(values) > TOLERANCE)
@@ -67,13 +67,14 @@ def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
 def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
     """Return the exact two-sided p that the items' paired differences are symmetric about 0.
 
-    Under the hypothesis each difference is equally likely to have the opposite sign (Fisher 1935,
-    The Design of Experiments, section 21). The distribution of the sum over all 2ⁿ flips follows
-    from its characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA
-    78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. If the sum of the
-    changes needs over a million lattice points, they are rounded to 1/2520 or coarser (`is_exact`).
-    `values` are the distinct differences. The chance of the very sum that was seen counts by
-    `seen`; 1/2 is mid-p (Fagerland, Lydersen and Laake 2013, BMC Med Res Methodol 13:91).
+    `values` are the distinct differences, and `n_items` how many items have each. Under the
+    hypothesis each difference is equally likely to have the opposite sign (Fisher 1935, The Design
+    of Experiments, section 21). The distribution of the sum over all 2ⁿ flips follows from its
+    characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA 78:435-440).
+    With differences of -1, 0 and 1 it is McNemar's exact test. If the sum of the changes needs over
+    a million lattice points, they are rounded to 1/2520 or coarser (`is_exact`). `seen` is the
+    weight of the chance of the observed sum itself: 1/2 gives mid-p (Fagerland, Lydersen and Laake
+    2013, BMC Med Res Methodol 13:91).
     """
     steps, reach = _whole(values, n_items)
     if reach == 0:
@@ -118,7 +119,7 @@ Limits = Callable[[float], Interval]  # returns the interval of a confidence; th
 
 
 class Margins(NamedTuple):
-    """The limits between which a quantity should lie; None is no limit."""
+    """The limits between which a quantity should lie, where None is no limit."""
 
     lower: float | None
     upper: float | None
@@ -130,14 +131,14 @@ class Margins(NamedTuple):
         )
 
     def miss(self, interval: Interval) -> bool:
-        """Return whether an interval lies wholly outside."""
+        """Return whether an interval lies wholly outside the margins."""
         return (self.lower is not None and _at(interval.upper) < self.lower) or (
             self.upper is not None and _at(interval.lower) > self.upper
         )
 
 
 class Equivalence(NamedTuple):
-    """The interval of confidence 0.9, and p of the claim that a quantity is within margins."""
+    """The 90% interval of a quantity, and the p of the claim that it lies within its margins."""
 
     interval: Interval
     p: float  # the smallest level at which the claim holds; 1 if the estimate itself is outside
@@ -153,9 +154,9 @@ def _at(limit: float | None) -> float:
 def equivalence(limits: Limits, margins: Margins) -> Equivalence:
     """Test by two one-sided tests whether a quantity lies within its margins.
 
-    Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680: a quantity is equivalent at the level α
-    if its interval of confidence 1 - 2α lies within the margins. A margin of None is not tested:
-    one alone is a test of non-inferiority, or of a rate that is small enough.
+    A quantity is equivalent at the level α if its interval of confidence 1 - 2α lies within the
+    margins (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680). A margin of None is not tested.
+    A single margin gives a test of non-inferiority, or of a rate that is small enough.
     """
     interval = limits(1 - 2 * LEVEL)
     low, high = 0.0, 0.5
