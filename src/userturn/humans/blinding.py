@@ -1,9 +1,9 @@
 """Make user turns blind: nothing in the text that annotators see reveals the model family.
 
 A turn ends in its model's own stop token and may contain others: `<|im_end|>` is one family's,
-`<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are removed;
-inside, one that opens a role is shown as that role, any other as one neutral mark. Characters that
-reverse the direction of text, or are invisible, are shown by their code.
+`<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are removed.
+Inside a turn, a token that opens a role is shown as that role, and any other as one neutral mark.
+Characters that reverse the direction of text, or are invisible, are shown by their code.
 """
 
 import json
@@ -30,7 +30,7 @@ def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
 
 
 def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
-    """Return a text without what reveals its model family; a turn also without its end tokens.
+    """Return a text without what reveals its model family, for a turn also without end tokens.
 
     Args:
         text: as the model wrote it, special tokens kept.
@@ -48,7 +48,7 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
 
 
 def _without_ends(turn: str) -> str:
-    """Return a turn without the marks at its two ends; however long it is, it is read once."""
+    """Return a turn without the marks at its two ends, in a single pass over its text."""
     begin = found.end() if (found := FIRST.match(turn)) else 0
     end = len(turn)
     for mark in reversed([*SHOWN.finditer(turn, begin)]):

@@ -43,7 +43,7 @@ IMPORTED_SCHEMA: Schema = {
 
 
 class Task(NamedTuple):
-    """What annotators label: a unit, with one of these labels, which are known as something."""
+    """What annotators label: the unit, its labels, and words that describe a label in messages."""
 
     unit: str
     labels: Sequence[str]
@@ -52,7 +52,7 @@ class Task(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The usable rows of all files, the problems of the others, and what nothing reads."""
+    """The usable rows of all files, the problems of the others, and the keys that nothing reads."""
 
     rows: list[Row]
     problems: list[str]
@@ -86,7 +86,7 @@ def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | No
 
 
 def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Reading:
-    """Keep the correct rows, and the first for each annotator and id."""
+    """Return the correct rows, the first per annotator and id, and the problems of the others."""
     kept: dict[tuple[str, str], Row] = {}
     problems = []
     for row in rows:
@@ -105,7 +105,7 @@ def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Read
 
 
 def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
-    """Return a problem if a file of the page, made by one person, names several."""
+    """Return a problem if a file of the page, which one person made, names several annotators."""
     names = sorted({row.annotator for row in rows if row.annotator})
     if len(names) < 2 or all(name.startswith("label-studio-") for name in names):
         return []
@@ -121,7 +121,7 @@ def folded(name: str) -> str:
 
 
 def _people(reading: Reading) -> Reading:
-    """Leave out annotators who seem to be another one: by their names, or by all that they say.
+    """Return a reading without annotators who seem to be another, by their names or all labels.
 
     One person under two names would count as two who agree.
     """
@@ -151,7 +151,7 @@ def _people(reading: Reading) -> Reading:
 
 
 def _told(rows: Mapping[str, Row]) -> dict[str, tuple[Any, ...]]:
-    """Return what an annotator says of each id, and in how many seconds."""
+    """Return by id an annotator's label, notes, doubt and seconds."""
     return {name: (row.label, row.notes, row.unsure, row.seconds) for name, row in rows.items()}
 
 
@@ -173,8 +173,8 @@ def read_annotations(
 ) -> Reading:
     """Return the usable rows of a round's files, and one sentence for each problem found.
 
-    Of rows that repeat a label, the first is usable; of a file with several annotators, none is; of
-    annotators who seem to be one person, the first.
+    If rows repeat a label, the first is usable. If a file has several annotators, no row of it is.
+    If annotators seem to be one person, the first one's rows are.
     """
     known = set(key["id"])
     rows: list[Row] = []
@@ -204,7 +204,7 @@ def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
 def _with_key(
     rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
 ) -> pl.DataFrame:
-    """Return the columns of a schema from checked rows, the key and what is derived, sorted."""
+    """Return the columns of a schema from checked rows, the key and derived columns, sorted."""
     columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, *MORE)}
     return (
         pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
@@ -252,7 +252,7 @@ def import_annotations(
     """Write the labels of one round, or nothing if a row is wrong.
 
     Raises:
-        UserError: every problem found, one sentence per line, unless `skip_problems`.
+        UserError: every problem, one sentence per line, unless `skip_problems`.
     """
     key, task = pl.read_parquet(path_to_key), of_turns(read_rubric(path_to_rubric).labels)
     rows = _checked_rows(paths_to_files, key, task, round_name, skip_problems)
@@ -284,7 +284,7 @@ def import_pairs(
     """Write the labels of one round of pairs, or nothing if a row is wrong.
 
     Raises:
-        UserError: every problem found, one sentence per line, unless `skip_problems`.
+        UserError: every problem, one sentence per line, unless `skip_problems`.
     """
     key = pl.read_parquet(path_to_key)
     rows = _checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)

@@ -1,7 +1,7 @@
 """Read files with people's labels, saved by the annotation page or exported by Label Studio.
 
-A file is known by its content, whatever its name. What is in it is used or told: a wrong row is a
-problem, and columns, keys and controls that nothing reads are named.
+A file's kind is recognised by its content, whatever its name. Nothing in it is ignored silently: a
+wrong row is a problem, and columns, keys and controls that nothing reads are named.
 """
 
 import csv
@@ -28,8 +28,8 @@ UNSURE = "Not sure about this label"  # a choice in Label Studio's interface
 class Row(NamedTuple):
     """One label in a file, and its place.
 
-    `unsure` and `seconds` say whether the annotator was unsure and how long the turn was on screen;
-    files of older pages lack them.
+    `unsure` says whether the annotator was unsure, and `seconds` how long the turn was on screen.
+    Files of older pages lack both.
     """
 
     where: str
@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 class LabelFile(NamedTuple):
-    """What one file holds."""
+    """The rows of one file, the problems of others, and what nothing reads."""
 
     rows: list[Row]
     problems: list[str]  # one sentence for each row that is wrong by itself
@@ -57,7 +57,7 @@ class LabelFile(NamedTuple):
 
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
-    """Return a row, or what is wrong with it."""
+    """Return a row, or a sentence that says what is wrong with it."""
     found = {**values, **known}
     texts = (_text(found.get(name)) for name in COLUMNS)
     unsure, seconds = (_text(found.get(name)) for name in MORE)
@@ -73,7 +73,7 @@ def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
 
 
 def _head(path: Path, names: Sequence[str]) -> list[str]:
-    """Return the columns of a CSV by their names, in lower case."""
+    """Return the names of a CSV's columns in lower case, or raise UserError if some are wrong."""
     head = [name.strip().lower() for name in names]
     if "turn_id" in head:
         raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
@@ -130,13 +130,13 @@ def _rows_of_page(path: Path, content: Mapping[str, Any]) -> LabelFile:
 
 
 def _annotator(completed_by: Any) -> str:
-    """Return Label Studio's user by number: a study must not contain e-mail addresses."""
+    """Return Label Studio's user by number, since a study must not contain e-mail addresses."""
     number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
     return "" if number is None else f"label-studio-{number}"
 
 
 def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
-    """Return the value of one control of the labelling interface in an annotation."""
+    """Return the values of one control of the labelling interface in an annotation."""
     values = [part["value"][kind] for part in result if part.get("from_name") == name]
     return [
         str(text) for value in values for text in (value if isinstance(value, list) else [value])
@@ -168,7 +168,7 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
 
 
 def _is_copy(annotation: Mapping[str, Any]) -> bool:
-    """Tell whether an annotation is a reviewer's: the known truth, or made from another's."""
+    """Return whether an annotation is ground truth, or a reviewer's copy of another annotation."""
     return bool(annotation.get("ground_truth")) or annotation.get("parent_annotation") is not None
 
 
@@ -183,11 +183,7 @@ def _unread_controls(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def read_file(path: Path) -> LabelFile:
-    """Return what one file holds.
-
-    Raises:
-        UserError: a file of another kind.
-    """
+    """Return the rows of one file, or raise UserError for a file of another kind."""
     try:
         text = path.read_text("utf-8-sig")
         if text.lstrip()[:1] not in ("{", "["):

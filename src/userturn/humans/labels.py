@@ -29,7 +29,7 @@ def read_annotations_and_keys(
 def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return the drawn turns that the study still has, with their probability over all rounds.
 
-    A turn that was replaced after the draw has another `key`.
+    A turn that was replaced after the draw has another `key`, and is left out.
     """
     held = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
     return held.sort("round", "id").with_columns(
@@ -40,9 +40,9 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
     """Return the labelled turns with `weight`: how many turns of the study each represents.
 
-    It is the inverse of the probability of being drawn, scaled up within classes for drawn turns
-    without a label (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a
-    stratum of N turns, n of them labelled, that is N / n. `classes` are columns of `drawn`.
+    The weight is the inverse of the probability of being drawn. Within each class it is scaled up
+    for drawn turns without a label (weighting-class adjustment: Lohr 2019, Sampling, section 8.5).
+    In a stratum of N turns, n of them labelled, it is N / n. `classes` are columns of `drawn`.
     """
     inverse = 1 / pl.col("inclusion_probability")
     is_labelled = pl.col("id").is_in(labelled["id"].to_list())
@@ -51,7 +51,7 @@ def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]
 
 
 def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: str) -> int:
-    """Return how many classes have drawn turns but no label."""
+    """Return the number of classes that have drawn turns but no label."""
     with_labels = drawn.filter(pl.col("id").is_in(labelled["id"].to_list()))
     return drawn[column].n_unique() - with_labels[column].n_unique()
 
@@ -59,9 +59,8 @@ def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: st
 def people(annotations: pl.DataFrame) -> pl.DataFrame:
     """Return one row per labelled turn with the labels of all its annotators.
 
-    Returns:
-        `id`; `share_genuine`, the share of annotators who call it genuine; `label`, the most
-        frequent one, null for a tie; `labels`, one per annotator.
+    The columns are `id`; `share_genuine`, the share of annotators who call it genuine; `label`, the
+    most frequent label, null for a tie; `labels`, a text with one label per annotator.
     """
     votes = annotations.group_by("id", "label").agg(n=pl.len())
     most = votes.filter(pl.col("n") == pl.col("n").max().over("id")).group_by("id")
@@ -101,9 +100,9 @@ def labelled_beside_judges(
     keys: pl.DataFrame,
     families: Mapping[str, str],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns that people labelled, and all turns of the study, one column per rater.
+    """Return the turns that people labelled, and all judged turns, with one column per rater.
 
-    All are of the whole study; of the turns only the key columns and `key` are needed.
+    The inputs are of the whole study. Of the turns only the key columns and `key` are needed.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
@@ -125,7 +124,7 @@ def labelled_beside_judges(
 
 
 def judges_of(turns: pl.DataFrame) -> dict[str, str]:
-    """Return the name of each judge by its column, of turns with one column per rater."""
+    """Return the judges' names by column, for turns with one column per rater."""
     return {
         name: name.removeprefix("judge ") for name in turns.columns if name.startswith("judge ")
     }

@@ -2,14 +2,16 @@
 
 Both follow the same conversation and the same answer, the dataset's own. A model's turn that was
 cut at the token limit shows who wrote it, and one that says the same as the person leaves nothing
-to choose. Such turns are counted and never drawn. A conversation is in one pair of all rounds
-together: an annotator who saw the person's turn beside two models would know it by its return, and
-a later part of the conversation would quote it. Annotators always choose: some people would use a
-third answer often and others never, and the share of the rest would depend on that.
+to choose. Such turns are counted and never drawn. A conversation is in at most one pair of all
+rounds together. Otherwise an annotator who saw the person's turn beside two models would recognise
+it by its return, and a later part of the conversation would quote it. Annotators always choose:
+some people would use a third answer often and others never, and the share of the rest would depend
+on that.
 
-A conversation goes to the cell whose hash with it is the largest (rendezvous hashing: Thaler and
-Ravishankar 1998, doi:10.1109/90.663936). So a new cell takes conversations from others and moves
-none among them, and whether a turn can be in a pair does not affect where its conversation goes.
+A conversation goes to the cell for which their joint hash is the largest (rendezvous hashing:
+Thaler and Ravishankar 1998, doi:10.1109/90.663936). So a new cell takes conversations from other
+cells and moves none among them, and whether a turn can be in a pair does not affect where its
+conversation goes.
 """
 
 from collections.abc import Sequence
@@ -54,10 +56,10 @@ COLUMNS = ["item", "messages", "reference_context", "reference_user_turn"]
 
 
 def people_turns(paths_to_datasets: Sequence[str]) -> pl.DataFrame:
-    """Return what people wrote after the datasets' own answers, one row per item that has it.
+    """Return people's turns after the datasets' own answers, one row per item that has one.
 
-    `conversation` is the same for all items that begin with the same user message, in any dataset:
-    what a person wrote after one of them may be part of another.
+    `conversation` is the same for all items that begin with the same user message, in any dataset,
+    since what a person wrote after one of them may be part of another.
     """
     rows = []
     for path in paths_to_datasets:
@@ -79,8 +81,8 @@ def people_turns(paths_to_datasets: Sequence[str]) -> pl.DataFrame:
 def paired_turns(turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]) -> pl.DataFrame:
     """Return the model's turns after an answer to which a person replied, sorted.
 
-    `left_out` says why a turn can be in no pair, null if it can. `people` are `people_turns`;
-    annotators do not see `tokens`, the special ones of the models.
+    `left_out` is why a turn can be in no pair, or null. `people` is the result of `people_turns`.
+    `tokens` are the models' special tokens, which annotators do not see.
     """
     both = turns.join(people.drop("messages"), on=ITEM_KEYS).sort(TURN_KEYS)
     texts = [
@@ -121,9 +123,9 @@ PAIR_ITEMS_SCHEMA: Schema = {
 def drawn_pairs(
     paired: pl.DataFrame, earlier: pl.DataFrame, per_cell: int, seed: int
 ) -> pl.DataFrame:
-    """Return the turns of a new round, with each cell's rank of them from 0.
+    """Return the turns of a new round, with the rank of each within its cell, from 0.
 
-    It draws from the `paired_turns` of all cells, `per_cell` in all rounds together.
+    They are drawn from the `paired_turns` of all cells, up to `per_cell` in all rounds together.
     """
     secret = fingerprint(["order of the pairs", seed])
     before = earlier.group_by(CELL_KEYS).agg(n_before=pl.len())
@@ -154,11 +156,11 @@ def drawn_pairs(
 
 
 def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame:
-    """Return the key of a round, in the order in which annotators see it: that of opaque ids.
+    """Return the key of a round in the order of its opaque ids, which is the order of the page.
 
-    In each cell the person's turn is first as often as second, but for one: places alternate in
-    the order of the draw, from one that the cell's hash says. So a habit of choosing one place
-    cannot move a rate, and no text decides.
+    In each cell the person's turn is first as often as second, or once more: places alternate in
+    the order of the draw, beginning with a place that the cell's hash decides. So a habit of
+    choosing one place cannot move a rate, and no text decides.
     """
     ids, sides = (fingerprint([what, seed, round_name]) for what in ("ids of pairs", "places"))
     names = drawn.select(pl.concat_str(*TURN_KEYS, "key", separator="\n")).to_series()
@@ -207,7 +209,7 @@ def round_of_pairs(
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
 ) -> Drawn:
-    """Return a round's key and what annotators see of it."""
+    """Return a round's key, and what annotators see of the round."""
     tokens = special_tokens(paths_to_descriptions)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     people = people_turns(paths_to_datasets)
@@ -220,7 +222,7 @@ def round_of_pairs(
 def draw_pairs(
     pairs: PairGrid, round_name: str, path_to_key: str, path_to_items: str, **inputs: Sequence[str]
 ) -> None:
-    """Write a round's key and, in another file, what annotators see: drawn now or earlier.
+    """Write a round's key and, in another file, what annotators see, drawn now or earlier.
 
     `inputs` are the path parameters of `round_of_pairs`.
     """

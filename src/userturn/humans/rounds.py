@@ -1,8 +1,8 @@
 """Annotation rounds: the turns of a round, what annotators see of them, and the key.
 
 A round is drawn once and never changes. New cells go into a new round, which draws the next turns
-after those of earlier rounds. So each stratum is always drawn from its beginning, and with k of its
-N turns in all rounds together, each has the probability k / N.
+after those of earlier rounds. So each stratum is always drawn from its beginning. If all rounds
+together have k of its N turns, each turn has the probability k / N.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from userturn.workflow.humans import HumanGrid, RoundGrid
 
 
 class Drawn(NamedTuple):
-    """A round that was drawn now: its key, what annotators see, and metadata of both."""
+    """A newly drawn round: its key, what annotators see, and metadata of both."""
 
     key: pl.DataFrame
     items: pl.DataFrame
@@ -39,9 +39,9 @@ def draw_once(
     path_to_key: str,
     path_to_items: str,
 ) -> None:
-    """Write a round's key and, in another file, what annotators see: drawn now or earlier.
+    """Write a round's key and, in another file, what annotators see, drawn now or earlier.
 
-    It is drawn once, whatever is added to the grid after that. A round without any turn is not
+    A round is drawn once, whatever is added to the grid later. A round without any turn is not
     kept.
     """
     folder = rounds.drawn_folder(round_name)
@@ -100,9 +100,9 @@ ITEMS_SCHEMA: Schema = {
 def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
     """Return strata with `n_drawn` raised until each model family has its minimum.
 
-    The least drawn strata are raised first, one turn at a time, ties in the order of a keyed hash.
-    Only sizes decide, not the hash of any turn, so within a stratum all turns stay equally likely.
-    A family that has fewer turns gives all.
+    The least drawn strata are raised first, one turn at a time, and equally drawn ones in the order
+    of a keyed hash. Only sizes decide, not the hash of any turn, so within a stratum all turns stay
+    equally likely. A family that has fewer turns gives all.
     """
     secret = fingerprint(["strata that are topped up", seed])
     names = strata.select(pl.concat_str(STRATUM_KEYS, separator="\n")).to_series()
@@ -162,7 +162,7 @@ def draw(
 
 
 def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.DataFrame:
-    """Return the key of a round, in the order in which annotators see it: that of opaque ids."""
+    """Return the key of a round in the order of its opaque ids."""
     secret = fingerprint(["annotation ids", seed, round_name])
     names = turns.select(pl.concat_str(*TURN_KEYS, "key", separator="\n")).to_series()
     return (
@@ -179,12 +179,13 @@ def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.Dat
 def asked_first(
     key: pl.DataFrame, earlier: pl.DataFrame, least: Mapping[str, float]
 ) -> tuple[pl.DataFrame, int]:
-    """Return a round's key in the order in which people are asked, and how many come first.
+    """Return a round's key in the order in which people are asked, and how many turns come first.
 
-    First come as many turns of either side as could show the judge to be right on it, less those of
-    earlier rounds: what it calls genuine for its sensitivity, the rest for its specificity. Among
-    these, and among the others, opaque ids decide, so that no place tells a label. `least` is
-    `judge_card` of the config, the lower limits that a judge has to reach.
+    First come as many turns of either side as are needed to show the judge to be right on it, minus
+    those of earlier rounds. Turns that the judge calls genuine are for its sensitivity, the others
+    for its specificity. Within the first turns, and within the rest, opaque ids decide, so that no
+    place tells a label. `least` is `judge_card` of the config: the lower limits that a judge has to
+    reach.
     """
     is_genuine = pl.col("stratum") == GENUINE
     sides = (is_genuine, least["min_sensitivity"]), (~is_genuine, least["min_specificity"])
@@ -227,7 +228,7 @@ def conversation_shown(
 
 
 def conversations(paths_to_datasets: Sequence[str]) -> dict[str, Any]:
-    """Return messages by dataset and item."""
+    """Return the messages of each item, by dataset and item."""
     return {
         Path(path).stem: dict(pl.read_parquet(path, columns=["item", "messages"]).iter_rows())
         for path in paths_to_datasets
@@ -279,7 +280,7 @@ def draw_annotation_round(
     path_to_items: str,
     **inputs: Sequence[str],
 ) -> None:
-    """Write a round's key and, in another file, what annotators see: drawn now or earlier.
+    """Write a round's key and, in another file, what annotators see, drawn now or earlier.
 
     `inputs` are the path parameters of `_drawn_now`.
     """

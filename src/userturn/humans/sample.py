@@ -4,14 +4,14 @@ A turn's rank in its stratum depends only on its own request and the study's see
 turn, cell, model or dataset moves it. The first k of a stratum of N are drawn, each with the
 probability k / N (bottom-k sampling: Cohen and Kaplan 2007, PODC, section 2).
 
-How many of a stratum are drawn is as the config says, or by Neyman's allocation: more of the most
-uncertain. A stratum gets labels in proportion to its size times the standard deviation of people's
-labels in it, which is unknown before people have labelled. It is estimated as √(p(1 - p)) from
-earlier rounds: p is the share of genuine turns among the labelled turns to which the judge gave
-that label, with half a label of each kind added. Before the first round p is the judge's own rate
-in the cell, so that cells with a rate near a half get more. The allocation never decides which
-turns are drawn, so weights stay unbiased. Labels of a stratum affect its own allocation only
-through the mean over all cells.
+How many turns of a stratum are drawn is set by the config, or by Neyman's allocation, which draws
+more where labels are most uncertain. Then a stratum gets labels in proportion to its size times the
+standard deviation of people's labels in it, which is unknown before people have labelled. It is
+estimated as √(p(1 - p)) from earlier rounds. There p is the share of genuine turns among the
+labelled turns to which the judge gave that label, with half a label of each kind added. Before the
+first round p is the judge's own rate in the cell, so that cells with a rate near a half get more.
+The allocation never decides which turns are drawn, so weights stay unbiased. Labels of a stratum
+affect its own allocation only through the mean over all cells.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
 
 
 def wanted(settings: Mapping[str, int]) -> pl.Expr:
-    """Return the number of turns to draw from a row's stratum by the config: more genuine ones."""
+    """Return the config's number of turns to draw from a row's stratum, more of genuine ones."""
     return (
         pl.when(pl.col("stratum") == GENUINE)
         .then(settings["genuine"])
@@ -96,7 +96,7 @@ def sample_for_humans(
     path_to_verdicts: str,
     path_to_human_sample: str,
 ) -> None:
-    """Write the order in which a cell's turns are drawn, and which of them the config wants."""
+    """Write a cell's turns in the order of the draw, and which of them the config wants."""
     turns, verdicts = pl.read_parquet(path_to_user_turns), pl.read_parquet(path_to_verdicts)
     write_table(human_sample(turns, verdicts, settings, seed), path_to_human_sample, identity)
 
@@ -104,7 +104,7 @@ def sample_for_humans(
 def human_sample(
     turns: pl.DataFrame, verdicts: pl.DataFrame, settings: Mapping[str, int], seed: int
 ) -> pl.DataFrame:
-    """Return the order in which a cell's turns are drawn, and which of them the config wants."""
+    """Return a cell's turns in the order of the draw, and which of them the config wants."""
     frame = sampling_frame(turns.select(*TURN_KEYS, "key", "outcome"), verdicts, seed)
     return drawn(frame, wanted(settings))
 

@@ -1,12 +1,12 @@
 """The annotation page of a round of turns or pairs, and that of turns for Label Studio.
 
 The page is one file without dependencies. Its policy allows only its own script and style, by their
-hashes; every text is stored as escaped JSON and shown as text content. For each turn it contains an
+hashes. Every text is stored as escaped JSON and shown as text content. For each turn it contains an
 opaque id, the conversation and the turn, and nothing else. The turns of a pair are shown by the
 same code in boxes of equal size, and nothing tells which is whose.
 
-A round of turns begins with the project's own turns to learn the labels by, whose label is known.
-They belong to no study, so nothing that is chosen for them can enter its results.
+A round of turns begins with practice turns of the project, whose labels are known. They belong to
+no study, so nothing that is chosen for them can enter its results.
 """
 
 import json
@@ -44,14 +44,12 @@ class PracticeTurn(TypedDict):
 
 
 def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn]:
-    """Return ten English turns, each after a conversation of its own and as many of each label.
+    """Return ten English turns, each after a conversation of its own, and as many of each label.
 
-    Nobody chooses them: of each label those that rank first by a hash, of turns on whose label all
-    readings agree; the order is that of the hash, too.
-
-    Args:
-        path: `data/labelled/turns.jsonl`; its README describes the columns.
-        labels: the rubric's labels; turns of others are left out.
+    Nobody chooses them. Of the turns on whose label all readings agree, those of each label are
+    taken that rank first by a hash, which also decides their order. `path` is
+    `data/labelled/turns.jsonl`, whose README describes the columns. `labels` are the rubric's
+    labels. Turns with others are left out.
     """
     rows = filter(_is_clear, pl.read_ndjson(path).to_dicts())
     ranked = sorted((row for row in rows if row["label"] in labels), key=_rank)
@@ -67,7 +65,7 @@ def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn
 
 
 def _is_clear(row: Mapping[str, Any]) -> bool:
-    """Return whether a turn has one label by all readings, and no token that a round would hide."""
+    """Return whether all readings give a turn one label, and no round would hide a token of it."""
     is_plain = row["language"] == "en" and "<|" not in row["turn"]
     return is_plain and len({row[name] for name in READINGS}) == 1
 
@@ -178,7 +176,7 @@ def _page_of(
 
 
 def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the round as Label Studio's tasks, to be imported into a project."""
+    """Return the round as tasks to import into a project of Label Studio."""
     return [
         {
             "data": {
@@ -193,15 +191,15 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
 
 
 def _headed(message: Mapping[str, str]) -> str:
-    """Return a message under its author; Label Studio's dialogues would join its lines."""
+    """Return a message under its role, since Label Studio's dialogues would join its lines."""
     return f"──────── {message['role'].capitalize()}\n{message['text']}"
 
 
 def label_studio_config(rubric: Rubric) -> str:
     """Return Label Studio's labelling interface: conversation, turn, one choice, notes, guide.
 
-    The guide and the criteria are text on the screen, in the order of the page's guide; `Text`
-    keeps line breaks, and its style the spaces.
+    The guide and the criteria are text on the screen, in the order of the page's guide. `Text`
+    keeps line breaks, and its style keeps the spaces.
     """
     view = Element("View")
     SubElement(view, "Style").text = LINE_STYLE
@@ -265,7 +263,7 @@ PAIR_LABELS = [
 
 
 def pair_page(round_name: str, items: pl.DataFrame) -> str:
-    """Return the page of a round of pairs; items have `id`, `conversation` and `turns`."""
+    """Return the page of a round of pairs, whose items have `id`, `conversation` and `turns`."""
     question = "Written by a person in pair"
     return _page_of("pair", question, round_name, items, PAIR_GUIDE, PAIR_LABELS)
 

@@ -1,8 +1,8 @@
 """Which of two turns did a person write? A judge is asked about each pair in both orders.
 
-A pair is of a model's turn and a person's after one answer. Controls are of one kind, two people's
-turns or two of a model's, so that there is nothing to tell: in both orders together either one is
-chosen as often as the other.
+A pair has a model's turn and a person's after one answer. Control pairs are of one kind, two
+people's turns or two of a model's, so that there is nothing to tell apart: over both orders, either
+turn is chosen equally often.
 
 MirrorBench's pairs, which people labelled, are of a person's conversation and a simulated user's.
 Its repository (github.com/SAP/mirrorbench, Apache-2.0) has them below scratch_pad/human_corr/runs.
@@ -76,7 +76,7 @@ nothing else: {{"explanation": "<one sentence>", "person": "first" or "second"}}
 
 
 class Pair(NamedTuple):
-    """Two turns after one answer."""
+    """Two turns after one answer, of which a judge says which one a person wrote."""
 
     messages: Sequence[Message]  # messages before the answer, the last one the user's
     answer: str  # the answer; empty where the turns begin the conversation
@@ -88,7 +88,7 @@ Choice = tuple[bool | None, bool | None]  # whether `one` is taken for a person'
 
 
 def questions_about(pair: Pair, identity: str) -> tuple[Question, Question]:
-    """Return the questions with `one` as the first turn, and as the second."""
+    """Return the question with `one` as the first turn, and the question with it as the second."""
     answered = [{"role": "assistant", "content": pair.answer}] if pair.answer else []
     turns = [*pair.messages, *answered]
     shown = partial(escaped, of=ESCAPED_BY_RUBRIC_2)
@@ -116,7 +116,9 @@ def read_choice(reply: Reply) -> dict[str, Any]:
 
 
 def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]:
-    """Return a judge's choices, asking what its journal lacks; None where a reply names neither.
+    """Return a judge's choices, after asking what its journal lacks.
+
+    A choice is None where a reply names neither turn.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many questions failed.
@@ -152,7 +154,7 @@ WITH_A_PERSON, TWO_PEOPLE, TWO_OF_A_MODEL = (
 
 
 class ToTellApart(NamedTuple):
-    """A pair, what it is of, and its conversation; `model` is empty where people wrote both."""
+    """A pair, its kind, model and conversation, where `model` is empty if people wrote both."""
 
     kind: str
     model: str
@@ -163,9 +165,9 @@ class ToTellApart(NamedTuple):
 def pairs_of_models(
     turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
 ) -> Iterator[ToTellApart]:
-    """Yield a model's turns beside the person's, and beside others of the same model.
+    """Yield a model's turns, each beside the person's, and beside another of the same model.
 
-    Two of a model's stand after the same answer, in other samples or at other temperatures. The
+    Two turns of a model follow the same answer, in other samples or at other temperatures. The
     judge does not see the models' special `tokens`.
     """
     usable = paired_turns(turns, people, tokens).filter(pl.col("left_out").is_null())
@@ -191,7 +193,7 @@ def pairs_of_models(
 def pairs_of_people(
     items: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
 ) -> Iterator[ToTellApart]:
-    """Yield the turns that two people wrote after the same answer, of the items that have such.
+    """Yield pairs of turns that two people wrote after the same answer, where there are any.
 
     `items` have `dataset`, `item`, `messages` and `reference_context`.
     """
@@ -207,9 +209,9 @@ def pairs_of_people(
 
 
 def drawn(pairs: Sequence[ToTellApart], n_pairs: int) -> list[ToTellApart]:
-    """Return at most so many pairs of each kind and model, each of a conversation of its own.
+    """Return at most `n_pairs` pairs of each kind and model, each of another conversation.
 
-    The order is that of a hash of the texts, so more pairs keep those of fewer.
+    The order is that of a hash of the texts, so a larger number keeps the pairs of a smaller one.
     """
     found: list[ToTellApart] = []
     counts: dict[tuple[str, str], int] = {}
@@ -229,9 +231,10 @@ SLOTS = {"A": "conversation_a", "B": "conversation_b"}
 
 
 class LabelledPair(NamedTuple):
-    """What the user says first in two conversations of one name, the simulated user's as `one`.
+    """The first user turns of two conversations of one name, with the simulated user's as `one`.
 
-    `people_take_one` tells whether people took the simulated user for the person; None for a tie.
+    `people_take_one` tells whether people took the simulated user for the person, or is None for a
+    tie.
     """
 
     pair: Pair
@@ -240,7 +243,7 @@ class LabelledPair(NamedTuple):
 
 
 def read_mirrorbench(folder: Path) -> list[LabelledPair]:
-    """Return the labelled pairs in a folder of a run, in their order.
+    """Return the labelled pairs in the folder of a run, in their order.
 
     Raises:
         UserError: a file is missing, or has another shape.

@@ -26,7 +26,7 @@ class Ratings(NamedTuple):
 
     codes: npt.NDArray[np.int64]  # units x raters: position of the label in the scale, -1 for none
     weights: Floats  # how many units of the full study each represents
-    clusters: npt.NDArray[Any]  # units of one are drawn together
+    clusters: npt.NDArray[Any]  # units of one cluster are drawn together
     n_labels: int  # number of labels in the scale
 
 

@@ -21,7 +21,7 @@ Groups = list[NDArray[np.intp]]
 FEWEST = 20  # pairings; of fewer none can have a p below 0.05
 EXACT = 11  # pairs: 2ⁿ sets are added up, 0.05 s; each further pair doubles the time
 EXTREME = 100  # draws at least as extreme: then p is known to a tenth of itself
-LONGER = 100  # draws at most, in times of those that every p has
+LONGER = 100  # at most so many times the draws of an ordinary p
 
 
 def permutation_p(
@@ -241,7 +241,7 @@ def of_measured(found: Correlation, factor: float | None) -> Correlation:
 
 FARTHEST = 40.0  # log odds ratios are looked for between minus and plus this
 STEPS = 45  # halvings of that range
-NEGLIGIBLE = 1e-40  # chances below, at an odds ratio near the one that was seen, count as none
+NEGLIGIBLE = 1e-40  # chances below this, near the observed odds ratio, count as 0
 
 
 class Odds(NamedTuple):

@@ -103,7 +103,7 @@ def _skewed_back(z: float, a: float) -> float:
 WINDOW = 50  # words of a window of MATTR
 DRAWN = 42  # words of a draw of HD-D
 Counts = npt.NDArray[np.int64]
-Measure = Callable[[Counts], float | None]  # of how often each word is there
+Measure = Callable[[Counts], float | None]  # of the counts of words
 
 
 class Counted(NamedTuple):

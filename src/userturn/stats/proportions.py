@@ -156,7 +156,7 @@ def combine(
     return Interval(estimate, estimate - below, estimate + above)
 
 
-WHOLE = 1e-9  # from which a count is no whole number
+WHOLE = 1e-9  # a count farther from a whole number is none
 Limits = Callable[[float, float, float], tuple[Array, Array]]
 
 

@@ -19,7 +19,7 @@ from userturn.stats.margins import POWER
 from userturn.stats.prediction_powered import allocated
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
-STUDIES = 4000  # that are drawn for an assurance: its standard error is then below .01
+STUDIES = 4000  # simulated for an assurance, whose standard error is then below .01
 CERTAIN = 1e-6  # correlations this near to 0 or 1 count as such
 MOST_DRAWN = 4_000_000  # values of all these studies
 MOST = 10**9  # items or labels: a larger number counts as unattainable

@@ -35,10 +35,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per model and dataset: graded, correct, undecided, rate with interval.
+    """Return per model and dataset the counts of graded, correct and undecided answers, and rates.
 
-    The columns `..._loose` use the verifier's loose reading, null for verifiers without one.
-    `mean_score` is a rubric's mean score, clipped to [0, 1], null for other verifiers.
+    The columns `..._loose` use the verifier's loose reading, and are null for verifiers without
+    one. `mean_score` is a rubric's mean score, clipped to [0, 1], and null for other verifiers.
     `n_answers_cut` counts the answers that ended at the token limit, graded or not.
     """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
@@ -60,7 +60,7 @@ def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
-    """Return the rate and limits of each model and dataset; what belongs together is a cluster."""
+    """Return the rate and limits per model and dataset, where copies of an item are one cluster."""
     clustered = grades.with_columns(clusters())
     answers = clustered.partition_by("model", "dataset", maintain_order=True)
     intervals = [rate_over(part, ["item"], f"correct{ending}")[0] for part in answers]
@@ -71,7 +71,7 @@ def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
 
 
 def cut_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of answers of each model to each dataset, and how many were cut."""
+    """Return per model and dataset the number of answers, and of those cut at the token limit."""
     is_cut = (pl.col("finish_reason") == "length").fill_null(value=False)
     return answers.group_by("model", "dataset", maintain_order=True).agg(
         n_answers=pl.len().cast(pl.Int64), n_answers_cut=is_cut.sum().cast(pl.Int64)

@@ -23,7 +23,7 @@ from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 
-HELD_OUT = "all held out"  # as a dataset: every one that a model has not seen
+HELD_OUT = "all held out"  # a pool: all datasets that a model has not seen
 SEEN: Schema = {**dict.fromkeys(("seen", "trains_on_the_metric", "learns_user_turns"), pl.Boolean)}
 
 
@@ -36,8 +36,8 @@ def mark_seen(
 ) -> pl.DataFrame:
     """Return a table with the columns of `SEEN` for each trained model and dataset.
 
-    The dataset `all` is seen if any dataset is. They are null for models that were not trained
-    here, since their training data are unknown.
+    The dataset `all` is seen if any dataset is. The columns are null for models that were not
+    trained here, since their training data are unknown.
     """
     datasets = list(datasets)
     rows = []
@@ -57,7 +57,7 @@ def mark_seen(
 def marked(table: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Return a table of models and datasets with the columns of `SEEN`, if the study trains any.
 
-    So every number of a trained model stands beside what it was trained on.
+    So every number of a trained model stands beside what the model was trained on.
     """
     has_both = all(table.schema.get(name) == pl.String for name in ("model", "dataset"))
     if not grid.trained or not has_both or "seen" in table.columns:
@@ -70,7 +70,7 @@ def unmarked(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return table.drop([name for name in SEEN if name not in schema], strict=False)
 
 
-NAMING = ("model", "family")  # columns that may name a format; the first one that is there decides
+NAMING = ("model", "family")  # columns that may hold a format; the first one present decides
 FORMAT = "format"
 ALSO = ("base", "baseline", "condition")  # columns with models whose format the row already names
 
@@ -80,7 +80,7 @@ def _name(column: str) -> pl.Expr:
 
 
 def split_formats(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with the column `format` after the model's; as it is if no row names one."""
+    """Return a table with a column `format` after the model's, or unchanged if it has no format."""
     named = [name for name in (*NAMING, *ALSO) if name in table.columns]
     naming = [name for name in NAMING if name in named]
     formats = [pl.col(n).str.split_exact(BETWEEN, 1).struct.field("field_1") for n in naming]
@@ -92,7 +92,7 @@ def split_formats(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def join_formats(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as it is computed: the formats in the names of models and families."""
+    """Return a table as it is computed, with formats inside the names of models and families."""
     if FORMAT not in table.columns:
         return table
     other = pl.col(FORMAT) != DEFAULT
@@ -106,7 +106,7 @@ def join_formats(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_joined(path: str | Path) -> pl.DataFrame:
-    """Return a table of a study as it is computed, from its Parquet file."""
+    """Return a table as it is computed, with formats inside names, from its Parquet file."""
     return join_formats(pl.read_parquet(path))
 
 
@@ -116,20 +116,20 @@ def is_default(column: str = "model") -> pl.Expr:
 
 
 def in_default_format(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the default format, as tables are computed; all if none names a model."""
+    """Return the rows of the default format of a computed table, or all if it names no model."""
     named = [is_default(name) for name in NAMING if name in table.columns]
     return table.filter(*named) if named else table
 
 
 def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> pl.DataFrame:
-    """Return the parts of a table in one, with the name of each in a column; what lacks is null."""
+    """Return tables as one, with the name of each in a column, and null for what it lacks."""
     named = [part.with_columns(pl.lit(name).alias(column)) for name, part in parts.items()]
     whole = pl.concat([pl.DataFrame(schema=schema), *named], how="diagonal_relaxed")
     return whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
 def with_holm(table: pl.DataFrame, sets: str | Sequence[str]) -> pl.DataFrame:
-    """Return a table with `p_adjusted`, by Holm over the rows that agree in some columns."""
+    """Return a table with `p_adjusted`, by Holm's method within rows of equal values of `sets`."""
     parts = []
     for part in table.partition_by(sets, maintain_order=True):
         adjusted = np.full(part.height, np.nan)

@@ -24,10 +24,10 @@ AGREEMENT: Schema = {
 
 
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
-    """Return the labels of some raters as positions in a scale.
+    """Return the labels of several raters as positions in a scale.
 
-    The columns `dataset` and `item` make a cluster, `weight` is that of a turn, and each rater has
-    a column. If the scale has two labels, a rater's others count as the second.
+    The table has a column per rater, `weight` of the turn, and `dataset` and `item`, which make a
+    cluster. If the scale has two labels, any other label counts as the second.
     """
     known = {label: position for position, label in enumerate(scale)}
     other = 1 if len(scale) == 2 else None
@@ -55,10 +55,10 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
 def coefficients(
     comparison: Comparison, scale: str, family: str, weights: str, labels: Sequence[str], seed: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a comparison on one scale, of one family or all, with one kind of weights.
+    """Yield the rows of a comparison on one scale, for one family or all, with one kind of weights.
 
-    The scale is `genuine`, or `label` for the very label; `family` may be `all`; `weights` are
-    `study` for turns by how many each represents, `sample` for each once.
+    The scale is `genuine`, or `label` for the exact label. `family` may be `all`. `weights` is
+    `study`, where each turn counts as many as it represents, or `sample`, where each counts once.
     """
     kind, first, second, table, raters = comparison
     of_scale = [GENUINE, "not genuine"] if scale == "genuine" else list(labels)
@@ -79,7 +79,7 @@ def coefficients(
 def agreement(
     labelled: pl.DataFrame, judged: pl.DataFrame, labels: Sequence[str], seed: int
 ) -> pl.DataFrame:
-    """Return every coefficient of every comparison, or a row with the reason for none."""
+    """Return every coefficient of every comparison, or a row with the reason why there is none."""
     found = list(comparisons(labelled, judged))
     rows = [row for comparison in found for row in _rows(comparison, labels, seed)]
     n_annotators = sum(name.startswith("annotator ") for name in labelled.columns)

@@ -22,18 +22,18 @@ class Found(NamedTuple):
     """A study's result for a prediction."""
 
     this_study: str  # the numbers that it rests on, in words
-    decision: rule.Decision | None  # None where it cannot be compared
+    decision: rule.Decision | None  # None if the two cannot be compared
     note: str | None = None
-    n_items: int | None = None  # that the numbers are of
+    n_items: int | None = None  # behind the numbers
 
 
 def _items(rows: pl.DataFrame) -> int:
-    """Return how many items the rows are of: the fewest, where each has its own."""
+    """Return the number of items behind some rows, the smallest number if they differ."""
     return int(rows["n_items"].min())  # type: ignore[arg-type]  # there are rows
 
 
 def missing(what: str) -> Found:
-    """Return that a study has nothing to hold against a prediction."""
+    """Return that the study lacks what a prediction is about, so that it cannot be compared."""
     return Found("–", None, f"this study has no {what}")
 
 
@@ -46,19 +46,19 @@ def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]
 
 
 def shown(interval: Interval) -> str:
-    """Return a share with its limits."""
+    """Return a share with its limits in words."""
     estimate, lower, upper = (f"{value:.1%}" for value in interval)
     return f"{estimate} [{lower}, {upper}]"
 
 
 def points(change: Interval) -> str:
-    """Return a change of a share with its limits."""
+    """Return a change of a share with its limits, in words and in percentage points."""
     estimate, lower, upper = (f"{100 * (value or 0):+.1f}" for value in change)
     return f"{estimate} [{lower}, {upper}] points"
 
 
 def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
-    """Compare a published share, rounded, with the one row of a table."""
+    """Return how the share in the first row of a table compares with a rounded published share."""
     rows = table.drop_nulls("estimate")
     if rows.is_empty():
         return missing(what)
@@ -67,7 +67,7 @@ def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Fou
 
 
 def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
-    """Return the function that finds a model's accuracy on GSM8K, published as a rounded share."""
+    """Return a function that compares a model's accuracy on GSM8K with a rounded published one."""
 
     def find(tables: Tables) -> Found:
         rows = tables["accuracy"].filter(model=model, dataset="gsm8k")
@@ -84,7 +84,7 @@ def _followups(tables: Tables, family: str) -> pl.DataFrame:
 
 
 def size_of_study(tables: Tables) -> Found:
-    """Return how many models and datasets the study has."""
+    """Return the numbers of models and datasets of the study, beside those of the paper."""
     rates = of_cells(tables["rates"])
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
     is_same = (n_models, n_datasets) == (11, 5)  # else it is another study, and refutes nothing
@@ -151,9 +151,9 @@ def restating(tables: Tables) -> Found:
 
 
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
-    """Return the function that finds how both perturbations change a family's rate.
+    """Return a function that finds how both perturbations change a family's rate.
 
-    `rise` says whether the paper says that both raise the rate, or that neither does.
+    `rise` is True if the paper says that both raise the rate, False if it says that neither does.
     """
 
     def find(tables: Tables) -> Found:
@@ -196,7 +196,7 @@ def post_training(tables: Tables) -> Found:
 
 
 def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what a trained model has seen or learnt of what it is measured by."""
+    """Yield in words whether a trained model has seen a dataset, the metric or user turns."""
     said = {
         "seen": "has seen a dataset of these",
         "trains_on_the_metric": "was trained on the metric",
@@ -208,7 +208,7 @@ def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 Prediction = Mapping[str, Any]
-CORRECTED = "corrected by people's labels"  # the note of a result that is a finding by these
+CORRECTED = "corrected by people's labels"  # note of a corrected result
 
 
 def predicted(one: Prediction) -> str:
@@ -218,7 +218,7 @@ def predicted(one: Prediction) -> str:
 
 
 def quantity(name: str, one: Prediction) -> str:
-    """Return what is predicted, in words: the prediction's own, or its keys."""
+    """Return what is predicted in words: the prediction's own `says`, or its keys."""
     if "says" in one:
         return f"{name}: {one['says']}"
     of = [one.get("of", "follow-up"), one.get("model") or one["family"]]
@@ -229,9 +229,9 @@ def quantity(name: str, one: Prediction) -> str:
 
 
 def find(tables: Tables, one: Prediction) -> Found:
-    """Return a study's result for a prediction, by the judge whose rows the tables have.
+    """Return a study's result for a prediction, from tables with the rows of one judge.
 
-    A rate that people's labels correct counts as corrected.
+    The rate corrected by people's labels is used where there is one.
     """
     rows = _rows(tables, one)
     if rows.is_empty():
@@ -253,12 +253,12 @@ def find(tables: Tables, one: Prediction) -> Found:
 
 
 def is_corrected(found: Found) -> bool:
-    """Return whether a result is a finding however poor the judge is."""
+    """Return whether a result is corrected by people's labels, a finding however poor the judge."""
     return found.note == CORRECTED
 
 
 def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
-    """Return the rows of a prediction's quantity: one, if the study has it."""
+    """Return the row of the table that has a prediction's quantity, or none if there is none."""
     if one.get("of") == "accuracy":
         at = {"model": one.get("model"), "dataset": one.get("dataset", ALL)}
         return tables["accuracy"].filter(*(pl.col(k) == v for k, v in at.items()))

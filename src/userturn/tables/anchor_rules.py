@@ -15,27 +15,27 @@ import numpy as np
 from userturn.stats.proportions import CONFIDENCE, Interval, combine, exact_limits
 
 MARGIN = 0.05  # of shares and of changes of shares
-MOST_TIMES = 1000  # more items than so many times those there are are no plan
+MOST_TIMES = 1000  # a study of more times its items is no plan
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 Limits = tuple[float, float]
 
 
 class Decision(NamedTuple):
-    """Whether a prediction holds, and where that is undecided how many times the items it needs."""
+    """Whether a prediction holds, and if undecided, how many times as many items it needs."""
 
     outcome: str
     times: float | None = None
 
 
 def _limits(interval: Interval) -> Limits:
-    """Return the limits of an interval; raises ValueError if it has none."""
+    """Return the limits of an interval, or raise ValueError if it has none."""
     if interval.lower is None or interval.upper is None:
         raise ValueError("an interval without limits has no outcome")
     return interval.lower, interval.upper
 
 
 def within(interval: Interval, least: float = -inf, most: float = inf) -> Decision:
-    """Return whether a quantity lies between two edges."""
+    """Return whether a quantity lies between two edges, by its interval."""
     lower, upper = _limits(interval)
     if least <= lower and upper <= most:
         return Decision(HOLDS)
@@ -51,7 +51,7 @@ def _estimate(interval: Interval) -> float:
 
 
 def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Decision:
-    """Return that a prediction is undecided, with the items that the last of its parts needs."""
+    """Return that a prediction is undecided, with the factor of items that all its parts need."""
     times = 1.0
     for interval, distance in zip(intervals, distances, strict=True):
         lower, upper = _limits(interval)
@@ -62,14 +62,15 @@ def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Dec
 
 
 def share_is(interval: Interval, published: float, rounding: float) -> Decision:
-    """Return the outcome for a published share: within the margin, outside, or across its edge."""
+    """Return the outcome for a published share: ours is within the margin, outside or undecided."""
     return within(interval, published - rounding - MARGIN, published + rounding + MARGIN)
 
 
 def all_near_zero(rates: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that every rate is near zero, below the margin.
 
-    A single rate above it is enough to fail, so the intervals are simultaneous (Bonferroni).
+    A single rate above the margin is enough to fail, so the intervals are simultaneous
+    (Bonferroni).
     """
     if all(_limits(rate)[1] <= MARGIN for rate in rates):
         return Decision(HOLDS)
@@ -83,7 +84,7 @@ def highest(rates: Sequence[Interval]) -> Interval:
     """Return the highest of several rates, with limits that allow for the selection.
 
     With simultaneous intervals (Bonferroni), the highest true rate is above every lower limit and
-    below the highest upper one.
+    below the highest upper limit.
     """
     together = [exact_limits(rate, 1 - (1 - CONFIDENCE) / len(rates)) for rate in rates]
     limits = [_limits(rate) for rate in together]
@@ -92,7 +93,7 @@ def highest(rates: Sequence[Interval]) -> Interval:
 
 
 def rises(change: Interval) -> bool | None:
-    """Return True for an interval above 0, False for one below the margin, else None."""
+    """Return True if an interval is above 0, False if it is below the margin, otherwise None."""
     lower, upper = _limits(change)
     if lower > 0:
         return True
@@ -124,8 +125,8 @@ def rise_over_size(sizes: Sequence[float], rates: Sequence[Interval]) -> Interva
     """Return the rise of rates from the smallest size to the largest, by their regression line.
 
     Least squares over log2 of size is a weighted sum of the rates, whose limits follow from theirs
-    (`proportions.combine`). Models answer the same items, so their rates are positively correlated;
-    treating them as independent makes the limits rather too wide.
+    (`proportions.combine`). Models answer the same items, so their rates are positively correlated.
+    Treating them as independent makes the limits somewhat too wide.
     """
     x = np.log2(np.asarray(sizes, dtype=float))
     deviations = x - x.mean()

@@ -54,7 +54,7 @@ PAPERS_JUDGE = "gpt-5.4-mini"
 
 
 def table(material: Material) -> pl.DataFrame:
-    """Return the table, by the study's primary judge."""
+    """Return the table of a study, by its primary judge."""
     names = [name for name in TABLE.made_of if name != "judges"]
     tables = {name: in_default_format(material.table(name)) for name in names}
     grid, judge = material.grid, material.grid.primary_judge
@@ -68,7 +68,7 @@ def table(material: Material) -> pl.DataFrame:
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
     """Return one row per published result, with this study's result by one judge.
 
-    `unlike` is why they are not comparable with those of the paper's judge, or None.
+    `unlike` is the reason why this judge's rates are not comparable with the paper's, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []
@@ -89,7 +89,7 @@ def of_predictions(
 ) -> pl.DataFrame:
     """Return one row per prediction of the study.
 
-    `not_shown` is why raw rates by the judge are no findings, or None.
+    `not_shown` is the reason why raw rates by the judge are no findings, or None.
     """
     seen = _of_judge(tables, judge)
     rows = []
@@ -109,7 +109,7 @@ def of_predictions(
 
 
 def _of_judge(tables: Tables, judge: str) -> Tables:
-    """Return the rows of one judge, and of what no judge decides."""
+    """Return the tables with only the rows of one judge, and those that no judge decides."""
     return {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
         if "judge" in table.columns
@@ -121,7 +121,10 @@ def _of_judge(tables: Tables, judge: str) -> Tables:
 def _compared(
     found: Found, why_not: str | None, words: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return what a study's result says of a prediction."""
+    """Return the columns with a study's result for a prediction and its outcome.
+
+    `why_not` is the reason why the two are not comparable. `words` has the words for outcomes.
+    """
     row = {"this_study": found.this_study, "note": why_not or found.note}
     if why_not or found.decision is None:
         return row | {"outcome": NOT_COMPARABLE, "n_more": None}
@@ -133,7 +136,7 @@ def _compared(
 
 
 def outcome_in_words(row: Mapping[str, Any]) -> str:
-    """Return the outcome in a row of the table, with the items that would decide it."""
+    """Return the outcome in a row of the table, with the number of items that would decide it."""
     return f"{row['outcome']}, {row['n_more']:,} items more" if row["n_more"] else row["outcome"]
 
 
@@ -141,7 +144,7 @@ ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a
 
 
 class Anchor(NamedTuple):
-    """One published result: where it was read, what counts as agreement, how to find ours."""
+    """A published result: where it was read, what counts as agreement, and how to find ours."""
 
     quantity: str
     published: str

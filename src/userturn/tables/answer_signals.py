@@ -101,10 +101,11 @@ def table(material: Material) -> pl.DataFrame:
 def with_signals(
     candidates: pl.DataFrame, known: pl.DataFrame, verdicts: pl.DataFrame, verifiers: dict[str, str]
 ) -> pl.DataFrame:
-    """Return candidates with a column for each signal, larger for a better one.
+    """Return candidates with a column for each signal, where larger is better.
 
-    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`; by the
-    verifier of each dataset results are told apart in a vote.
+    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`. `known`
+    has signals of reactions. The verifier of each dataset, in `verifiers`, decides which results
+    are one in a vote.
     """
     judged = verdicts.with_columns(
         name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
@@ -123,13 +124,13 @@ def with_signals(
 
 
 def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return for each signal its area within items, and what its best answer is worth.
+    """Return per signal its area within items, and the accuracy of the answer with the most of it.
 
-    Answers whose grade is undecided are left out and counted. Areas are over pairs of a right and a
-    wrong answer of one item; the best answer is compared with a random one, with that of the
-    highest mean log-probability and with the majority's, on the same items. p is exact
-    (`stats.discrimination`); Holm adjusts the tests of a model, dataset and measure. Candidates
-    have a column for each signal.
+    Candidates have a column for each signal. Answers whose grade is undecided are left out and
+    counted. Areas are over pairs of a right and a wrong answer of one item. The best answer is
+    compared on the same items with a random one, with the one of the highest mean log-probability,
+    and with the majority's. p is exact (`stats.discrimination`). Holm's method adjusts the tests of
+    each model, dataset and measure.
     """
     judged = sorted(name for name in candidates.columns if name.startswith("genuine"))
     signals = [*SIGNALS[:-1], *judged, LOG_PROBABILITY, VOTE]
@@ -192,7 +193,7 @@ def _graded(candidates: pl.DataFrame) -> Graded:
 
 
 def _share(values: Array, n_samples: int) -> Interval:
-    """Return a mean over items, each of whose values is itself a mean of answers."""
+    """Return a mean over items, whose values are each the mean of at most `n_samples` answers."""
     if not len(values):
         return Interval(None, None, None)
     once = np.ones(len(values))
@@ -200,7 +201,7 @@ def _share(values: Array, n_samples: int) -> Interval:
 
 
 def _area(scores: Array, graded: Graded) -> dict[str, Any]:
-    """Return the part of a row on the area within items, tested against one half."""
+    """Return the columns of the area within items, tested against one half."""
     there = ~np.isnan(scores)
     pairs = won_pairs(scores[there], graded.right[there], graded.items[there])
     found, n_pairs = auc_within(pairs), int(pairs.n_pairs.sum())

@@ -33,7 +33,7 @@ BESIDE: Schema = {
 
 
 def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    """Return rates of each dataset, and over the turns of all."""
+    """Return the rates per dataset, and over the turns of all datasets."""
     each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
     both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
     return pl.concat([each, both.select(each.columns)])
@@ -42,7 +42,7 @@ def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame
 def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the unperturbed turns of the items whose answers by the same model were graded.
 
-    Of a conversation or a problem some answer was graded.
+    A conversation or problem counts as graded if any of its answers was.
     """
     graded = count_answers(grades).filter(pl.col("n_scored") > 0)
     graded = graded.select(pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS)
@@ -53,10 +53,10 @@ def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
 def beside_accuracy(
     items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
+    """Return accuracy beside unperturbed follow-up rate per model, dataset, temperature and judge.
 
-    Both are over the same items, those that were graded; the dataset `all` is over the answers,
-    and the turns, of all graded datasets.
+    Both are over the same items, those that were graded. The dataset `all` is over the answers, and
+    the turns, of all graded datasets.
     """
     answers = count_answers(grades)
     accuracy = _with_all(answers, ["model"], "n_genuine")
@@ -74,13 +74,13 @@ def beside_accuracy(
 
 
 def limits_over_models(models: pl.DataFrame, name: str) -> tuple[Array, Array, Array]:
-    """Return the models' estimates, lower and upper limits of `accuracy` or `followup`."""
+    """Return arrays of the models' estimates and limits, of `accuracy` or `followup`."""
     estimate, lower, upper = (models[f"{name}_{part}"].cast(pl.Float64) for part in LIMITS)
     return estimate.to_numpy(), lower.to_numpy(), upper.to_numpy()
 
 
 def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
-    """Return a table of exploratory tests with Benjamini and Hochberg's adjusted p-values."""
+    """Return a table of exploratory tests with p-values adjusted after Benjamini and Hochberg."""
     parts = []
     for part in table.partition_by(within, maintain_order=True):
         tested = part.filter(pl.col("p").is_not_null())
@@ -123,7 +123,7 @@ def _correlate(
 
 
 def _floor(models: pl.DataFrame) -> str | None:
-    """Return a note where half of the follow-up rates or more lie at their floor."""
+    """Return a note if half of the follow-up rates or more lie at their floor."""
     n_low = int((models["followup_upper"] < FLOOR).sum())
     if not n_low or 2 * n_low < models.height or models.height < 2:
         return None
@@ -133,11 +133,11 @@ def _floor(models: pl.DataFrame) -> str | None:
 def correlations(
     beside: pl.DataFrame, items: pl.DataFrame, seed: int, n_resamples: int
 ) -> pl.DataFrame:
-    """Return Spearman's correlation over all models, and within each family over size.
+    """Return Spearman's correlations over all models, and within each family over size.
 
     The row of size with follow-up also has the slope of the rate per doubling of the parameters.
-    Correlations over all models leave out those that name a base: they are not independent of it.
-    Models of one family are no more independent of each other (`spearman`).
+    Correlations over all models leave out models that name a base, since they are not independent
+    of it. That models of one family are alike is allowed for (`spearman`).
     """
     keys = ["family", "dataset", "temperature", "judge"]
     of_one = beside.with_columns(of_family="family")
@@ -158,9 +158,10 @@ def correlations(
 
 
 def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object, ...], Interval]:
-    """Return the slope of the follow-up rate over log2 of size within each family.
+    """Return the slope of the follow-up rate over log2 of size, by family and place.
 
-    Families with fewer than three sizes have no slope.
+    The keys are family, dataset (or `all`), temperature and judge. Families with fewer than three
+    sizes have no slope.
     """
     sizes = beside.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("n_scored") > 0, perturbation=PLAIN)
@@ -181,7 +182,7 @@ def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object,
 def _slope(group: pl.DataFrame) -> Interval | None:
     """Return the least-squares slope of the models' rates over log2 of size.
 
-    It is a sum of the rates with fixed weights.
+    It is a sum of the rates with fixed weights. None if there are fewer than three sizes.
     """
     sizes = group.select("model", "size").unique().sort("size", "model")
     x = np.log2(sizes["size"].to_numpy())

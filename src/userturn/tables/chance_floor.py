@@ -35,7 +35,7 @@ NOT_SCORED = "no turn has a verdict after another answer, or none after its own"
 
 
 def chance_floors(material: Material) -> pl.DataFrame:
-    """Return the chance floors of a study; empty if it has none."""
+    """Return the chance floors of a study, empty if no turn was judged after another answer."""
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)
     keys = [*TURN_KEYS, "judge", "genuine"]
@@ -45,7 +45,7 @@ def chance_floors(material: Material) -> pl.DataFrame:
 
 
 def sensitivities(card: pl.DataFrame) -> dict[str, Interval]:
-    """Return the sensitivity of each judge by people's labels, where they give one."""
+    """Return the sensitivity of each judge by people's labels, for judges that have one."""
     rows = card.filter(
         pl.col("estimate").is_not_null(), source=PEOPLE, measure="sensitivity", by=ALL
     )
@@ -60,9 +60,9 @@ def chance_floor(
 ) -> pl.DataFrame:
     """Return one row per cell and judge, and one over all datasets.
 
-    `own` has one row per turn and judge, `genuine` after the turn's own answer, null if unscored;
-    `swapped` some of these turns, `after_another` after another item's. The sensitivity is that of
-    each judge whose turns people labelled.
+    `own` has one row per turn and judge. Its `genuine` is after the turn's own answer, and null if
+    unscored. `swapped` has some of these turns, with `after_another` after another item's answer.
+    `sensitivity` has each judge whose turns people labelled.
     """
     items = own.group_by(*JUDGED_CELL_KEYS, clusters()).agg(
         n=pl.col("genuine").count(), y=pl.col("genuine").sum()
@@ -81,10 +81,10 @@ def chance_floor(
 
 
 def measure(items: pl.DataFrame, sensitivity: Interval | None) -> dict[str, Any]:
-    """Return the floor, what the rate is above it, and the share of turns that react.
+    """Return the columns of the floor, the rate above it, and the share of turns that react.
 
-    The rate is over all scored turns. The floor is over those that were judged again, each of which
-    stands for the same number of its cell's scored turns.
+    The rate is over all scored turns. The floor is over the turns that were judged again. Each of
+    them stands for the same number of its cell's scored turns.
     """
     n_turns, n_scored = int(items["n_turns"].sum()), int(items["m"].sum())
     counts = {"n_judged_again": n_turns, "n_scored_again": n_scored}
@@ -107,7 +107,7 @@ def measure(items: pl.DataFrame, sensitivity: Interval | None) -> dict[str, Any]
 
 
 def _margins(items: pl.DataFrame, of_cells: pl.DataFrame) -> Counts:
-    """Return the turns after another answer and after their own; the first stand for the second."""
+    """Return the turns after another answer, weighted to stand for all, and after their own."""
     stands_for = of_cells.filter(pl.col("n") > 0).select("source", w=pl.col("n") / pl.col("m"))
     table = items.join(stands_for, on="source", how="left", maintain_order="left").fill_null(0)
     m, z = (table[name].cast(pl.Float64).to_numpy() for name in ("m", "z"))

@@ -63,8 +63,8 @@ SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope po
 def compare(paired: Parts) -> pl.DataFrame:
     """Return the contrast of each cell, of each model over datasets, and of each family.
 
-    Returns:
-        The columns of `COMPARED_SCHEMA`: a contrast without its adjustment for multiple tests.
+    Each of `paired` has items under two conditions (`item_pairs.paired_items`). The result has the
+    columns `COMPARED_SCHEMA`: contrasts without adjustment for multiple tests.
     """
     rows = [place | compared(group) for place, group in in_scopes(paired, SCOPES)]
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
@@ -73,10 +73,10 @@ def compare(paired: Parts) -> pl.DataFrame:
 def in_sets(
     contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr, of: str = ""
 ) -> pl.DataFrame:
-    """Return contrasts with the set of tests that each belongs to, and how it is adjusted.
+    """Return contrasts with the set of tests that each belongs to, and the set's correction.
 
-    `confirming` says which rows are confirmatory, given the main temperature and perturbation; `of`
-    what the sets are of, if not of conditions.
+    `confirming` says which rows are confirmatory if they are at the main temperature and
+    perturbation. `of` ends the name of the sets, where they do not compare conditions.
     """
     # Accuracies have no temperature.
     coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
@@ -107,12 +107,13 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 
     Confirmatory are the contrasts of models over all datasets: perturbations at the lowest
     temperature, temperatures without a perturbation, models against their bases, and formats
-    against the default one. Holm's step-down controls the family-wise error of each such set, one
-    per factor, judge and kind. All other contrasts, as those within another format, are exploratory
-    and have Benjamini and Hochberg's false discovery rate instead.
+    against the default one. Holm's method controls the family-wise error of each such set, one per
+    factor, judge and kind. All other contrasts, such as those within another format, are
+    exploratory, and have Benjamini and Hochberg's false discovery rate instead.
 
-    The detectable difference is the one at `detectable_level`: for confirmatory tests 0.05 over the
-    number of tests in the set, Holm's first and strictest step; for exploratory tests 0.05.
+    The detectable difference is the one at `detectable_level`. For confirmatory tests that is 0.05
+    over the number of tests in the set, Holm's first and strictest step. For exploratory tests it
+    is 0.05.
     """
     parts = [pl.DataFrame(schema=ADJUSTED_SCHEMA)]
     is_graded = pl.col("judge") == VERIFIER
@@ -151,10 +152,9 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     """Return items of each family under two conditions, over all its models.
 
-    Returns:
-        The columns `PLACE`, `family`, `source` (the dataset) and `item`; turns under both
-        conditions; the mean change over models, null without an item that was scored under both;
-        `models`; `unequal`: whether one condition has more turns than the other.
+    The columns are `PLACE`, `family`, `source` (the dataset) and `item`; the turns under both
+    conditions; the mean changes over models, null if no model was scored under both; `models`; and
+    `unequal`, whether one condition has more turns than the other.
     """
     keys = [pl.col(name).cast(pl.String) for name in PLACE if name != "temperature"]
     named = paired.with_columns(*keys, pl.col("family", "item").cast(pl.String))
@@ -169,7 +169,7 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(group: pl.DataFrame) -> Counts:
-    """Return the turns of each item: the baseline and the condition, of either family."""
+    """Return the turns of each item under the baseline and the condition, of either family."""
     suffixes = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
     turns, positive = (
         group.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in suffixes)
@@ -181,9 +181,9 @@ def _counts(group: pl.DataFrame) -> Counts:
 def _compared(group: pl.DataFrame) -> dict[str, Any]:
     """Return the difference of two families' changes, with limits and the exact test.
 
-    The test flips the signs of the differences of changes of the items that were scored in all
-    four cells (Fisher 1935, The Design of Experiments, section 21): all turns of an item stay
-    together.
+    The test is over the items that were scored in all four cells. It flips the sign of each item's
+    difference of changes, so that all turns of an item stay together (Fisher 1935, The Design of
+    Experiments, section 21).
     """
     counts = _counts(group)
     found = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
@@ -213,7 +213,7 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
 
 
 def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a row for each pair of families and each place that both were scored in."""
+    """Return a row for each pair of families and each place where both were scored."""
     families = table.partition_by("family", as_dict=True)
     rows = []
     for (family,), (other,) in combinations(sorted(families), 2):
@@ -244,9 +244,9 @@ def interactions(
 ) -> pl.DataFrame:
     """Return how the changes of each pair of families differ, by perturbation and by temperature.
 
-    The sets of tests are like those of other contrasts: over all datasets, perturbations at the
-    lowest temperature and temperatures without a perturbation are confirmatory (Holm), all others
-    exploratory. Post-trained models and other formats are left out.
+    The sets of tests are like those of other contrasts. Over all datasets, perturbations at the
+    lowest temperature and temperatures without a perturbation are confirmatory (Holm). All others
+    are exploratory. Post-trained models and other formats are left out.
     """
     members = in_default_format(families).filter(pl.col("base").is_null())
     seen = items.filter(pl.col("model").cast(pl.String).is_in(members["model"].to_list()))

@@ -52,7 +52,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return how often each two raters gave each pair of labels; people come first."""
+    """Return the number of turns for each pair of labels of each two raters, with people first."""
     tables = []
     for kind, first, second, table, raters in comparisons(labelled, judged):
         if first == PEOPLE:
@@ -82,9 +82,9 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns that people and a judge label differently, or people among themselves.
+    """Return the turns that a judge labels differently from people, or on which people differ.
 
-    Those that differ in genuine or not come first.
+    Turns that differ in whether they are genuine come first.
     """
     people_say = pl.col(PEOPLE) == GENUINE
     tables = [

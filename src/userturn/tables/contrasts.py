@@ -143,7 +143,7 @@ def contrasts(
     controls: Sequence[str],
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Return every contrast of follow-ups, of `item_pairs.paired_items`."""
+    """Return every contrast of follow-ups, from the pairs of `item_pairs.paired_items`."""
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
     found = compare(chain.from_iterable(paired_items(items, coolest, models)))
@@ -155,12 +155,12 @@ def contrasts(
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return the answers in the form of counted items, with the family of each model."""
+    """Return graded answers as counted items, with the family of each model."""
     return count_answers(grades).join(families.select("model", "family"), on="model")
 
 
 def beside_bases(items: pl.DataFrame, baselines: Sequence[tuple[str, str]]) -> list[pl.DataFrame]:
-    """Pair the answers of each post-trained model with those of each of its bases."""
+    """Return the answers of each post-trained model paired with those of each of its bases."""
     both = pl.col("model")
     return [
         pairs(items.filter(both.is_in([name, base])), "model", base, ["dataset", "item"])

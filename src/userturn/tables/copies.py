@@ -32,18 +32,18 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _messages(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the cluster of each item of a prepared table with a hash of its messages."""
+    """Yield the cluster of each item of a prepared table, and a hash of the item's messages."""
     items = pl.scan_parquet(path).select("item", "messages")
     for part in slices(items, SLICE):
         yield from ((cluster_of(item), fingerprint(said)) for item, said in part.iter_rows())
 
 
 def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the clusters that have a message list of another, each with the first of these.
+    """Return the clusters that share a message list with another, each with the first of these.
 
-    An item is given by its cluster and what tells its messages apart.
+    Each item is given as its cluster and a hash of its messages.
     """
-    first: dict[str, str] = {}  # by cluster, an earlier one that it is one with, or itself
+    first: dict[str, str] = {}  # by cluster, an earlier cluster to join it to, or itself
 
     def root(name: str) -> str:
         while first.setdefault(name, name) != name:

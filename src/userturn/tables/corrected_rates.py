@@ -24,21 +24,21 @@ NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
 @dataclass(frozen=True)
 class Domain:
-    """Some cells' turns judged by one judge, the sample drawn from them, and people's labels."""
+    """Turns of some cells with one judge's labels, the sample drawn from them, people's labels."""
 
     turns: pl.DataFrame  # keys, item; `genuine` by the judge, null without a label
     drawn: pl.DataFrame
     labelled: pl.DataFrame  # id, share_genuine
 
     def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
-        """Return the part of the domain with the given turns."""
+        """Return the part of the domain with the given turns and drawn turns."""
         ids = drawn["id"].to_list()
         return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
 
     def of_datasets(self, datasets: Sequence[str]) -> "Domain":
         """Return the part of the domain with the given datasets.
 
-        A domain that has no others is returned itself, so that its rate is computed once.
+        A domain that has no other datasets is returned itself, so that its rate is computed once.
         """
         kept = pl.col("dataset").is_in(datasets)
         if self.turns.select(kept.all()).item():
@@ -46,7 +46,7 @@ class Domain:
         return self.part(self.turns.filter(kept), self.drawn.filter(kept))
 
     def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
-        """Return the domain split by the values of some columns, sorted by them."""
+        """Return the parts of the domain by the values of some columns, sorted by these values."""
         if not by:
             return {(): self} if self.turns.height else {}
         turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
@@ -87,7 +87,7 @@ class Domain:
 
     @cached_property
     def corrected(self) -> Corrected:
-        """The corrected rate; ask for it only if `reason` is None."""
+        """The corrected rate, which exists only if `reason` is None."""
         names = pl.concat_str("dataset", clusters(), separator="\n")
         together = self.turns.select(names).to_series().to_numpy()
         predictions = self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
@@ -96,7 +96,7 @@ class Domain:
 
 
 def correlation(first: Domain, second: Domain) -> float:
-    """Return the correlation of the judge's rates in two domains, over the items that both have."""
+    """Return the correlation of the judge's rates in two domains over items, absent ones as 0."""
     sums = [
         domain.turns.group_by("dataset", clusters()).agg(
             m=pl.len().cast(pl.Float64), y=pl.col("genuine").sum().cast(pl.Float64)
@@ -127,7 +127,7 @@ Domains = Mapping[tuple[Any, ...], Domain]  # by a cell or pool and a judge, as 
 def drawn_and_labelled(
     turns: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return those of some turns that all rounds drew, each once, and people's labels of them."""
+    """Return those of some turns that any round drew, each once, and people's labels of them."""
     drawn = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
     return drawn, people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
 
@@ -135,9 +135,9 @@ def drawn_and_labelled(
 def domains(
     turns: pl.DataFrame, verdicts: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> Domains:
-    """Return the turns of every cell and of every model over datasets, with people's labels.
+    """Return the domain of every cell and judge, and of every model over datasets and judge.
 
-    A pool is of the cells that turns were drawn from.
+    A domain over datasets has only the cells that turns were drawn from.
     """
     frame = turns.filter(pl.col("outcome") != "error")
     drawn, labelled = drawn_and_labelled(frame, annotations, keys)
@@ -154,7 +154,7 @@ def domains(
 
 
 def domains_of(material: Material) -> Domains | None:
-    """Return those of a study; None if nobody has labelled a turn."""
+    """Return the domains of a study, or None if nobody has labelled a turn."""
     annotations, keys = material.annotations_and_keys
     if annotations.is_empty():
         return None
@@ -162,7 +162,7 @@ def domains_of(material: Material) -> Domains | None:
 
 
 def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[str, Any]:
-    """Return the columns of a corrected rate; None is a pool that nothing was drawn from."""
+    """Return the columns of a corrected rate. A domain of None had no turns drawn from it."""
     if domain is None:
         return {"corrected_reason": NOT_DRAWN}
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}
@@ -173,7 +173,7 @@ def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[st
 
 
 def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str, Any]:
-    """Return the columns of the change from one rate to another, over the datasets of both."""
+    """Return the columns of the change between two corrected rates, over the datasets of both."""
     if condition is None or base is None:
         return {"corrected_reason": NOT_DRAWN}
     shared = sorted(set(condition.turns["dataset"]) & set(base.turns["dataset"]))
@@ -217,8 +217,9 @@ def with_corrected(
 ) -> pl.DataFrame:
     """Return a table with the columns of corrected numbers, null where a row has none.
 
-    Rows have the columns of a judged cell; `all` is the dataset of a pool. `found` is None if
-    nobody has labelled a turn; `correct` is `of_rate` or `of_contrast`.
+    Rows have the columns of a judged cell, with `all` as the dataset of a pool. Rows for which
+    `has_one` holds are corrected by `correct`, which is `of_rate` or `of_contrast`. `found` is None
+    if nobody has labelled a turn.
     """
     rows: list[dict[str, Any]] = []
     for row in table.with_columns(has_one=has_one).iter_rows(named=True):

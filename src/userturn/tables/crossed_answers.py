@@ -31,8 +31,9 @@ class Effect(NamedTuple):
 def two_way_effects(speakers: Sequence[str], answerers: Sequence[str]) -> Iterator[Effect]:
     """Yield the effects of rates by speaker and answerer, as deviations that sum to zero.
 
-    The mean of a row, or of a column, less that of all; of a pair, what its rate has beyond both
-    (Scheffé 1959, The Analysis of Variance, section 4.1). A single row or column has no effect.
+    The effect of a speaker or answerer is the mean of its row or column minus the mean of all. An
+    interaction is what the rate of a pair has beyond both (Scheffé 1959, The Analysis of Variance,
+    section 4.1). A single row or column has no effect.
     """
     shape = len(speakers), len(answerers)
     rates = np.eye(shape[0] * shape[1]).reshape(*shape, *shape)  # each rate as coefficients
@@ -116,7 +117,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
-    """Yield the verdicts on the turns after each model's answers, its own included."""
+    """Yield the verdicts on the turns after each model's answers, including each one's own."""
     of_judges = range(len(grid.judges))
     crossed = [at.answerer for at in crossings(grid) for _ in of_judges]
     own = [cell.model for cell in own_cells(grid) for _ in of_judges]
@@ -134,7 +135,7 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
 
 
 def pairs(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rate of each model after each one's answers, over all its scored turns."""
+    """Yield the rate of each model after each answerer's answers, over all its scored turns."""
     for pair, part in by_place(turns, PAIR):
         scored = part.drop_nulls("genuine")
         yield {
@@ -153,7 +154,7 @@ def effects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the effects of a two-way layout over the items that were scored in all of its pairs.
 
-    Turns are of one judge, and `answering` are those who answered all speakers.
+    Turns are of one judge. `answering` has the answerers to whom every speaker spoke.
     """
     counts, n_turns = _complete(turns, speakers, answering)
     for effect, model, answerer, coefficients in two_way_effects(speakers, answering):
@@ -171,7 +172,7 @@ def effects(
 def _complete(
     turns: pl.DataFrame, speakers: Sequence[str], answering: Sequence[str]
 ) -> tuple[Counts, int]:
-    """Return the items that were scored in every pair, and the number of all their turns."""
+    """Return the turns of items that were scored in every pair, and the number of these turns."""
     wanted = [(speaker, answerer) for speaker in speakers for answerer in answering]
     block = pl.DataFrame(wanted, schema=PAIR, orient="row").with_row_index("pair")
     counted = (

@@ -41,11 +41,11 @@ ASSOCIATED: Schema = {
 
 
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return each model's odds ratio of a follow-up after a correct against a wrong answer.
+    """Return per model the odds ratio of a follow-up after a correct against a wrong answer.
 
-    Each item has one turn, its first sample, so that items are independent; of a conversation or a
-    problem it is that of its first item. There is one row per dataset, and one over datasets
-    (`all`) whose four counts are the sums. What is infinite is null.
+    Each item has one turn, its first sample, so that items are independent. A conversation or a
+    problem has the turn of its first item. There is one row per dataset, and one over datasets
+    (`all`) whose four counts are the sums. Infinite values are null.
     """
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"

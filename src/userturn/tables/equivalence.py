@@ -109,7 +109,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
-    """Return claims of which those by other judges than these are not known to hold or not."""
+    """Return claims with an outcome of `unknown` where the judge is not among `judges`."""
     unknown = pl.col("holds").is_not_null() & ~pl.col("judge").is_in(judges)
     return claims.with_columns(
         holds=pl.when(unknown).then(pl.lit("unknown")).otherwise("holds"),
@@ -120,7 +120,7 @@ def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame
 def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return claims with p adjusted by Holm for each quantity and judge, and the outcome.
 
-    Claims about other formats than the default are adjusted apart. A claim holds if its adjusted p
+    Claims about formats other than the default are adjusted apart. A claim holds if its adjusted p
     is below 0.05. It does not hold if the interval lies wholly outside the margins. Otherwise it is
     undecided.
     """
@@ -141,9 +141,9 @@ def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 def _against(
     row: dict[str, Any], at: Callable[[float], tuple[Any, ...]], margins: Margins
 ) -> dict[str, Any]:
-    """Return a row with its interval, margins and p; unchanged if it has no interval.
+    """Return a row with its interval, margins and p, which are missing if it has no interval.
 
-    `at` returns the estimate and its limits at a confidence, whatever else follows them.
+    `at` takes a confidence and returns the estimate, its limits and possibly further values.
     """
 
     def limits(confidence: float) -> Interval:
@@ -159,7 +159,7 @@ def _against(
 
 
 def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield whether each model's unperturbed rate at the lowest temperature is near zero."""
+    """Yield the claim that a model's unperturbed rate is near zero at the lowest temperature."""
     keys = ["family", "model", "temperature", "perturbation", "judge"]
     coolest = pl.col("temperature") == items["temperature"].min()
     plain = items.filter(coolest, perturbation=PLAIN)
@@ -207,10 +207,10 @@ def _changes(
 def no_change(
     items: pl.DataFrame, controls: Sequence[str], margin: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield whether conditions leave rates of models and families unchanged.
+    """Yield the claims that conditions leave rates of models and families unchanged.
 
-    Perturbations at the lowest temperature, without controls; temperatures without a perturbation;
-    formats at the lowest temperature without a perturbation.
+    The conditions are perturbations other than controls at the lowest temperature, temperatures
+    without a perturbation, and formats at the lowest temperature without a perturbation.
     """
     coolest = items["temperature"].min()
     perturbed, warmer, *in_formats = paired_items(items, coolest, [])
@@ -229,7 +229,7 @@ def no_change(
 def accuracy_kept(
     graded: pl.DataFrame, trainings: Trainings, margin: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield whether post-training costs no more accuracy than a margin."""
+    """Yield per post-trained model the claim that it loses no more accuracy than a margin."""
     fixed, margins = {"claim": KEPT, "quantity": "change of accuracy"}, Margins(-margin, None)
     if not trainings:
         yield fixed | {"reason": "no model line of this study names its base"}
@@ -245,7 +245,7 @@ def accuracy_kept(
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield whether accuracy and follow-up rate are uncorrelated over models that name no base."""
+    """Yield the claims that accuracy and follow-up rate are uncorrelated over base models."""
     for place, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
@@ -261,7 +261,7 @@ def _correlation(models: pl.DataFrame, confidence: float = CONFIDENCE) -> Correl
 
 
 def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield whether a model follows up as often after its correct answers as after its wrong ones.
+    """Yield per model the claim that it follows up equally often after right and wrong answers.
 
     An odds ratio between the margin and its inverse counts as no association.
     """

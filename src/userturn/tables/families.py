@@ -39,9 +39,9 @@ SCHEMA: Schema = {
 def families_table(
     models: Mapping[str, ModelEntry], recipes: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    """Return family, size, base and training method of all models, as `config.families` reads them.
+    """Return family, size, base and training method of all models, read by `config.families`.
 
-    A model that names its base is of the family `<family>, post-trained`, so pools, slopes and
+    A model that names its base is of the family `<family>, post-trained`. So pools, slopes and
     correlations over a family contain only models as their makers trained them.
     """
     rows = []

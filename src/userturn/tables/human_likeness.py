@@ -103,10 +103,10 @@ def table(material: Material) -> pl.DataFrame:
 def human_likeness(
     paired: pl.DataFrame, keys: pl.DataFrame, labels: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """Return one row per cell, model and temperature, model, and for the study and its annotators.
+    """Return one row per cell, per model and temperature, per model, per annotator, and for all.
 
-    `paired` is the result of `paired_turns`, of all cells. Pairs whose turn the study no longer has
-    are left out.
+    `paired` is the result of `paired_turns`, for all cells. Pairs whose turn the study no longer
+    has are left out.
     """
     held = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
     labels = labels.join(held, on="id", how="semi").sort("id", "annotator")
@@ -131,13 +131,13 @@ def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.D
 
 
 def _counts(turns: pl.DataFrame, drawn: pl.DataFrame) -> dict[str, int]:
-    """Return how many turns there are, why some are in no pair, and how many pairs were drawn."""
+    """Return the numbers of turns, of those in no pair by reason, and of drawn pairs."""
     left_out = {f"n_{why}": int((turns["left_out"] == why).sum()) for why in (FAILED, CUT, SAME)}
     return {"n_turns": turns.height, **left_out, "n_pairs": drawn.height}
 
 
 def _reason(turns: pl.DataFrame, drawn: pl.DataFrame, labels: pl.DataFrame) -> str | None:
-    """Return why there is no share, or None."""
+    """Return why there is no share, or None if there is one."""
     if labels.height:
         return None
     if drawn.height:
@@ -153,9 +153,10 @@ def _by_annotator(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def _measures(labels: pl.DataFrame, seed: int, *names: object) -> dict[str, Any]:
-    """Return the share of labels that take the model's turn for the person's, and what it is worth.
+    """Return the share of labels that take the model's turn for the person's, and agreement.
 
-    Labels of one pair are not independent: its annotators saw the same turns in the same places.
+    Labels of one pair are not independent, since its annotators saw the same turns in the same
+    order.
     """
     limits, method = rate_over(labels, ["conversation"], "model_chosen")
     return {
@@ -180,7 +181,7 @@ def _p(labels: pl.DataFrame) -> float:
 
 
 def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | None]:
-    """Return the share of two annotators' labels of a pair that are the same, with its limits."""
+    """Return the share of pairs that two annotators label alike, with its limits."""
     raters = sorted(labels["annotator"].unique())
     if len(raters) < 2:
         return [None, None, None]

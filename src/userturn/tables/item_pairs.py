@@ -37,7 +37,7 @@ BOUNDS: Schema = {
 
 
 def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
-    """Pair items under a condition with the same items under the baseline, one row per pair.
+    """Return items under a condition beside the same items under the baseline, one row per pair.
 
     The conditions differ in the column `factor` and have `blocks` in common, which include `item`.
     """
@@ -51,11 +51,12 @@ def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]
 
 
 def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
-    """Join items with the same items before, in columns `..._baseline`, in the cells of both.
+    """Return items with the same items before, in columns `..._baseline`, for the cells of both.
 
-    Items that only one of the two cells has stay, with no turn in the other. `change` is that of
-    the item's shares, `first_change` that of its first samples, null unless both have one; `design`
-    says whether an item has one turn in each condition, equally many in both, or neither.
+    Items that only one of the two cells has are kept, with no turn in the other. `change` is the
+    difference of the item's shares of genuine turns, `first_change` that of its first samples. Both
+    are null unless the item was scored twice. `design` says whether an item has one turn in each
+    condition, equally many in both, or neither.
     """
     keys = [name for name in blocks if name != "item"]
     counted = [*SEEN, "first_item", *(name for name in after.columns if name.startswith("label:"))]
@@ -143,7 +144,7 @@ def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Count the pairs of each group that have the same turns and changes, sorted."""
+    """Return the counts of pairs of each group with the same turns and changes, sorted."""
     rounded = paired.with_columns(pl.col("change").round(12))
     return rounded.group_by(*keys, *PATTERN).agg(n=pl.len()).sort(*keys, *PATTERN)
 
@@ -223,7 +224,7 @@ MCNEMAR = "McNemar mid-p"
 
 
 def flips(change: Array, n: Array) -> str:
-    """Return the name of the sign-flip test of some changes."""
+    """Return the name of the sign-flip test, which says whether the changes were rounded."""
     return "sign flips exact" if is_exact(change, n) else "sign flips of rounded changes"
 
 
@@ -260,7 +261,7 @@ def _tested(group: Columns, unequal: bool) -> dict[str, Any]:
 
 
 def compared(group: pl.DataFrame) -> dict[str, Any]:
-    """Return two rates over all scored turns, their difference with limits, bounds and its test."""
+    """Return two rates over all scored turns, their difference with limits, its bounds and test."""
     counts = _columns(group)
     unequal = bool(((group["design"] == UNEQUAL) & group["change"].is_not_null()).any())
     margins = _scored_margins(counts)
@@ -282,10 +283,11 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
 def _if_unscored(group: Columns) -> dict[str, Any]:
     """Return the bounds of a difference over all turns, with their limits.
 
-    Every unscored turn of the condition is not genuine and every one of the baseline is, and the
-    opposite (Manski 1989, J Hum Resour 24:343-360). The lower limit of the first and the upper
-    limit of the second cover the difference over all turns with at least the stated confidence,
-    whatever made verdicts go missing (Horowitz and Manski 2000, JASA 95:77-84).
+    At the lower bound every unscored turn of the baseline is genuine and none of the condition is.
+    At the upper bound it is the opposite (Manski 1989, J Hum Resour 24:343-360). The lower limit of
+    the first and the upper limit of the second cover the difference over all turns with at least
+    the stated confidence, whatever made verdicts go missing (Horowitz and Manski 2000, JASA
+    95:77-84).
     """
     missing = [group[f"n_turns{s}"] - group[f"n_scored{s}"] for s in (BASELINE, "")]
     genuine = [group[f"n_genuine{s}"] for s in (BASELINE, "")]

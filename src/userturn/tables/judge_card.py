@@ -1,12 +1,12 @@
 """How accurate each judge is on turns whose kind is known: its card.
 
-A judge can be right about a turn's side (genuine or not) or about its label, which is stricter; the
-measures say which. People's labels of drawn turns are weighed as Begg and Greenes do (1983,
-Biometrics 39:207-215). Measures are strict: what is arguable is not genuine. Where a turn is
-arguable, by the judge or in truth, those called lenient take it for genuine. Of planted failures
-each is the mean over their kinds, since a kind of which there are few, and which a judge misses,
-would be hidden in a share of all of them. Of a judge that gives probabilities the card says if they
-hold: of turns called genuine with 0.7, are 7 of 10 genuine?
+A judge can be right about a turn's side (genuine or not) or about its label, which is stricter. The
+measures say which. People's labels of drawn turns are weighted as Begg and Greenes do (1983,
+Biometrics 39:207-215). Measures are strict: an arguable turn is not genuine. Lenient measures take
+a turn for genuine where it is arguable, by the judge or in truth. For planted failures each measure
+is the mean over their kinds, since in a share of all of them a rare kind that a judge misses would
+be hidden. For a judge that gives probabilities the card says whether they hold: of turns called
+genuine with 0.7, are 7 of 10 genuine?
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ BRIER, MEAN, SHARE = "brier", "mean probability", "share genuine"
 def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Yield rows of a judge's card: its Brier score, and bins of its probability.
 
-    Of each bin there are the mean probability of its turns, and the share that is genuine in truth.
+    Each bin has the mean probability of its turns, and the share of them that is truly genuine.
     """
     known = turns.drop_nulls("probability").with_columns(genuine=pl.col("truth") == GENUINE)
     if known.is_empty():
@@ -89,7 +89,7 @@ NO_ANSWER = "no conversation in English with an answer"
 def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Return the measures of each judge, by source, and within a source by kind of turn.
 
-    Kappa with people is a coefficient of agreement (`agreement`), and not among them.
+    Kappa with people is not among them: it is a coefficient of agreement (`agreement`).
     """
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
@@ -108,7 +108,7 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _over_all(turns: pl.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Yield the measures of a judge on all turns of a source, and but for people's its kappa."""
+    """Yield the measures of a judge on all turns of a source, with kappa unless people labelled."""
     yield from measures(turns, {"by": ALL, "group": ALL})
     if turns["source"][0] != PEOPLE:
         yield _kappa(turns, rng)
@@ -125,7 +125,7 @@ def measures(
 ) -> Iterator[dict[str, object]]:
     """Yield the measures that can be computed on these turns.
 
-    If the turns are of a kind that people's labels found, they were found among `drawn`.
+    If the turns are of a kind that people's labels revealed, `drawn` has all turns that were drawn.
     """
     is_genuine, is_called = pl.col("truth") == GENUINE, pl.col("label") == GENUINE
     is_right = is_called == is_genuine
@@ -154,7 +154,7 @@ def measures(
 
 
 def _columns(turns: pl.DataFrame, sides: Sequence[pl.Expr], positive: pl.Expr) -> Counts:
-    """Return turns and positive turns of each conversation on some sides, by their weights."""
+    """Return the weighted numbers of turns and positive turns per conversation, on some sides."""
     w, kinds = pl.col("weight"), [(side, is_one) for side in sides for is_one in (positive, True)]
     sums = turns.group_by("cluster").agg(
         *(w.filter(side).sum().alias(f"turns {i}") for i, side in enumerate(sides)),
@@ -170,7 +170,7 @@ def _columns(turns: pl.DataFrame, sides: Sequence[pl.Expr], positive: pl.Expr) -
 
 
 def _share(turns: pl.DataFrame, right: pl.Expr) -> Interval:
-    """Return the share of some turns that are right; the judge's two sides are drawn apart."""
+    """Return the share of turns that are right, combined over the judge's two sides if weighted."""
     scored = turns.drop_nulls("label")
     if scored["weight"].n_unique() < 2:
         return rate_over(turns.with_columns(right=right), ["cluster"], "right")[0]
@@ -182,7 +182,7 @@ def _share(turns: pl.DataFrame, right: pl.Expr) -> Interval:
 
 
 def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
-    """Return the mean over kinds of turns of the share of each that is right."""
+    """Return the mean over kinds of turns of the share that is right."""
     scored = turns.drop_nulls("label")
     kinds = scored["kind"].unique().sort().to_list()
     if len(kinds) < 2:
@@ -192,11 +192,10 @@ def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
 
 
 def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.Expr) -> Interval:
-    """Return the share of a kind of turns that the judge calls by its side.
+    """Return the share of a kind of turns that the judge puts on its side.
 
-    Of drawn turns, the judge's two sides were drawn apart, one much more densely. So the turns of
-    the kind are estimated on either side, and the limits know that a side on which none was found
-    may have some.
+    The judge's two sides were drawn apart, one much more densely. So the number of turns of the
+    kind is estimated on either side, and the limits allow for turns on a side where none was found.
     """
     scored = among.drop_nulls("label")
     both = scored.filter(side).height and scored.filter(~side).height
@@ -227,7 +226,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
 
 
 def without_turns(turns: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a row with the reason for each control, and judge of controls, without a turn."""
+    """Return a row with the reason for each control without a turn, per judge of controls."""
     controls = turns.filter(pl.col("kind").is_in(list(LABELS)), pl.col("source").is_in(CONTROLS))
     present = set(controls["kind"])
     none_planted = None if present - {HUMAN} else "no failure was planted"

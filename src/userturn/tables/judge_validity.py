@@ -1,14 +1,15 @@
 """Tell what may be called a finding: there are two ways to one, and no third.
 
-A *raw* rate of a judge is one only where both sides of the judge are shown: the lower limit of its
-sensitivity, to human follow-ups or to turns that people call genuine, and that of its specificity,
-on drawn turns that people do not call genuine, reach the thresholds. A rate that is *corrected* by
-people's labels is one however poor the judge is, and its upper limit says what the rate is below.
-Turns that language models labelled, turns that a judge was tuned on and planted turns show nothing.
+A *raw* rate of a judge is a finding only where both sides of the judge are shown. For that, the
+lower limits of its sensitivity and its specificity must reach the thresholds. Sensitivity is that
+to human follow-ups or to turns that people call genuine, specificity that on drawn turns that
+people do not call genuine. A rate that is *corrected* by people's labels is a finding however poor
+the judge is, and its upper limit says what the rate is below. Turns that language models labelled,
+turns that a judge was tuned on and planted turns show nothing.
 
 Where a side is not shown, one sentence comes first wherever rates are shown: in the report, under
-the titles of figures, in printed tables, in `userturn rates` and `compare`, beside the paper's
-numbers. It names how many labels are missing.
+the titles of figures, in printed tables, in `userturn rates` and `compare`, and beside the paper's
+numbers. It says how many labels are missing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ CORRECTED = "A rate is a finding where people's labels correct it, however poor 
 
 
 class Side(NamedTuple):
-    """One side of a judge: its measure, its threshold, the turns that can show it."""
+    """One side of a judge: its measure, its threshold, and the turns that can show it."""
 
     measure: str
     threshold: str
@@ -65,10 +66,10 @@ class Shortfall(NamedTuple):
 
 
 def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) -> list[Shortfall]:
-    """Return the sides of a judge that are not shown; empty if its raw rates are findings.
+    """Return the sides of a judge that are not shown, none if its raw rates are findings.
 
-    A side is shown if the lower limit of one of its sources reaches the threshold, and no upper
-    limit of another is below it.
+    A side is shown if the lower limit from one of its sources reaches the threshold, and no upper
+    limit from another is below it.
     """
     own = card.filter(pl.col("lower").is_not_null(), judge=judge, by=ALL)
     found = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
@@ -76,7 +77,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
 
 
 def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None:
-    """Return why a side is not shown by a judge's card, None if it is."""
+    """Return why a judge's card does not show a side, or None if it does."""
     sources = pl.col("source").is_in(list(side.sources))
     rows = card.filter(sources, pl.col("n_scored") > 0, measure=side.measure)
     known = rows.sort("lower", "source").to_dicts()
@@ -96,9 +97,9 @@ def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None
 
 
 def _still_missing(row: Mapping[str, float], least: float) -> int | None:
-    """Return how many more labels, all of which agree, would show a measure that has limits.
+    """Return how many more labels, if all agree, would show a measure that has limits.
 
-    The limits say how many independent labels those there are worth: as in `exact_limits`.
+    The effective number of labels so far is derived from the limits, as in `exact_limits`.
     """
     p, lower, n_scored = row["estimate"], row["lower"], row["n_scored"]
     z = quantile_of(CONFIDENCE)
@@ -127,7 +128,7 @@ def shown_judges(card: pl.DataFrame, grid: Grid) -> list[str]:
 def unknown_rates(
     card: pl.DataFrame | None, thresholds: Mapping[str, float], judges: Sequence[str]
 ) -> str | None:
-    """Return the sentence that raw rates by some judges are no findings; None if all are."""
+    """Return the sentence that raw rates by some judges are no findings, or None if all are."""
     said = []
     for judge in judges:
         nothing = card is None or card.is_empty()
@@ -152,16 +153,16 @@ READ = (
 def not_validated(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
     """Return the sentence that rates by judges of a study are no findings, or None.
 
-    All judges of the study are meant if none is named.
+    If no judge is named, it is about all judges of the study.
     """
     thresholds = grid.config.get("judge_card", {})
     return unknown_rates(card, thresholds, judges or tuple(grid.judges))
 
 
 def warning(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
-    """Return the warning to show before rates by some judges; None if there is none.
+    """Return the warning to show before rates by some judges, or None if there is none.
 
-    It says that they are no findings, or that a judge belongs to the family of a model that it
+    It says that the rates are no findings, or that a judge belongs to the family of a model that it
     judges. The arguments are those of `not_validated`.
     """
     kin = [
@@ -174,9 +175,9 @@ def warning(card: pl.DataFrame | None, grid: Grid, *judges: str) -> str | None:
 
 
 def card_of(results: Path) -> pl.DataFrame:
-    """Return the table `judges` of a results folder; without rows where there is none.
+    """Return the table `judges` of a results folder, without rows if there is none.
 
-    A table of an earlier version shows nothing of a judge.
+    A table of an earlier version counts as none, since it shows nothing of a judge.
     """
     path = results / "tables" / "judges.parquet"
     is_there = path.is_file() and set(READ) <= set(pl.read_parquet_schema(path))
@@ -184,9 +185,9 @@ def card_of(results: Path) -> pl.DataFrame:
 
 
 def warned(results: Path) -> str | None:
-    """Return the warning to show before the rates of a results folder; None if there is none.
+    """Return the warning to show before the rates of a results folder, or None if there is none.
 
-    Without a record, as of an unfinished study, no judge is known to be validated.
+    Without a record, as in an unfinished study, no judge is known to be validated.
     """
     card = card_of(results)
     if not (results / "study.json").is_file():

@@ -21,7 +21,7 @@ NONE_SCORED = "the judge scored none of them after the edited answer"
 
 
 def flip_rates(material: Material) -> pl.DataFrame:
-    """Return the flip rate of each judge of a study; no rows if no answer was edited."""
+    """Return the flip rate of each judge of a study, without rows if no answer was edited."""
     if not material.paths["edited_verdicts"]:
         return pl.DataFrame(schema=CARD)
     keys = [*TURN_KEYS, "judge", "genuine"]
@@ -30,10 +30,10 @@ def flip_rates(material: Material) -> pl.DataFrame:
 
 
 def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:
-    """Return one row of a judge's card for each judge.
+    """Return the flip rate of each judge, as a row of its card.
 
-    `own` is `genuine` after the turn's own answer, null if unscored; `edited` has some of these
-    turns after the edited answer.
+    `own` has `genuine` after the turn's own answer, null if unscored. `edited` has some of these
+    turns with `genuine` after the edited answer.
     """
     on = [*TURN_KEYS, "judge"]
     after = edited.with_columns(flipped=~pl.col("genuine")).drop("genuine")
@@ -149,7 +149,7 @@ def cards(judges: pl.DataFrame) -> pl.DataFrame:
 
 
 def kinds_of_controls(judges: pl.DataFrame) -> pl.DataFrame:
-    """Return which share of each kind of control a judge calls by its side."""
+    """Return the share of each kind of control that a judge puts on its side."""
     return judges.filter(pl.col("source").is_in(CONTROLS), by="kind", measure="right side")
 
 

@@ -36,7 +36,7 @@ def known_turns(material: Material) -> pl.DataFrame:
 
 
 def _verdicts(material: Material, name: str) -> pl.DataFrame:
-    """Return verdicts with the probabilities of those judges that give some."""
+    """Return the verdicts of a source, with probabilities from the judges that give some."""
     tables = [pl.read_parquet(path) for path in sorted(material.paths.get(name, []))]
     return pl.concat([pl.DataFrame(schema=VERDICTS_SCHEMA), *tables], how="diagonal")
 
@@ -50,7 +50,7 @@ def lengths(texts: pl.Expr) -> pl.Expr:
 
 
 def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
-    """Return verdicts as turns of known kind; columns that are not given are null."""
+    """Return verdicts as turns of known kind, with null for columns that are not given."""
     own = {name: pl.col(name) for name in ("judge", "label")}
     nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
     if "probabilities" in verdicts.columns:
@@ -69,14 +69,14 @@ def _controls(material: Material) -> pl.DataFrame:
 
 
 def _injected_conversations(material: Material) -> pl.DataFrame:
-    """Return the bare thanks after conversations with an injection."""
+    """Return the bare thanks that follow conversations with an injection."""
     verdicts = _verdicts(material, "injected_verdicts")
     of = {"conversation": pl.col("item"), "language": pl.lit("en")}
     return beside_kinds(verdicts.with_columns(**of))
 
 
 def beside_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return verdicts on controls, with the `conversation` of each, with the turns' true labels."""
+    """Return verdicts on controls, which name the `conversation` of each, with true labels."""
     control = pl.col("perturbation")
     return turns_of(
         verdicts,
@@ -90,7 +90,7 @@ def beside_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _labelled_turns(material: Material) -> pl.DataFrame:
-    """Return the project's own labelled turns, of judges whose rules were not written by them."""
+    """Return the project's labelled turns, with verdicts of judges that were not tuned on them."""
     if not material.paths["labelled_verdicts"]:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
@@ -141,7 +141,7 @@ def peoples_turns(labelled: pl.DataFrame) -> pl.DataFrame:
 def control_verdicts(material: Material) -> pl.DataFrame:
     """Return all judges' verdicts on turns of a known kind, with the conversation of each.
 
-    Human replies in one tree belong to one conversation; so do all failures planted in one item,
+    Human replies in one tree belong to one conversation. So do all failures planted in one item,
     whichever model's answer they follow.
     """
     begun = first_messages(material.paths["human_items"])
@@ -153,9 +153,9 @@ def control_verdicts(material: Material) -> pl.DataFrame:
 
 
 def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
-    """Return the first user message of each item with a human turn; one tree shares it.
+    """Return the first user message of each item with a human turn, shared by one tree of replies.
 
-    `language` is that of the item, null where its dataset's entry does not tell languages apart.
+    `language` is that of the item, or null where its dataset's entry does not tell languages apart.
     """
     by_user = pl.element().filter(pl.element().struct.field("role") == "user")
     begun = pl.col("messages").list.eval(by_user).list.first().struct.field("content")

@@ -66,7 +66,7 @@ def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
 
 
 def _changes(turns: pl.DataFrame) -> dict[str, Any]:
-    """Return how many answers and turns are in another language, and why others have none."""
+    """Return the numbers and rates of answers and turns in another language, and what has none."""
     known = turns.with_columns(clusters(), probe="item")
     row: dict[str, Any] = {}
     for change in CHANGES:

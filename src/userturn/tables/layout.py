@@ -21,10 +21,10 @@ DASH = "–"  # in Markdown and LaTeX, a number that is null
 class Column(NamedTuple):
     """A column that is shown.
 
-    Its kind is text, count, number or p; share or change, with its limits if there are three
-    columns; share or kappa, a number with its limits and the name of the measure that it is;
-    bounds, two shares; points, two limits of a change, in points; interval, a number after its
-    limits; or of, a number out of another.
+    Its kind is one of: text, count, number or p; share or change, with limits if there are three
+    columns; share or kappa, a number with its limits and the name of its measure; bounds, two
+    shares; points, two limits of a change, in points; interval, a number after its limits; of, a
+    number out of another.
     """
 
     heading: str | None  # in the report; None leaves it out there
@@ -61,7 +61,8 @@ def column(
 ) -> Column:
     """Return a column that is shown everywhere.
 
-    Without `columns` it shows the column of that name, and without `printed` it has one heading.
+    Without `columns` it shows the table's column named `heading`. Without `printed` it has one
+    heading everywhere.
     """
     return Column(heading, kind, columns or (heading,), heading if printed == "" else printed, text)
 
@@ -72,7 +73,7 @@ def limited(heading: str, kind: str, name: str) -> Column:
 
 
 def texts(*names: str) -> tuple[Column, ...]:
-    """Return columns of text, each with its own name as heading; a temperature is as it was set."""
+    """Return columns of text with their names as headings, and a temperature as it was set."""
     return tuple(
         TEMPERATURE
         if name == "temperature"
@@ -114,12 +115,12 @@ OVER_DATASETS = {"dataset": ALL, "perturbation": PLAIN}
 
 
 def layouts() -> dict[str, tuple[Layout, ...]]:
-    """Return the parts in which each table is shown, in the order of the registry."""
+    """Return the parts in which each table is shown, by table in the order of the registry."""
     return {name: parts for name in TABLES if (parts := parts_of(name))}
 
 
 def parts_of(name: str) -> tuple[Layout, ...]:
-    """Return the parts in which a table is shown: its module's `LAYOUT` is one or several."""
+    """Return the parts in which a table is shown, from its module's `LAYOUT` of one or several."""
     found = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", ())
     return (found,) if isinstance(found, Layout) else found
 
@@ -138,10 +139,10 @@ def _is(column: pl.Expr, value: Any) -> pl.Expr:
 
 
 def page_form(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:
-    """Return a table in the form of the report's page, the primary judge's rows first.
+    """Return a table in the form of the report's page, with the primary judge's rows first.
 
-    Returns:
-        `columns`: heading and kind; `rows`: the values of each column, three where it has limits.
+    The result has `columns`, each a heading and a kind, and `rows`, each with the values of every
+    column, which are three where it has limits.
     """
     rows = _rows(table, layout.wanted)
     if "judge" in rows.columns:
@@ -156,7 +157,7 @@ def page_form(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]
 
 
 def printed(layout: Layout, table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as texts for Markdown and LaTeX; without such rows, the reasons why."""
+    """Return a table as texts for Markdown and LaTeX, or the reasons why it has no rows."""
     rows = _rows(table, layout.wanted if layout.printed is None else layout.printed)
     if rows.is_empty() and "reason" in table.columns and table["reason"].count():
         return table.select(pl.col("reason").drop_nulls())
@@ -178,7 +179,7 @@ def _spread(
 
 
 def _text(column: Column) -> pl.Expr:
-    """Return the text of a column, by its kind; numbers have two digits, shares are in percent."""
+    """Return the text of a column by its kind: numbers with two digits, shares in percent."""
     if column.text is not None:
         return column.text
     if column.kind in KINDS:
@@ -202,17 +203,17 @@ def limits(lower: str, upper: str, digits: int = 2, times: float = 1) -> pl.Expr
 
 
 def percent(*names: str) -> pl.Expr:
-    """Return a share or a change in percent, with its limits if there are any."""
+    """Return a share or a change as text in percent, with its limits if there are any."""
     return number(*names, digits=1, times=100)
 
 
 def percent_range(lower: str, upper: str) -> pl.Expr:
-    """Return two shares or changes in percent."""
+    """Return two shares or changes as text in percent: `[4.5, 20.1]`."""
     return limits(lower, upper, digits=1, times=100)
 
 
 def p_value(name: str) -> pl.Expr:
-    """Return a p-value with three digits, and as <0.001 below."""
+    """Return a p-value as text with three digits, or `<0.001`."""
     p = pl.col(name)
     text = pl.when(p < 0.001).then(pl.lit("<0.001")).otherwise(p.round(3).cast(pl.String))
     return text.fill_null(DASH)

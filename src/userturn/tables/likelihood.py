@@ -33,9 +33,9 @@ NOT_BOTH = "not both genuine and other turns among the scored ones"
 
 
 def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the area under the curve of the gain, for each rater, model and temperature.
+    """Return the area under the ROC curve of the gain, for each rater, model and temperature.
 
-    Turns of all datasets and perturbations are together; the gain is in nats a character. `labels`
+    The gain is in nats per character. Turns of all datasets and perturbations are pooled. `labels`
     has one row per turn and rater, null if unscored.
     """
     value = pl.col("gain_answer") / pl.col("n_characters")
@@ -66,7 +66,7 @@ IDENTIFIED_ANSWER, GAIN = "identified_answer", "gain_answer"
 
 
 def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain and identification of each cell's turns, all and by each judge's verdict."""
+    """Return the gain and identification of each cell's turns, for all and by judges' verdicts."""
     everything = gains.with_columns(rater=pl.lit(ALL), turns=pl.lit(ALL))
     verdict = pl.when("genuine").then(pl.lit("genuine")).otherwise(pl.lit("not_genuine"))
     labelled = judged.drop_nulls("genuine").with_columns(turns=verdict).drop("genuine")
@@ -163,13 +163,13 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _gains(material: Material, kind: str) -> list[pl.DataFrame]:
-    """Return the gains of a kind of turns, by model and dataset."""
+    """Return the gains of a kind of turns, as a table per model and dataset."""
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
     return [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
 
 
 def _endings(material: Material, kind: str) -> pl.DataFrame:
-    """Return how likely a turn ends at once after the answers before a kind of turns."""
+    """Return per model and dataset the probability that a turn of a kind ends at once."""
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
     tables = [pl.read_parquet(path) for path in sorted(paths)]
     rows = [ending(scores) for scores in tables if scores.height]
@@ -177,7 +177,7 @@ def _endings(material: Material, kind: str) -> pl.DataFrame:
 
 
 def _by_people(material: Material) -> pl.DataFrame:
-    """Return the sides that people gave turns, as those of one more judge."""
+    """Return people's verdicts on turns in the form of a judge's."""
     labelled, _ = material.labelled
     genuine = (pl.col(PEOPLE_GENUINE) == GENUINE).alias("genuine")
     told = labelled.drop_nulls(PEOPLE_GENUINE)

@@ -29,11 +29,10 @@ GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
 
 
 def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one model and dataset, one for each measure and unit.
+    """Yield the rows of one model and dataset, one per measure and unit.
 
-    Every turn counts the same: its gain over its own length, or its whole gain, which over the mean
-    length is the gain of all characters together. Intervals are clustered by conversation.
-    `reason` is the most frequent reason why turns have no value.
+    Every turn has the same weight, with its gain per character, per token or whole. Intervals are
+    clustered by conversation. `reason` is the most frequent reason why turns have no value.
     """
     for name, n_others in IDENTIFIED.items():
         yield _row(turns, name, "share") | identification(turns, name, n_others)
@@ -44,7 +43,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
-    """Return the share of turns that are likeliest after their own context, and that by chance."""
+    """Return the share of turns that are likeliest after their own context, and chance's share."""
     seen = turns.drop_nulls(name)
     rate, _ = rate_over(seen, ["conversation"], name)
     chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None
@@ -52,10 +51,10 @@ def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, A
 
 
 def ending(scores: pl.DataFrame) -> dict[str, Any]:
-    """Return the row on how likely a turn ends at once, of the scores of a model and dataset.
+    """Return the row on the probability that a turn ends at once, for one model and dataset.
 
-    The mean over contexts of the probability of the token that ends a user turn, right after the
-    user header; limits are by conversation.
+    It is the mean over contexts of the probability of the token that ends a user turn, right after
+    the user header. Limits are clustered by conversation.
     """
     scored = scores.filter(context=ENDING)
     value = pl.col("logprob").exp()
@@ -112,7 +111,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(grid: Grid) -> list[Pair]:
-    """Return what a study compares: sizes, families, post-trained models and formats."""
+    """Return the pairs that a study compares: sizes, families, post-trained models and formats."""
     models = in_default(grid.models)
     of_models = pairs(families(models), trainings(models, grid.entries))
     formats = (Pair(FORMAT, *pair, *([n] for n in pair)) for pair in beside_default(grid.models))
@@ -120,9 +119,9 @@ def pairs_of(grid: Grid) -> list[Pair]:
 
 
 def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
-    """Yield each model with the next smaller of its family, families, and models with their bases.
+    """Yield pairs of a model and the next smaller one, of families, and of a model and its base.
 
-    A post-trained model is of no family.
+    A post-trained model belongs to no family.
     """
     of_families: dict[str, list[FamilyMember]] = {}
     names = {model for ones in trained.values() for model, _ in ones}
@@ -144,11 +143,12 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     """Return the difference of each pair on the follow-ups that all its models scored.
 
     A family's value of a turn is the mean over its models. Limits are those of a mean with
-    cluster-robust variance (`clustered_mean`), of shares those of a change over conversations
-    (`clustered_change`); p is exact, by flipping the signs of whole conversations, and of
-    gains no smaller than that of the mean, since flips ask whether two models may be exchanged and
-    reject a mean of 0 that is skewed. Over several trainings of a recipe limits and p are of these,
-    too (`tables.repeated_trainings`). Holm adjusts the p-values of one factor, dataset and measure.
+    cluster-robust variance (`clustered_mean`), or for shares those of a change over conversations
+    (`clustered_change`). p is exact, by flipping the signs of whole conversations. For gains it is
+    not smaller than that of the mean, since sign flips ask whether two models may be exchanged, and
+    reject a mean of 0 that is skewed. Over several trainings of a recipe, limits and p allow for
+    the trainings, too (`tables.repeated_trainings`). Holm's method adjusts the p-values of each
+    factor, dataset and measure.
     """
     rows = [
         row
@@ -164,7 +164,7 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
 
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
-    """Yield the row of a pair, if its models scored any follow-up in common."""
+    """Yield the row of a pair, if there is a follow-up that all its models scored."""
     value = pl.col(measure).cast(pl.Float64)
     value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
     seen = gains.with_columns(value=value).drop_nulls("value")
@@ -196,7 +196,7 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
 
 
 def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
-    """Return the mean change by each of several trainings; nothing for any other pair."""
+    """Return the mean change by each of several trainings, or nothing for any other pair."""
     if pair.factor != POST_TRAINING or len(pair.models) == 1:
         return []
     keys = ["item", "conversation"]
@@ -212,7 +212,7 @@ def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
 def _tested(
     both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, by_training: Sequence[float]
 ) -> dict[str, Any]:
-    """Return limits and p: over follow-ups, and over trainings where there are several."""
+    """Return limits and p over follow-ups, and over trainings where there are several."""
 
     def limits(confidence: float) -> Interval:
         found = _limits(both, sums, pair, unit, confidence)
@@ -224,7 +224,7 @@ def _tested(
 
 
 def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
-    """Return p; flips are rounded to steps made for shares, so gains are scaled to 1."""
+    """Return p, with gains scaled to at most 1, since sign flips round to steps made for shares."""
     if unit == "share":
         return sign_flip_p(changes, np.ones(len(changes)))
     largest = float(np.abs(changes).max()) or 1.0
@@ -235,7 +235,7 @@ def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
 def _limits(
     both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str, confidence: float
 ) -> Interval:
-    """Return the limits of a difference: of shares, also where hardly a follow-up differs."""
+    """Return the limits of a difference, by `clustered_change` if it is of shares."""
     if unit != "share":
         return clustered_mean(both["change"], both["conversation"].to_list(), confidence)
     columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))

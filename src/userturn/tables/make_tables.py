@@ -40,7 +40,7 @@ class Material:
         self._tables: dict[str, pl.DataFrame] = {}
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a table of the study: read if it is an input, otherwise made once."""
+        """Return a table of the study, read if it is an input, otherwise made once."""
         if name not in self._tables:
             self._tables[name] = self._read(name) if name in self.paths else self._make(name)
         return self._tables[name]
@@ -76,7 +76,7 @@ class Material:
 
     @property
     def copies(self) -> pl.DataFrame:
-        """The items that are one cluster with others; none in a study of an earlier version."""
+        """The clusters of items that are copies, without rows in a study of an earlier version."""
         there = [path for path in self.paths.get(COPIES, ()) if Path(path).is_file()]
         return read_tables(there, dict.fromkeys(("dataset", "item", "cluster"), pl.String))
 
@@ -146,8 +146,8 @@ def make_tables(
 ) -> None:
     """Write tables in the formats that their paths end in.
 
-    `inputs` has the paths of what they are made from by name, `outputs` one path per format. Where
-    they are made again, a finished study's are made of whatever it has.
+    `inputs` has the paths of the inputs by name, and `outputs` one path per format, by table. If
+    `is_again`, the tables of a finished study are made again from whatever it has.
 
     Raises:
         UserError: too many scores ended in an error.
@@ -196,7 +196,7 @@ def write_all(
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV have the whole table; Markdown and LaTeX have what its layouts show, after a
+    Parquet and CSV have the whole table. Markdown and LaTeX have what its layouts show, after a
     note if there is one.
     """
     for path in map(str, paths):

@@ -47,7 +47,7 @@ NOT_OF_EACH = "not every stratum of the cell has a drawn turn in this language"
 
 
 def parts_of_cells(material: Material) -> list[pl.DataFrame]:
-    """Return the rates of the parts of a study's cells; none without such datasets."""
+    """Return the rates of the parts of a study's cells, none without datasets that have parts."""
     members = material.table("families").select("model", "family")
     found = []
     if paths := material.paths.get("conversation_verdicts"):
@@ -71,7 +71,7 @@ def in_turns(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """Return the rate of genuine turns of each cell, judge and `group`, a column of verdicts."""
+    """Return the rate of genuine turns per cell, judge and value of the column `group`."""
     counts = verdicts.group_by(*JUDGED_CELL_KEYS, "group", clusters()).agg(
         n_turns=pl.len().cast(pl.Int64),
         n_scored=pl.col("genuine").count().cast(pl.Int64),
@@ -89,7 +89,7 @@ def rates_by_language(
 ) -> pl.DataFrame:
     """Return the rate of each cell, judge and language of the prompt, and the corrected rate.
 
-    A judge whose rules know only English has no rate in other languages: what it finds there says
+    A judge whose rules know only English has no rate in other languages, where its verdicts say
     nothing. Verdicts and labels have the language in `group`.
     """
     found = rates_of_parts(verdicts, members, BY_LANGUAGE)
@@ -115,7 +115,7 @@ def _labels(material: Material, told: pl.DataFrame) -> Domain:
 
 
 def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
-    """Return the rate corrected by people's labels of turns of this cell and language."""
+    """Return the columns of the rate of a cell and language, corrected by people's labels."""
     here = turns.select(*CELL_KEYS, "group").unique()
     drawn = labels.drawn.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
     written = turns.filter(~pl.col("turn_reason").eq_missing(FAILED))
@@ -130,7 +130,7 @@ TURN = "turn"
 
 
 def turn_contrasts(material: Material) -> pl.DataFrame:
-    """Return the contrasts of turns of a study; none without datasets of several turns."""
+    """Return the contrasts of later turns with first ones, none without datasets of such turns."""
     if not (paths := material.paths.get("conversation_verdicts")):
         return pl.DataFrame(schema=ADJUSTED_SCHEMA)
     scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "sample", "genuine").collect()
@@ -140,10 +140,11 @@ def turn_contrasts(material: Material) -> pl.DataFrame:
 
 
 def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Pair each later turn of a conversation with its dataset's first, where both were scored.
+    """Return each later turn of a conversation beside its dataset's first, where both were scored.
 
-    Not every conversation has a later turn, so rates of two turns are of different conversations,
-    and their difference is not what a turn changes: both rates here are of the shared ones.
+    Not every conversation has a later turn, so rates of the two turns are of different
+    conversations, and their difference is not what a turn changes. Both rates here are of the
+    shared ones.
     """
     turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
     counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
@@ -166,7 +167,7 @@ NO_PROBLEM = "no problem was scored in several languages"
 
 
 def language_contrasts(material: Material) -> pl.DataFrame:
-    """Return the contrasts of languages, of follow-ups and of accuracy; none without languages."""
+    """Return the contrasts of languages, for follow-ups and accuracy, none without languages."""
     if not material.paths.get("turn_languages"):
         return pl.DataFrame(schema=ADJUSTED_SCHEMA)
     members = material.table("families").select("model", "family")
@@ -186,9 +187,9 @@ def language_contrasts(material: Material) -> pl.DataFrame:
 
 
 def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
-    """Return items that have a problem and a language, with `problem` as both, one below the other.
+    """Return the items that have a problem and a language, with both in the column `place`.
 
-    Pairs are of one problem; before they are made, an item is a problem in a language.
+    `place` is the language, a line end and the problem. Pairs are later made of equal problems.
     """
     known = told.drop_nulls(["problem", "prompt_language"])
     place = pl.concat_str("prompt_language", "problem", separator="\n")
@@ -223,7 +224,7 @@ def between_languages(
 ) -> pl.DataFrame:
     """Return the contrast of each language with English, or with the first language, by problem.
 
-    `item` is the language and the problem, one below the other.
+    `item` is the language, a line end and the problem.
     """
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
@@ -232,7 +233,7 @@ def between_languages(
 
 
 def _with_language(items: pl.DataFrame) -> pl.DataFrame:
-    """Return items that are problems, with their language in a column of its own."""
+    """Return items that are problems, with the language in a column of its own."""
     parts = pl.col("item").str.splitn("\n", 2).struct
     return items.with_columns(parts.field("field_0").alias(LANGUAGE), item=parts.field("field_1"))
 
@@ -240,7 +241,7 @@ def _with_language(items: pl.DataFrame) -> pl.DataFrame:
 def without_contrast(
     table: pl.DataFrame, cannot: Collection[str], judges: Collection[str]
 ) -> pl.DataFrame:
-    """Return contrasts with a row for each judge that has none, with the reason."""
+    """Return contrasts, with a row for each judge without one that gives the reason."""
     missing = sorted(set(judges) - set(table["judge"]))
     place = {"measure": FOLLOW_UP, "factor": LANGUAGE, "scope": "model"}
     rows = [

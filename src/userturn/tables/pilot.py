@@ -32,7 +32,7 @@ ONE_EACH = (MCNEMAR, "McNemar exact")  # tests of one turn each, now and of olde
 
 
 class Assumption(NamedTuple):
-    """An assumed number and its source; None if the study does not have it."""
+    """An assumed number and its source. The number is None if the study does not have it."""
 
     value: float | None
     source: str
@@ -41,10 +41,10 @@ class Assumption(NamedTuple):
 def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     """Return the assumptions for the next study, by the names of the command's options.
 
-    Without a judge, the verdicts of the study's first one count.
+    Without a judge, the verdicts of the study's first judge count.
 
     Raises:
-        UserError: the folder is not that of a finished study, or the study lacks the judge.
+        UserError: the folder is not that of a finished study, or if it lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
     judge = judge or read_study_record(results).grid(results).primary_judge
@@ -80,7 +80,7 @@ def _read(results: Path, name: str) -> pl.DataFrame:
 
 
 def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
-    """Return the rate of a model nearest to a half, which needs the most items, and its turns."""
+    """Return the model's rate nearest to a half, which needs most items, and its turns."""
     rows = (
         of_models(rates)
         .filter(pl.col("estimate").is_not_null(), perturbation=PLAIN)
@@ -114,7 +114,7 @@ def _related(contrasts: pl.DataFrame) -> Assumption:
 
 
 def _phi(row: Mapping[str, Any]) -> float | None:
-    """Return the correlation of two conditions from rates and the items that differ."""
+    """Return the correlation of two conditions, from rates and the share of differing items."""
     p, q = row["rate_baseline"], row["rate_condition"]
     spread = p * (1 - p) * q * (1 - q)
     differ = (row["n_rise"] + row["n_fall"]) / row["n_items"]
@@ -125,8 +125,9 @@ def _phi(row: Mapping[str, Any]) -> float | None:
 def _alike(results: Path, judge: str) -> Assumption:
     """Return the intraclass correlation of an item's unperturbed turns at the highest temperature.
 
-    By symmetric sums (Koch 1967, Technometrics 9:93): the mean product of two turns of an item and
-    model, less that of two turns of a model and different items; both are means over datasets.
+    By symmetric sums (Koch 1967, Technometrics 9:93) the covariance is the mean product of two
+    turns of an item and model, minus that of two turns of a model and different items. Sums are
+    over models within a dataset, then over datasets.
     """
     paths = [str(path) for path in results.glob(f"cells/*/*/*/{PLAIN}/verdicts/{judge}.parquet")]
     items = count_items(paths).filter(is_default())
@@ -177,8 +178,8 @@ FEWEST = 10  # follow-ups that both models scored; fewer say nothing of a correl
 def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
     """Return the assumptions of `userturn power --measure`, by the names of its options.
 
-    Of all pairs of models and datasets, they are those of the pair whose difference varies most. A
-    study of one model has no correlation. The measure is one of `likelihood_measures.UNITS`.
+    They are those of the pair of models, on one dataset, whose difference varies most. A study of
+    one model has no correlation. The measure is one of `likelihood_measures.UNITS`.
 
     Raises:
         UserError: the study scored too few reference follow-ups.
@@ -202,7 +203,7 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
 
 
 def _values(results: Path, measure: str) -> pl.DataFrame:
-    """Return each model's value of each follow-up: of gains in nats a character."""
+    """Return each model's value of each follow-up, with gains in nats per character."""
     value = pl.col(measure).cast(pl.Float64)
     value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
     parts = [pl.DataFrame(schema=SCHEMA)]
@@ -214,7 +215,7 @@ def _values(results: Path, measure: str) -> pl.DataFrame:
 
 
 def _pairs(dataset: str, values: pl.DataFrame) -> Iterator[tuple[FollowUps, str]]:
-    """Yield what each two models of a dataset say, or one model beside itself, and who they are."""
+    """Yield the assumptions from each pair of models of a dataset, or one model, with names."""
     of_models = dict(sorted(((str(name), part) for (name,), part in values.group_by("model"))))
     names = list(of_models)
     for first, second in combinations(names, 2) if len(names) > 1 else [(n, n) for n in names]:
@@ -225,7 +226,7 @@ def _pairs(dataset: str, values: pl.DataFrame) -> Iterator[tuple[FollowUps, str]
 
 
 def _of_both(both: pl.DataFrame) -> FollowUps:
-    """Return how far two models agree; the design effect is that of their difference."""
+    """Return the assumptions from two models' values. The design effect is of their difference."""
     first, second = (both[name].to_numpy() for name in ("value", "value_second"))
     changes = first - second
     if not changes.any():
@@ -240,7 +241,7 @@ def _of_both(both: pl.DataFrame) -> FollowUps:
 
 
 def _design_effect(values: Floats, conversations: list[str]) -> float:
-    """Return the clustered variance of a mean over that of as many independent values."""
+    """Return the clustered variance of a mean over that of independent values, at least 1."""
     found = clustered_mean(values, conversations)
     alone = float(values.var(ddof=1)) / len(values)
     if found.lower is None or found.upper is None or not alone:

@@ -136,7 +136,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Count what became of the turns of each cell and judge, and of the answers before them."""
+    """Return per cell and judge the number of turns of each outcome, and of answers before them."""
     kinds = {kind: pl.col("outcome") == kind for kind in ("ok", "empty", "error")}
     kinds["truncated"] = pl.col("finish_reason") == "length"
     counts = {f"n_{kind}": is_kind.sum().cast(pl.Int64) for kind, is_kind in kinds.items()}
@@ -173,7 +173,7 @@ def rates(
 
 
 def beside(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:
-    """Return the rates with columns of cells, and of models over all their turns."""
+    """Return the rates with columns of another table, in rows of cells and of models."""
     of = [pl.when(OF_TURNS).then(name).alias(name) for name in columns]
     bare = rates.drop(list(columns))
     joined = bare.join(more, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")
@@ -192,7 +192,7 @@ def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_cells(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of genuine turns of cells, in the default format and others."""
+    """Return the rates of genuine turns of cells, in all formats."""
     return rates.filter(scope=CELL, label=GENUINE)
 
 

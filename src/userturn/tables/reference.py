@@ -48,7 +48,7 @@ WORDS = {pl.String: "text", pl.Boolean: "yes or no", pl.Float64: "number"}
 
 
 class StoredFile(NamedTuple):
-    """A file of a study, or a kind of file."""
+    """A file of a study, or several files of one kind."""
 
     name: str  # in data/columns.yaml
     paths: tuple[str, ...]  # below results, with wildcards in braces
@@ -68,7 +68,7 @@ def type_in_words(kind: Any) -> str:
 
 
 def _schema(place: str) -> dict[str, str]:
-    """Return the columns of a schema that is given as module and constant."""
+    """Return the columns of a schema, with types in words, from `module.CONSTANT`."""
     module, _, constant = place.rpartition(".")
     schema = getattr(import_module(f"userturn.{module}"), constant)
     return {name: type_in_words(kind) for name, kind in schema.items()}
@@ -121,7 +121,7 @@ def meanings() -> dict[str, str]:
 
 
 def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
-    """Return the meaning of a column; empty if nothing says it."""
+    """Return the meaning of a column, or an empty text if there is none."""
     return columns.get(f"{file}.{column}", columns.get(column, ""))
 
 
@@ -141,7 +141,7 @@ def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
 
 
 def reference() -> str:
-    """Return the page, in Markdown."""
+    """Return the page of the reference in Markdown."""
     columns = meanings()
     parts = {"Tables": stored_tables(), "Figures": stored_figures(), "Other files": stored_files()}
     page = HEAD
@@ -152,7 +152,7 @@ def reference() -> str:
 
 
 def main() -> None:
-    """Rewrite the page; run in the project's folder."""
+    """Rewrite the page, relative to the project's folder."""
     PAGE.write_text(reference(), encoding="utf-8")
 
 

@@ -21,9 +21,10 @@ SMALLEST = 1e-9  # of the p-values that are told apart
 
 
 def distance(changes: ArrayLike, confidence: float = CONFIDENCE) -> float:
-    """Return how far the mean change by some trainings may be from that by all, by seeds alone.
+    """Return the distance from the mean change to the limit that is due to training seeds alone.
 
-    Student's limit of the mean over k trainings, at k - 1 degrees of freedom; infinite for one.
+    It is Student's limit of the mean over k trainings, at k - 1 degrees of freedom, and infinite
+    for one training.
     """
     each = np.asarray(changes, dtype=np.float64)
     if len(each) < 2:
@@ -34,14 +35,13 @@ def distance(changes: ArrayLike, confidence: float = CONFIDENCE) -> float:
 def over_trainings(
     within: Interval, changes: ArrayLike, confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return a change with limits for items and trainings, of an interval for items alone.
+    """Return a change with limits over items and trainings, from its interval over items alone.
 
-    The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: the confidence is
-    at least the stated one for independent parts that are normal, whatever their variances). What
-    items and trainings have together is in both, so that limits are rather too far. Satterthwaite's
-    degrees of freedom were measured beside it (benchmarks/repeated_trainings.md). There are two
-    changes or more, each by one training; the limits within are those over items at this
-    confidence.
+    `changes` are two or more, each by one training. `within` is the interval over items at this
+    confidence. The squared distances to the limits add up (Banerjee 1960, Sankhya 22:19-28: for
+    independent normal parts the confidence is at least the stated one, whatever their variances).
+    What items and trainings share is in both parts, so that limits are somewhat too far.
+    Satterthwaite's degrees of freedom were measured beside it (benchmarks/repeated_trainings.md).
     """
     if within.estimate is None or within.lower is None or within.upper is None:
         return within
@@ -79,14 +79,14 @@ PLACE = ["scope", "dataset", "temperature", "perturbation", "judge"]
 
 
 def several(trainings: Trainings) -> dict[Pair, Sequence[Pair]]:
-    """Return those that were trained more than once."""
+    """Return the pairs of models and bases that were trained more than once."""
     return {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
 
 
 def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) -> pl.DataFrame:
     """Return the items of several trainings beside their bases, as those of one model.
 
-    A base that all have in common counts once.
+    A base that all trainings have in common counts once.
     """
     is_common = len({base for _, base in pairs}) == 1
     nothing = [pl.lit(0, pl.Int64).alias(name + BASELINE) for name in COUNTS]
@@ -101,13 +101,13 @@ def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) 
 
 
 def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
-    """Return by place (`place_of`) the change of a rate by each training."""
+    """Return the change of a rate by each training, by place (`place_of`)."""
     groups = pl.concat([compare([part]) for part in parts]).partition_by(PLACE, as_dict=True)
     return {place: group["difference"].to_numpy() for place, group in groups.items()}
 
 
 def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the place of a contrast, whatever it compares."""
+    """Return the key columns of a contrast except those that say what it compares."""
     return tuple(row[name] for name in PLACE)
 
 
@@ -122,11 +122,11 @@ def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> 
 def compare_trainings(
     parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]
 ) -> pl.DataFrame:
-    """Return the contrasts of a recipe, over its trainings, with each base.
+    """Return the contrasts of a recipe with each base, over its trainings.
 
-    The test is by the interval, since the items' signs cannot be exchanged between several models
-    and one. `parts` are the pairs of the items of each training and of its base; the recipe's rows
-    have the names of the `first`.
+    `parts` has the pairs of items of each training and its base. The recipe's rows have the names
+    of the `first` pair. The test is by the interval, since the items' signs cannot be exchanged
+    between several models and one.
     """
     changes = changes_of(parts)
     whole, rows = together(parts, first, pairs), []
@@ -138,7 +138,7 @@ def compare_trainings(
 
 
 def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
-    """Return the contrast of pooled pairs, with limits and a test over the trainings, too."""
+    """Return the contrast of pooled pairs, with limits and a test over items and trainings."""
     row = compared(group)
     limits = partial(limits_over_trainings, turns=scored_margins(group), changes=changes)
     found, apart = limits(CONFIDENCE), distance(changes)
@@ -154,7 +154,7 @@ def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
 def of_recipes(
     found: pl.DataFrame, items: pl.DataFrame, pairs_of: PairsOf, trainings: Trainings, seen: Seen
 ) -> pl.DataFrame:
-    """Return contrasts of models over what they have not seen, and those of repeated trainings.
+    """Return contrasts with rows over unseen datasets and over repeated trainings.
 
     Rows of one of several trainings have scopes of their own.
     """
@@ -186,7 +186,7 @@ def with_held_out(
 ) -> pl.DataFrame:
     """Return contrasts with those of models over the datasets that they have not seen.
 
-    Such a row takes the place of the one over all datasets, which gets a scope of its own.
+    Such a row takes the place of the row over all datasets, which gets a scope of its own.
     """
     datasets = set(items["dataset"].cast(pl.String).unique())
     for name, base in baselines:
@@ -204,7 +204,7 @@ def with_held_out(
 
 
 def n_trainings(trainings: Trainings) -> pl.Expr:
-    """Return how many trainings each row of a post-trained model is over."""
+    """Return an expression for the number of trainings behind a row of a post-trained model."""
     numbers = {name: len(pairs) for (name, _), pairs in trainings.items()}
     is_one = pl.col("scope").str.ends_with(ONE_TRAINING)
     of_recipe = pl.col("condition").replace_strict(numbers, default=1, return_dtype=pl.Int64)

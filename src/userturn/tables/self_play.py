@@ -103,7 +103,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
-    """Return the gain a token of each scored turn, with its `depth`; no rows without scores."""
+    """Return the gain per character of each scored turn, with its `depth`, or no rows."""
     a_character = pl.col("gain_answer") / pl.col("n_characters")
     depth = pl.col("perturbation").str.strip_prefix(NAMED).cast(pl.Int64)
     columns = ["model", "dataset", "temperature", "conversation"]
@@ -117,7 +117,7 @@ def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
 
 
 def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mean gain of the turns of a place, and their number; nothing without scores."""
+    """Return the mean gain of the turns of a place and their number, empty without scores."""
     keys = [*KEYS[:3], "depth"]
     seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
     if gains.is_empty():
@@ -127,9 +127,9 @@ def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
-    """Return the first sample of each turn with how much it repeats of what the user said before.
+    """Return the first sample of each turn, with the share of earlier user texts that it repeats.
 
-    Conversations go up to the answer before the turn; their last `depth - 1` user messages are the
+    Conversations go up to the answer before the turn. Their last `depth - 1` user messages are the
     model's own.
     """
     said = turns.filter(sample=0).select("item", "outcome", "text")
@@ -147,7 +147,7 @@ def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int
 def _repeated(
     text: str, messages: Sequence[Mapping[str, str]], depth: int
 ) -> tuple[float | None, float | None]:
-    """Return how much a turn repeats of the item's user messages, and of the model's own turns."""
+    """Return the shares of a turn that repeat the item's user messages, and the model's turns."""
     users = [message["content"] for message in messages if message["role"] == "user"]
     begin = len(users) - (depth - 1)
     own = share_repeated(text, users[begin:]) if depth > 1 else None
@@ -155,7 +155,7 @@ def _repeated(
 
 
 def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return one judge's verdicts on the first samples, beside their repetition."""
+    """Return one judge's verdicts on the first samples, beside the repetition of each."""
     judged = verdicts.filter(sample=0).select("item", "genuine", "label", conversation=clusters())
     return judged.join(turns, on="item", maintain_order="left").with_columns(
         speech=pl.when(pl.col("genuine").is_not_null()).then(
@@ -187,7 +187,7 @@ def measures(
 
 
 def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
-    """Return counts and rate of some turns, and the change since the first ones."""
+    """Return counts and rate of some turns, and the change since the first turns."""
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
     found, n_shared = change(first, turns, cluster)
     changed = {**dict(zip(CHANGE, found, strict=True)), "n_shared": n_shared}

@@ -65,9 +65,8 @@ def table(material: Material) -> pl.DataFrame:
 def curve(noted: list[dict[str, Any]], judge: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     """Yield the columns of each checkpoint.
 
-    Args:
-        noted: the rows of `training.curve`.
-        judge: the heuristic judge's entry; without it no turn is scored.
+    `noted` has the rows of `training.curve`. `judge` is the heuristic judge's entry. Without it no
+    turn is scored.
     """
     labels = [judge and _is_genuine(row, judge) for row in noted]
     known = pl.DataFrame(noted, schema={"step": pl.Int64, **ROWS}, infer_schema_length=None)

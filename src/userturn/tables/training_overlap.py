@@ -38,7 +38,7 @@ def runs(text: str) -> Runs:
 
 
 def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[str]]) -> set[int]:
-    """Return the numbers of the items of which a text stands in training data, or the reverse."""
+    """Return the numbers of the items that contain a training text, or are contained in one."""
     of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
     places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, (_, found) in enumerate(of_items):
@@ -114,10 +114,10 @@ def _minhash(text: str) -> Any:
 
 
 class Learnt:
-    """The messages of some training data, to look texts up in."""
+    """The messages of some training data, indexed to look up texts in them."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Index messages; short ones are left out."""
+        """Index the messages, except short ones."""
         from datasketch import MinHashLSH
 
         texts = map(normalised, messages)
@@ -128,7 +128,7 @@ class Learnt:
             self._index.insert(number, _minhash(text))
 
     def match(self, text: str) -> str | None:
-        """Return "exact" or "near" for a text that occurs here, else None."""
+        """Return "exact" or "near" for a text that occurs in the training data, else None."""
         text = normalised(text)
         if text.count(" ") + 1 < FEWEST_WORDS:
             return None
@@ -143,7 +143,7 @@ class Learnt:
 def count_overlap(
     learnt: Learnt, items: Sequence[Sequence[str]], conversations: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return `n_items`, and how many occur: each item counts once, by its best match."""
+    """Return the numbers of items, and of those that occur, each by its best kind of match."""
     parts = contained(items, conversations)
     best = []
     for number, texts in enumerate(items):
@@ -153,9 +153,9 @@ def count_overlap(
 
 
 def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
-    """Return an item's texts: what the user says, and its reference.
+    """Return an item's texts: its user messages and its reference.
 
-    The instruction is what the study appends to prompts and training data lacks.
+    `instruction` is what the study appends to prompts. It is removed, since training data lack it.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     texts = [text.removesuffix(instruction) for text in said]
@@ -163,7 +163,7 @@ def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
 
 
 def table(material: Material) -> pl.DataFrame:
-    """Return how many items of each dataset occur in each model's training data.
+    """Return the number of each dataset's items that occur in each model's training data.
 
     A model that was trained from a trained one has seen the data of both.
     """

@@ -126,14 +126,14 @@ def table(material: Material) -> pl.DataFrame:
 
 
 class Before(NamedTuple):
-    """What is known of the items of a dataset."""
+    """What is known of the items of a dataset: their user messages and people's turns."""
 
     said: Mapping[str, list[str]]  # the user messages of each item
     people: Mapping[str, People]  # what people wrote after an item, where that is known
 
 
 def _read(path: str, seed: int) -> Before:
-    """Return what is known of the items in a prepared table."""
+    """Return the user messages and people's turns of the items in a prepared table."""
     items = pl.read_parquet(path, columns=PEOPLES)
     said = {
         item: [message["content"] for message in messages if message["role"] == "user"]
@@ -143,7 +143,7 @@ def _read(path: str, seed: int) -> Before:
 
 
 def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the same of the human turns of datasets; what only models' turns have is null."""
+    """Yield the rows of datasets' human turns, with null in columns for models' turns alone."""
     for path in sorted(paths):
         turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
         found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _read(path, seed))
@@ -152,7 +152,7 @@ def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
 
 
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
-    """Return the row of the turns of a cell."""
+    """Return the row of the table for the turns of a cell."""
     ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
     known = _told_languages(_with_words(_with_endings(ordered)))
     repeated = [
@@ -196,7 +196,7 @@ def _counts(turns: pl.DataFrame) -> dict[str, int]:
 
 
 def _with_endings(turns: pl.DataFrame) -> pl.DataFrame:
-    """Return turns with how they end; null of failed ones and where nothing ended them."""
+    """Return turns with `ends` and `is_cut`, which are null for failed turns."""
     is_cut = pl.when(pl.col("outcome") != "error").then(pl.col("finish_reason") == "length")
     ends = pl.when(is_cut.is_not_null()).then((pl.col("outcome") == "empty") & ~is_cut)
     n_tokens = pl.when(pl.col("said").is_not_null()).then("n_tokens")
@@ -215,7 +215,7 @@ def _told_languages(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mean(turns: pl.DataFrame, name: str) -> Interval:
-    """Return the mean of a column; limits are not below 0, nor above 1 of a share."""
+    """Return the mean of a column, with limits of at least 0, and at most 1 for a share."""
     estimate, lower, upper = mean_over(turns, name, "cluster")
     if lower is None or upper is None:
         return Interval(estimate, None, None)

@@ -77,7 +77,7 @@ def count_verdicts(verdicts: pl.LazyFrame, labels: Sequence[str]) -> pl.DataFram
 def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataFrame:
     """Return the answers to each graded dataset in the form of counted items: right is genuine.
 
-    By default what belongs together is one item, as in `count_items`. Answers that the verifier
+    By default items that belong together are one, as in `count_items`. Answers that the verifier
     could not decide count as unscored.
     """
     correct = pl.col("correct")
@@ -95,7 +95,7 @@ def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataF
 
 
 def labels_of(items: pl.DataFrame) -> list[str]:
-    """Return the labels that a table of items counts."""
+    """Return the labels that a table of counted items has columns for."""
     return [name.removeprefix(LABEL) for name in items.columns if name.startswith(LABEL)]
 
 
@@ -125,7 +125,7 @@ GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "
 def by_place(
     table: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """Yield the rows that agree in some columns with their values there, sorted by these."""
+    """Yield the rows that agree in some columns, with their values in these, sorted by them."""
     for values, part in sorted(table.partition_by(keys, as_dict=True).items()):
         yield dict(zip(keys, values, strict=True)), part
 
@@ -140,7 +140,7 @@ def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str])
 
 
 def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
-    """Count the items of each group that have the same counts, sorted."""
+    """Return the number of items with the same counts in each group, sorted."""
     counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
     counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
     # Categories sort by their text, so sums do not depend on the order of reading.
@@ -149,7 +149,7 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
 
 
 def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
-    """Return a rate with its bounds: every unscored turn is negative, or positive.
+    """Return a rate with its bounds, where every unscored turn is negative, or every one positive.
 
     Each dataset is an array of patterns, with rows `n_items` and COUNTS.
     """
@@ -181,9 +181,8 @@ def pool(
 ) -> pl.DataFrame:
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
 
-    Returns:
-        The columns `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`; macro rows
-        only where there are two datasets.
+    The columns are `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`. There are macro
+    rows only where a group has two datasets.
     """
     keys = list(dict.fromkeys([*by, "dataset"]))
     counts = per_item(items, keys, positives)
@@ -208,7 +207,7 @@ def pool_scopes(
     scopes: Iterable[str],
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
-    """Return the rates of several scopes in one table; pooled columns have the value `all`."""
+    """Return the rates of several scopes in one table, with `all` in pooled columns."""
     tables = []
     for scope in scopes:
         by = [*SCOPES[scope], "temperature", "perturbation", "judge"]
@@ -221,7 +220,7 @@ def pool_scopes(
 
 
 def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of clear follow-ups, with the rates of clear or arguable ones in LENIENT."""
+    """Return the rows of clear follow-ups, with rates of clear or arguable ones as columns."""
     of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
     strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
     limits = dict(zip(LENIENT, ("estimate", "lower", "upper"), strict=True))
@@ -251,9 +250,9 @@ def rate_over(
 ) -> tuple[Interval, str]:
     """Return the share of positive turns with its 95% limits, and the name of the interval.
 
-    Turns of one cluster are not independent: the limits are Wilson's at the effective number of
-    turns (`stats.proportions`), and plain Wilson limits if each cluster has one turn. `clusters`
-    are the columns that identify a turn's; `positive` is null for an unscored turn.
+    `clusters` are the columns that identify a turn's cluster. `positive` is null for an unscored
+    turn. Turns of one cluster are not independent, so the limits are Wilson's at the effective
+    number of turns (`stats.proportions`), or plain Wilson limits if each cluster has one turn.
     """
     seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
     counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
@@ -268,7 +267,7 @@ def mean_over(turns: pl.DataFrame, name: str, cluster: str = "conversation") -> 
 
 
 def most_frequent(reasons: pl.Series) -> str | None:
-    """Return the most frequent reason, of equal ones the first by its letters; None if none."""
+    """Return the most frequent reason, of equally frequent ones the first by letters, or None."""
     counts = reasons.drop_nulls().alias("reason").value_counts()
     ordered = counts.sort("count", "reason", descending=[True, False])
     return str(ordered["reason"][0]) if ordered.height else None
@@ -292,10 +291,10 @@ def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
 
 
 def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:
-    """Return how the rate of genuine turns changes in the clusters that both tables have scored.
+    """Return the change of the rate of genuine turns in the clusters that both tables have scored.
 
-    Returns:
-        The change with its 95% limits, null if no cluster is in both, and their number.
+    The result is the change with its 95% limits, null if no cluster is in both, and the number of
+    these clusters.
     """
     y = pl.col("genuine").sum().cast(pl.Float64).alias("y")
     m = pl.len().cast(pl.Float64).alias("m")

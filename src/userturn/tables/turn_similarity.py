@@ -1,7 +1,7 @@
 """Table `turn_similarity`: how near turns are to what people said, by an embedder and by chrF.
 
-Of each turn it is how near it is to what a person said at the same place, and to what another one
-said elsewhere.
+For each turn it has how near the turn is to what a person said at the same place, and to what
+another person said elsewhere.
 """
 
 from collections import Counter
@@ -86,8 +86,8 @@ def _counts(text: str, n: int) -> Counter[str]:
 def chrf(text: str, reference: str) -> float:
     """Return chrF of a text against a reference, 0 to 100 (Popović 2015, W15-3049).
 
-    The F-score, of twice the weight of recall, of the mean precision and the mean recall of
-    character n-grams of 1 to 6, of the lengths that both texts have. White space does not count.
+    It is the F-score with double weight on recall, from the mean precision and the mean recall of
+    character n-grams of 1 to 6, for the lengths that both texts have. White space does not count.
     """
     one, other = ("".join(said.split()) for said in (text, reference))
     lengths = range(1, min(LONGEST, len(one), len(other)) + 1)
@@ -111,9 +111,9 @@ class People(NamedTuple):
 
 
 def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]:
-    """Return what people wrote after each item, where that and another person's turn is known.
+    """Return people's turns after each item, where that and another person's turn are known.
 
-    The other one is that of the next item in a drawn order whose conversation and turn differ, as
+    The other turn is that of the next item in a random order whose conversation and turn differ, as
     answers are exchanged for the chance floor. Items have the columns `PEOPLES`.
     """
     turns = {
@@ -127,7 +127,7 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
 
 
 def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
-    """Return `n_compared` and the columns of chrF of a cell."""
+    """Return the columns `n_compared` and those of chrF for the turns of a cell."""
     rows = [
         (cluster, chrf(said, people[item].there), chrf(said, people[item].elsewhere))
         for item, cluster, said in turns.select("item", "cluster", "said").iter_rows()
@@ -139,7 +139,8 @@ def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any
 def above_unrelated(measure: str, rows: Sequence[tuple[str, float, float]]) -> dict[str, Any]:
     """Return the means of a measure, of its baseline and of their difference, with limits.
 
-    Of each turn, a row has its cluster, and how near it is to that person and to an unrelated one.
+    Each row has a turn's cluster, its similarity to the person's turn, and that to an unrelated
+    one.
     """
     clusters, there, elsewhere = zip(*rows, strict=True) if rows else ((), (), ())
     above = [one - other for one, other in zip(there, elsewhere, strict=True)]
@@ -177,7 +178,7 @@ def embed_turns(
 def _similarities(
     turns: pl.DataFrame, people: Mapping[str, People], embedder: Mapping[str, str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `SIMILARITIES`: cosines of a turn and of people's turns."""
+    """Yield the rows of `SIMILARITIES`: cosines of each turn and people's turns."""
     of_people = [text for item in turns["item"].unique() for text in people[item][:2]]
     texts = sorted({*turns["said"], *of_people})
     vectors = embedded(texts, embedder["source"], embedder.get("revision"))

@@ -24,11 +24,11 @@ SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars())
 
 
 def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns of a cell with their `cluster`, what is `said`, and `is_copy`.
+    """Return the turns of a cell with their `cluster`, their text `said`, and `is_copy`.
 
-    A copy has the characters of a turn after another item; what belongs to one item
-    (`datasets.clusters`) is no copy of each other. `said` and `is_copy` are null where a turn has
-    no text. White space at the ends is left out.
+    A copy has the same text as a turn after another item, apart from white space at the ends. Turns
+    that belong to one item (`datasets.clusters`) are no copies of each other. `said` and `is_copy`
+    are null where a turn has no text.
     """
     named = turns.with_columns(SAID, clusters().alias("cluster"))
     n_clusters = pl.col("cluster").n_unique().over("said")
@@ -37,10 +37,10 @@ def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns of a cell with `is_near_copy`: of a turn that is the same or nearly so.
+    """Return the turns of a cell with `is_near_copy`, True for exact and near copies.
 
-    Nearly means what it does of training data (`tables.training_overlap`): the Jaccard similarity
-    of their sets of character 5-grams is 0.8 or more. A turn without a word is near no other.
+    Near copies are as in `tables.training_overlap`: the Jaccard similarity of their sets of
+    character 5-grams is 0.8 or more. A turn without a word is near no other.
     """
     texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
     held: dict[str, set[str]] = {}
@@ -55,7 +55,7 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _near(held: Mapping[str, set[str]]) -> set[str]:
-    """Return the texts that another cluster has, or one nearly the same; each with its clusters."""
+    """Return the texts that another cluster has exactly or nearly, given each text's clusters."""
     from scipy.sparse import csr_array  # slow to import, and rates need exact copies alone
 
     sets = [sorted(grams(text)) for text in held]
@@ -80,13 +80,13 @@ Triple = tuple[str, str, str]
 
 
 def triples(text: str) -> list[Triple]:
-    """Return the triples of neighbouring words of a text, in lower case."""
+    """Return the triples of neighbouring words in a text, in lower case."""
     said = words(text)
     return list(zip(said, said[1:], said[2:], strict=False))
 
 
 def share_repeated(text: str, others: Iterable[str]) -> float | None:
-    """Return the share of a text's triples that others have; None if it has fewer than 3 words.
+    """Return the share of a text's triples that other texts have, or None below three words.
 
     It is the containment of Broder (1997, Proc. SEQUENCES, 21-29).
     """
@@ -118,7 +118,7 @@ COPIES_SHOWN = (
 
 
 def over_distinct_texts(material: Material) -> pl.DataFrame:
-    """Return how many turns are copies, and the rates over different texts, of a study."""
+    """Return the number of copies, and the rate over different texts, of a study's cells."""
     turns = pl.concat(
         said_of(pl.read_parquet(path, columns=[*TURN_KEYS, "outcome", "text"]))
         for path in material.paths["user_turns"]
@@ -130,7 +130,7 @@ def over_distinct_texts(material: Material) -> pl.DataFrame:
 
 
 def said_of(cell: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns of a cell with a number for what each says, and `is_copy`."""
+    """Return the turns of a cell with `is_copy`, and `text`, a number per different text."""
     text = pl.col("said").rank("dense")
     return with_copies(cell).select(*TURN_KEYS, "is_copy", text=text)
 
