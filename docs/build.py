@@ -25,20 +25,19 @@ BUILD = ROOT / "build"
 PAGES, SITE, SPHINX = BUILD / "pages", BUILD / "site", BUILD / "sphinx"
 LOCK = ROOT / "envs" / "locks" / "docs.lock"
 RESULTS = ROOT / "results"
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "results/README.md")
+BENCHMARKS = sorted(path.relative_to(ROOT) for path in (ROOT / "benchmarks").glob("*.md"))
+TO_THE_INDEX = '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">'
 EXAMPLE = ("report", "humans", "figures", "tables")  # folders of a study that the site shows
 
 
 def main() -> int:
     """Build the site; return Sphinx's exit code."""
     install_sphinx()
-    shutil.rmtree(PAGES, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", PAGES, ignore=shutil.ignore_patterns("*.py", "*.ipynb"))
-    shutil.copy(ROOT / "docs" / "conf.py", PAGES)
-    copy_from_the_root()
-    add_to(PAGES / "commands.md", helps())
+    copy_pages()
+    add_to(PAGES / "docs" / "commands.md", helps())
     is_finished = (RESULTS / "report" / "index.html").exists()  # the last thing that is made
-    (PAGES / "notebook.md").write_text("".join(notebook(is_finished)), "utf-8")
-    (PAGES / "extra").mkdir()
+    (PAGES / "docs" / "notebook.md").write_text("".join(notebook(is_finished)), "utf-8")
     if is_finished:
         copy_example()
         take_pictures()
@@ -46,6 +45,19 @@ def main() -> int:
     sphinx = [str(SPHINX / "bin" / "python"), "-m", "sphinx", "-b", "html"]
     strict = ["-n", "-W", "--keep-going", "-q"]
     return subprocess.run([*sphinx, *strict, str(PAGES), str(SITE)]).returncode
+
+
+def copy_pages() -> None:
+    """Copy what the site is made of, in the folders of the repository, so that links hold."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", PAGES / "docs", ignore=shutil.ignore_patterns("*.py", "*.ipynb"))
+    shutil.copy(ROOT / "docs" / "conf.py", PAGES)
+    for path in (*ROOT_PAGES, *BENCHMARKS):
+        (PAGES / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, PAGES / path)
+    extra = PAGES / "extra"
+    extra.mkdir()
+    (extra / "index.html").write_text(TO_THE_INDEX, "utf-8")
 
 
 def install_sphinx() -> None:
@@ -57,15 +69,6 @@ def install_sphinx() -> None:
     pip = [str(SPHINX / "bin" / "python"), "-m", "pip", "install", "-q"]
     subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(LOCK)], check=True)
     shutil.copy(LOCK, stamp)
-
-
-def copy_from_the_root() -> None:
-    """Copy the pages that stand outside docs, with their links as they are from the site."""
-    for name, page in {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}.items():
-        text = (ROOT / name).read_text("utf-8").replace("](docs/", "](")
-        (PAGES / f"{page}.md").write_text(text, "utf-8")
-    text = (RESULTS / "README.md").read_text("utf-8")
-    (PAGES / "columns.md").write_text(text.replace("](../docs/", "]("), "utf-8")
 
 
 def add_to(page: Path, text: str) -> None:
@@ -126,12 +129,12 @@ def copy_example() -> None:
     """Copy what people open of the finished study into the site."""
     for name in EXAMPLE:
         if (RESULTS / name).exists():
-            shutil.copytree(RESULTS / name, PAGES / "extra" / "example" / name)
+            shutil.copytree(RESULTS / name, PAGES / "extra" / "docs" / "example" / name)
 
 
 def take_pictures() -> None:
     """Take the pictures of the example study, where the tools of the tests are installed."""
-    pictures = [sys.executable, "docs/pictures.py", str(RESULTS), str(PAGES / "figures")]
+    pictures = [sys.executable, "docs/pictures.py", str(RESULTS), str(PAGES / "docs" / "figures")]
     subprocess.run(pictures, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
 
 

@@ -313,7 +313,7 @@ def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:
 
 
 MENTION = re.compile(r"(?<![\w/.\[])docs/\w+\.md")
-LINK = re.compile(r"\]\(([^)\s#]+)\)")
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
 @pytest.mark.parametrize("doc", DOCS, ids=lambda path: path.name)
