@@ -18,9 +18,9 @@ BLOCK = re.compile(
 def code_of(answer: str, function: str | None) -> str:
     """Return the program in an answer: the last fenced block that defines the function.
 
-    Without such a block it is the last one; without any, the whole answer. A last block that was
-    cut off counts. A block in a list is moved left by the indentation of its fence. `function` is
-    None where any function will do.
+    Without such a block it is the last block, and without any block the whole answer. A last block
+    that was cut off counts. A block in a list is moved left by the indentation of its fence.
+    `function` is None where any function will do.
     """
     blocks = [
         re.sub(rf"^{found['indentation']}", "", found["code"], flags=re.MULTILINE)

@@ -17,7 +17,7 @@ SECONDS = 20.0  # for one answer; most verifiers need milliseconds
 
 
 class Case(NamedTuple):
-    """One answer with the data of its item that grade it."""
+    """One answer with the fields of its item that a verifier needs."""
 
     answer: str
     reference: str | None = None
@@ -28,8 +28,8 @@ class Case(NamedTuple):
 class Grade(NamedTuple):
     """A grade of one answer: correct, wrong, or undecided (None) with a reason.
 
-    `correct_loose` is the grade by the loose reading of instruction following, else None. `score`
-    is that of a rubric, which calls no answer correct or wrong, else None.
+    `correct_loose` is the loose grade of instruction following, and None for other verifiers.
+    `score` is the score of a rubric, which calls no answer correct or wrong, else None.
     """
 
     correct: bool | None
@@ -39,7 +39,7 @@ class Grade(NamedTuple):
 
 
 def fitting(grade: Callable[[Case], Grade], case: Case) -> Grade:
-    """Return the grade of a case, undecided where its item's arguments are not its verifier's."""
+    """Return the grade of a case, undecided if its item's arguments do not fit the verifier."""
     try:
         return grade(case)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -51,7 +51,7 @@ Verifier = Callable[[Sequence[Case], int], list[Grade]]
 
 
 def mean_score(scores: Sequence[float]) -> float | None:
-    """Return the score of many answers: the mean of theirs, clipped to [0, 1]; None for none."""
+    """Return the mean of the scores of many answers, clipped to [0, 1], or None without scores."""
     return min(1.0, max(0.0, sum(scores) / len(scores))) if scores else None
 
 
@@ -71,7 +71,7 @@ CANDIDATE_GRADES_SCHEMA: Schema = {  # where an item has several answers
 
 
 def verifier_named(name: str) -> Verifier:
-    """Return `verify` of the module with a verifier's name; `rubric` asks a judge and has none."""
+    """Return the function `verify` of the module with a verifier's name, which `rubric` lacks."""
     verify: Verifier = import_module(f"userturn.grading.{name}").verify
     return verify
 
@@ -79,8 +79,8 @@ def verifier_named(name: str) -> Verifier:
 def final_result(verifier: str, answer: str, arguments: str | None) -> str | None:
     """Return the result that an answer ends in, by which equal answers are counted in a vote.
 
-    None where the answer has none, and for verifiers whose answers end in no result: those without
-    a function `final`. `arguments` are those of the item, as JSON.
+    Return None if the answer has no result, or if the verifier's module has no function `final`.
+    `arguments` are those of the item, as JSON.
     """
     find = getattr(import_module(f"userturn.grading.{verifier}"), "final", None)
     found: str | None = find(answer, json.loads(arguments or "{}")) if find else None
@@ -99,7 +99,7 @@ def _case(row: Mapping[str, Any]) -> Case:
 def grade_answers(
     verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
 ) -> list[Grade]:
-    """Grade answers in order; a missing answer is undecided."""
+    """Return the grades of answers in order, undecided for a missing answer."""
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
     answered = [_case(row) for row in rows if row["outcome"] != "error"]
@@ -130,10 +130,10 @@ def grade(
 ) -> None:
     """Write one grade per answer: model, dataset, item, correct, correct_loose, score, reason.
 
-    Where an item has several answers each has its `sample`.
+    If an item has several answers, each has its `sample`.
 
     The verifier `rubric` asks a judge, at most `n_at_once` questions at a time, and gives a score.
-    `correct` is null if the verifier is undecided, and `reason` says why; `correct_loose` is also
+    `correct` is null if the verifier is undecided, and `reason` says why. `correct_loose` is also
     null if there is no loose reading.
     """
     rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
@@ -152,7 +152,7 @@ def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame
 
 
 def keys_of(answers: pl.DataFrame) -> list[str]:
-    """Return the columns that identify an answer: with `sample`, where an item has several."""
+    """Return the columns that identify an answer, with `sample` if an item has several answers."""
     return [name for name in (*ANSWER_KEYS, "sample") if name in answers.columns]
 
 

@@ -1,10 +1,10 @@
 """The verifier `ifeval`: instruction following, strict and loose; `ifbench` uses it too.
 
 The checkers are those of `if-verifiable`; strict and loose are written here, because its own
-evaluation skips instructions that it does not know. Some draw random numbers, so each is seeded; an
-instruction of which something else would be checked than its row asks for is open: `#` and `!` as
-letters (rows 1122 and 1129 of IFEval), a span from word 0 (row 286 of IFBench). Some need NLTK
-data, which is searched where NLTK_DATA says and never downloaded.
+evaluation skips instructions that it does not know. Some checkers draw random numbers, so each is
+seeded. An instruction is open if its checker would check something else than its row asks for:
+`#` and `!` as letters (rows 1122 and 1129 of IFEval), a span from word 0 (row 286 of IFBench).
+Some checkers need NLTK data, which is searched where NLTK_DATA says and never downloaded.
 """
 
 import random
@@ -19,7 +19,7 @@ from userturn.processes import map_bounded
 
 
 class Check(NamedTuple):
-    """One instruction: whether an answer follows it, strictly and loosely, or why it is open."""
+    """Whether an answer follows one instruction, strictly and loosely, or why that is open."""
 
     strict: bool | None
     loose: bool | None
@@ -66,7 +66,7 @@ def _folded(value: Any) -> Any:
 
 
 def _built(checker: Any, instruction: str, kwargs: Mapping[str, Any], seed: int) -> Any:
-    """Return a checker with its arguments; those that its row leaves open are drawn."""
+    """Return a checker with its arguments, after it has drawn those that its row leaves open."""
     random.seed(seed)  # the checkers draw from Python's global generator and take no other
     built = checker(instruction)
     built.build_description(**kwargs)
@@ -97,7 +97,7 @@ def _missing(error: LookupError) -> str:
 def check_instruction(
     checkers: Mapping[str, Any], instruction: str, kwargs: Mapping[str, Any], case: Case
 ) -> Check:
-    """Check one instruction, seeded: some checkers draw what an instruction leaves open."""
+    """Check one instruction with a fixed seed, since some checkers draw missing arguments."""
     if instruction not in checkers:
         return Check(None, None, f"{instruction}: no such checker")
     state = random.getstate()
@@ -142,9 +142,9 @@ def grade_case(benchmark: str, case: Case) -> Grade:
 def grade_instructions(
     benchmark: str, cases: Sequence[Case], n_processes: int = 1, seconds: float = SECONDS
 ) -> list[Grade]:
-    """Grade answers in processes; one that takes over `seconds` is undecided.
+    """Grade answers in processes, undecided for one that takes longer than `seconds`.
 
-    Keywords of an item are regular expressions of whoever wrote the dataset: some never end.
+    The limit is needed because keywords of an item are regular expressions, and some never end.
     """
     load = partial(registry, benchmark)
     grade = partial(fitting, partial(grade_case, benchmark))

@@ -1,8 +1,8 @@
 """The verifier `math`: final answers compared as mathematics, by math-verify.
 
-What that calls equal gets a second, strict look, because it rounds to six decimals and reads no
-unit and no base, so that 1/2002! equals 1/2001! and 12 cm equals 12 m. There rational numbers are
-compared exactly, others relatively, units and bases as texts.
+What math-verify calls equal gets a second, strict look, because it rounds to six decimals and
+ignores units and bases, so that 1/2002! equals 1/2001! and 12 cm equals 12 m. The second look
+compares rational numbers exactly, others relatively, and units and bases as texts.
 """
 
 import logging
@@ -32,7 +32,7 @@ UNITS = {*SHORT.values()}
 
 
 def plain_number(text: str) -> Fraction | None:
-    """Return the value of a text that is one number and nothing else, None of any other."""
+    """Return the value of a text that is one number and nothing else, or None for another text."""
     said = as_written(text.replace("$", "")).strip()
     found = tokens(said, None)
     is_plain = len(found) == 1 and (found[0].start, found[0].end) == (0, len(said))
@@ -41,7 +41,7 @@ def plain_number(text: str) -> Fraction | None:
 
 
 def unit_of(text: str) -> str | None:
-    """Return the unit of a number in LaTeX, the same for singular, plural and short; or None."""
+    """Return the unit of a number in LaTeX, in one spelling for all its forms, or None."""
     found = UNIT.search(text.strip())
     if found is None:
         return None
@@ -55,7 +55,7 @@ def unit_of(text: str) -> str | None:
 
 
 def _number(value: Any) -> Any:
-    """Return a number of sympy with the decimals that were written, each as a fraction."""
+    """Return a sympy number with each written decimal as an exact fraction."""
     import sympy
 
     floats = {x: sympy.Rational(repr(float(x))) for x in value.atoms(sympy.Float)}
@@ -79,7 +79,7 @@ def _all(decisions: Sequence[bool | None]) -> bool | None:
 
 
 def is_same(first: Any, second: Any) -> bool | None:
-    """Tell whether two values of sympy that math-verify calls equal are so; None if in doubt."""
+    """Return whether two sympy values that math-verify calls equal are, or None if in doubt."""
     import sympy
 
     a, b = (
@@ -107,9 +107,9 @@ def is_same(first: Any, second: Any) -> bool | None:
 
 
 def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool | None:
-    """Tell whether an answer that math-verify accepts is the reference; None if in doubt.
+    """Return whether an answer that math-verify accepts is the reference, or None if in doubt.
 
-    Both are final answers in LaTeX; `found` and `expected` are what math-verify read in them.
+    Both are final answers in LaTeX. `found` and `expected` are what math-verify parsed from them.
     """
     if SPACES.sub("", answer) == SPACES.sub("", reference):
         return True
@@ -146,14 +146,14 @@ def boxed(text: str) -> str:
 
 
 def inner_text(text: str) -> str:
-    """Return what a boxed text has inside, else the text."""
+    """Return the inside of a boxed text, or another text unchanged."""
     return text.removeprefix(r"\boxed{").removesuffix("}") if text.startswith(r"\boxed{") else text
 
 
 def final_answer(answer: str) -> str:
     r"""Return the final answer, boxed: the text of its last line `Answer: ...`.
 
-    An answer without such a line is returned as it is; math-verify then looks for a \boxed{}
+    An answer without such a line is returned as it is. In it math-verify looks for a \boxed{}
     or the last expression.
     """
     lines = FINAL_LINE.findall(answer)
@@ -161,7 +161,7 @@ def final_answer(answer: str) -> str:
 
 
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the final answer of an answer that has a line for it; results are equal as texts."""
+    """Return the final answer, boxed, or None if the answer has no line for it."""
     return final_answer(answer) if FINAL_LINE.search(answer) else None
 
 
@@ -175,8 +175,8 @@ def _load() -> None:
 def mathematical(pair: tuple[str, str]) -> Grade:
     """Compare the final answer with the reference, both as mathematics.
 
-    Two plain numbers are compared exactly; what math-verify calls equal is looked at once more.
-    It has no time limit, so it must run in a process that can be ended.
+    Two plain numbers are compared exactly. What math-verify calls equal gets a second look. There
+    is no time limit, so this must run in a process that can be ended.
     """
     from math_verify import parse, verify
 
@@ -200,7 +200,7 @@ def mathematical(pair: tuple[str, str]) -> Grade:
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1, seconds: float = SECONDS) -> list[Grade]:
-    """Grade answers as mathematics, in processes; one that takes over `seconds` is undecided."""
+    """Grade answers as mathematics, undecided for one that takes longer than `seconds`."""
     pairs = [(case.answer, case.reference) for case in cases if case.reference is not None]
     grades = iter(map_bounded(mathematical, pairs, n_processes, seconds, _load))
     overdue = Grade(None, f"math-verify took more than {seconds:g} s")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import normalize, numeric
 
 MARK = re.compile(r"####|\bA(?:nswer)?:|\\boxed\{", re.IGNORECASE)
-# Where the comma is the decimal sign: 70.000, 70 000 and 1.250,50, but also 70,000 and 12.50.
+# Languages with a decimal comma: 70.000, 70 000 and 1.250,50, but also 70,000 and 12.50.
 DECIMAL_COMMA = {
     *("cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nl"),
     *("no", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "vi"),
@@ -101,14 +101,14 @@ WORDS = re.compile(
 class Reading(NamedTuple):
     """The number that a text ends in."""
 
-    # What a reader may take it for: one value, where there is no doubt.
+    # Values that a reader may take it for, exactly one if there is no doubt.
     values: frozenset[Fraction] = frozenset()
-    # What it may be, too, without making the one value doubtful.
+    # Further values that it may have, which do not make the one value doubtful.
     others: frozenset[Fraction] = frozenset()
     is_open: bool = False  # whether it may be any other number
 
     def is_equal(self, expected: Fraction) -> bool | None:
-        """Tell whether it is a number; None if a reader could argue."""
+        """Return whether the number equals the expected one, or None if a reader could argue."""
         if self.values == {expected}:
             return True
         return None if self.is_open or expected in self.values | self.others else False
@@ -137,7 +137,7 @@ def as_written(text: str) -> str:
 
 
 def _plain(digits: str, has_comma: bool) -> list[Fraction]:
-    """Return the values of digits with their separators."""
+    """Return the values that digits with separators may have."""
     if not has_comma:
         separators = r"\." if digits.count(".") > 1 else "[, '_]"
         return [Fraction(re.sub(separators, "", digits))]
@@ -178,7 +178,7 @@ def _unsigned(found: re.Match[str], has_comma: bool) -> Reading:
 
 
 def _token(found: re.Match[str], text: str, has_comma: bool) -> Token:
-    """Return a number with the dash before it, which may be no sign but a bullet or a pause."""
+    """Return a number with the dash before it, which may be a sign, a bullet or a pause."""
     start, end = found.span()
     is_unsure = UNSURE_BEFORE.search(text[max(0, start - 40) : start])
     if is_unsure or UNSURE_AFTER.match(text, end):
@@ -201,7 +201,7 @@ def tokens(text: str, language: str | None) -> list[Token]:
 
 
 def _together(text: str, found: Sequence[Token]) -> Reading:
-    """Return the reading of all numbers of a final text: of several, each may be meant."""
+    """Return one reading of all numbers in a final text, any of which may be meant."""
     if any(JOINED.fullmatch(text[a.end : b.start]) for a, b in pairwise(found)):
         return OPEN
     values, others, are_open = zip(*(token.reading for token in found), strict=True)
@@ -209,7 +209,7 @@ def _together(text: str, found: Sequence[Token]) -> Reading:
 
 
 def _marked(text: str, language: str | None) -> Reading | None:
-    """Return the reading of a marked final text, None without a number."""
+    """Return the reading of a marked final text, or None if it has no number."""
     said = ASIDE.sub("", text)
     found = tokens(said, language)
     if not found:
@@ -226,7 +226,7 @@ def _marked(text: str, language: str | None) -> Reading | None:
 
 
 def _combined(first: Fraction, second: Fraction) -> set[Fraction]:
-    """Return what two numbers may make: a sum, a product, a time, a length, dollars with cents."""
+    """Return the values of two numbers together, as a sum, product, time, length or price."""
     made = {first + second, first - second, first * second}
     made |= {first * n + second for n in (12, 60, 100)} | {
         first + second / n for n in (12, 60, 100)
@@ -235,7 +235,7 @@ def _combined(first: Fraction, second: Fraction) -> set[Fraction]:
 
 
 def _unmarked(text: str, language: str | None) -> Reading:
-    """Return the reading of the last number of a text; others of its sentence may be meant, too."""
+    """Return the reading of a text's last number, though others of its sentence may be meant."""
     sentences = SENTENCE_END.split(text)
     line = next((said for said in reversed(sentences) if tokens(said, language)), "")
     every = tokens(line, language)
@@ -265,7 +265,7 @@ def _after(mark: re.Match[str]) -> str:
 def final_reading(text: str, language: str | None = None) -> Reading:
     """Return the reading of the number that a text ends in, as its language writes numbers.
 
-    It is that after the last mark, else the last one of all.
+    That is the number after the last mark, or without a mark the last number of all.
     """
     text = as_written(text)
     marks = list(MARK.finditer(text))

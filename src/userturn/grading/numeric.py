@@ -9,7 +9,7 @@ from userturn.grading.numbers import final_reading
 
 
 def _language(arguments: Mapping[str, Any]) -> str | None:
-    """Return the code of the argument `language`; None where an earlier study has another text."""
+    """Return the code of the argument `language`, or None for the free text of an earlier study."""
     try:
         return language_code(str(arguments.get("language") or "unknown"))
     except ValueError:
@@ -17,7 +17,7 @@ def _language(arguments: Mapping[str, Any]) -> str | None:
 
 
 def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the final number of an answer, equal numbers as equal texts; None if in doubt."""
+    """Return the final number of an answer in one spelling per value, or None if in doubt."""
     reading = final_reading(answer, _language(arguments))
     (value, *more) = reading.values or [None]
     return None if value is None or more or reading.is_open else str(value)
@@ -27,8 +27,8 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
     r"""Compare the final number of an answer with that of the reference.
 
     The final number is that after the last `####`, `Answer:`, `A:` or in `\boxed{}`, else the last
-    one of all. An answer without any number is wrong, and one is undecided where a reader could
-    argue whether it is the reference's. `language` says how the answer writes numbers; the
+    one of all. An answer without any number is wrong. An answer is undecided if a reader could
+    argue whether its number is the reference's. `language` says how the answer writes numbers. The
     reference is always in English form.
     """
     expected = final_reading(reference)
@@ -44,7 +44,7 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
-    """Grade answers by their final numbers; the argument `language` says how these are written."""
+    """Grade answers by their final numbers, which are read as the argument `language` says."""
     return [
         grade_number(case.answer, case.reference, _language(case.arguments))
         if case.reference is not None

@@ -78,8 +78,8 @@ def read_criterion(reply: Reply) -> dict[str, Any]:
 def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
     """Return the score of one answer: points met divided by the largest possible sum, not clipped.
 
-    Negative points are for criteria to avoid, so a score may be below 0. None if no criterion has
-    positive points. Arora et al. 2025, arXiv:2505.08775, section 3.
+    Negative points are for criteria to avoid, so a score may be below 0. It is None if no criterion
+    has positive points. Arora et al. 2025, arXiv:2505.08775, section 3.
     """
     possible = sum(p for p in points if p > 0)
     if possible == 0:
@@ -88,7 +88,7 @@ def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
 
 
 def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
-    """Return a question about each criterion; none if there is no answer or rubrics do not fit."""
+    """Return a question per criterion, or none if there is no answer or the rubrics do not fit."""
     if row["outcome"] == "error":
         return []
     messages, answer = row["messages"], row["answer"] or ""
@@ -119,7 +119,7 @@ def grade_by_rubric(
 ) -> list[Grade]:
     """Return the grade of each answer by its item's rubrics, asking the missing questions.
 
-    Rows are answers with messages and verifier_arguments of their items; `what` is their name in
+    Rows are answers with messages and verifier_arguments of their items. `what` is their name in
     the judge's account.
 
     Raises:

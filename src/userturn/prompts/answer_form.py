@@ -48,17 +48,17 @@ class AnswerForm:
     """The texts around a model's answers.
 
     Attributes:
-        wrappers: pairs of texts around an answer, of which the first that fits counts; ends
-            without a begin are removed of all answers.
+        wrappers: pairs of texts around an answer, of which the first that fits counts. An end
+            without a beginning is removed from every answer.
         thinking: pairs of texts around reasoning.
         control_tokens: texts of the control tokens, which no answer may contain.
         has_special_opening: whether special tokens stand between generation prompt and answer.
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
-        required: plain text that every answer must begin with; a line break if the generation
-            prompt ends within a line, which the model may continue with another channel.
+        required: plain text that every answer must begin with. It is a line break if the generation
+            prompt ends within a line, since the model may go on there with another channel.
         keeps_reasoning: whether the template writes reasoning into history.
-        names_cut_reasoning: whether an answer without text, cut inside its reasoning, has that as
-            its reason; not so in studies of earlier versions.
+        names_cut_reasoning: whether an answer that was cut inside its reasoning is recorded with
+            that reason, which studies of earlier versions do not do.
     """
 
     wrappers: tuple[tuple[str, str], ...] = ()
@@ -80,12 +80,12 @@ class AnswerForm:
         return self.required if self.required.strip() else ""
 
     def is_other_channel(self, text: str) -> bool:
-        """Return whether a text goes on in the prompt's line, to name another channel than text."""
+        """Return whether a text continues the prompt's line with the name of another channel."""
         return self.required == "\n" and OTHER_CHANNEL.match(text) is not None
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> "AnswerForm":
-        """Return the form in a model's description; the common one if it has none."""
+        """Return the form that a model's description records, or the common form without one."""
         noted = dict(description.get("answer_form", {}))
         for key in ("wrappers", "thinking"):
             if key in noted:
@@ -93,7 +93,7 @@ class AnswerForm:
         return cls(**noted)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form as `of` reads it."""
+        """Return the form as the JSON object that `of` reads."""
         return asdict(self)
 
 
@@ -126,7 +126,7 @@ def answer_form(template: Renderer) -> AnswerForm:
 
 
 def is_named_in(source: str, template: Renderer, pair: tuple[str, str]) -> bool:
-    """Return whether texts around reasoning are the template's own, and not looked for in all."""
+    """Return whether a pair of texts around reasoning is the template's own, not just common."""
     return pair not in COMMON or pair[1] in source or template.reasoning_key is not None
 
 
@@ -134,9 +134,9 @@ class AroundReasoning(NamedTuple):
     """What a template writes around the reasoning before an answer.
 
     Attributes:
-        before: from the end of the user's message to the reasoning.
-        behind: from there to the answer.
-        stays: whether it still does when the user has spoken again.
+        before: text from the end of the user's message to the reasoning.
+        behind: text from the end of the reasoning to the answer.
+        stays: whether the template still writes the reasoning after the user's next message.
     """
 
     before: str
@@ -146,8 +146,8 @@ class AroundReasoning(NamedTuple):
     def pair(self, prompt: str) -> tuple[str, str]:
         """Return the texts that begin and end reasoning after the prompt for an answer.
 
-        The first is the prompt's last line where that begins the reasoning, else what the model
-        writes. The second ends in what begins the answer, if anything does.
+        The first is what the model writes before its reasoning. If the prompt contains all of it,
+        the first is the prompt's last line. The second includes any text that begins the answer.
         """
         written = self.before[len(shared_beginning(prompt, self.before)) :].strip()
         return written or self.before.strip().rpartition("\n")[2], self.behind.strip()
@@ -158,10 +158,10 @@ SLASH = re.compile(r"(?<=[<\[◁{(|])/")  # of a tag that closes
 
 
 def cut_out(template: Renderer, prompt: str) -> list[tuple[str, str]]:
-    """Return texts around reasoning that a template knows only as a part of an answer's text.
+    """Return pairs of texts around reasoning that a template cuts out of an answer in history.
 
-    Whatever history leaves out of an answer up to a text of the template's own is reasoning. It
-    begins with the tag that this one closes, or with the last line of the prompt.
+    Whatever history leaves out of an answer, up to a text that the template quotes, is reasoning.
+    It begins with the tag that this text closes, or else with the last line of the prompt.
     """
     found = []
     for end in dict.fromkeys(text for _, text in QUOTED.findall(template.tokenizer.chat_template)):
@@ -177,7 +177,7 @@ def cut_out(template: Renderer, prompt: str) -> list[tuple[str, str]]:
 
 
 def around_reasoning(template: Renderer) -> AroundReasoning | None:
-    """Return what a template writes around reasoning; None if it writes none, or no end of it."""
+    """Return what a template writes around reasoning, or None without reasoning or its end."""
     if template.reasoning_key is None:
         return None
     answered: list[Message] = [EXAMPLE[0], {**EXAMPLE[1], REASONING: "Two and two."}]
@@ -198,7 +198,7 @@ def around_reasoning(template: Renderer) -> AroundReasoning | None:
 def _wrappers(
     template: Renderer, source: str, before: str, opening: str, closing: str, ends: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may stand around an answer, the likeliest first."""
+    """Yield the pairs of texts that may stand around an answer, the likeliest first."""
     if opening:
         yield opening, closing
     elif template.encoder.find(closing):
@@ -215,7 +215,7 @@ def _wrappers(
 
 
 def _around_answer(template: Renderer) -> tuple[str, str, str]:
-    """Return the generation prompt, and what stands before and behind an answer in history."""
+    """Return the generation prompt, and the texts before and behind an answer in history."""
     try:
         prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
         _, before, behind, _ = template.literals([*EXAMPLE, user(NEXT_USER_MESSAGES[0])])
@@ -247,7 +247,7 @@ def _required(template: Renderer, prompt: str, before: str, opening: str) -> str
 
 
 def _from_last_token(template: Renderer, text: str, place: int) -> str:
-    """Return a text from the last control token on that begins at a place or before it."""
+    """Return the end of a text from its last control token that begins at or before a position."""
     begin = end = 0
     for token in template.encoder.find(text):
         end = text.index(token, end)
@@ -261,8 +261,8 @@ def _from_last_token(template: Renderer, text: str, place: int) -> str:
 def _closing(template: Renderer, behind: str, has_opening: bool) -> str:
     """Return what the model writes between its answer and the end of its turn.
 
-    Where the end of sequence does not stand in history, that is the token that does, but only
-    where the answer is wrapped: else it ends the turn.
+    If history lacks the end-of-sequence token, the first control token behind a wrapped answer
+    counts. Behind an answer without a wrapper, that token ends the turn.
     """
     eos, controls = template.tokenizer.eos_token, template.encoder.find(behind)
     if eos and eos in behind:

@@ -68,7 +68,7 @@ class Template(HeaderRenderer):
         """Return the prompt that ends in the model's own user header, after its answer.
 
         Without messages it is the header alone. Where the answer is None, `missing_answer` gives
-        the assistant's turn. Reasoning stood before the answer, if the template writes it into
+        the assistant's turn. Reasoning is shown before the answer if the template writes it into
         history.
 
         Raises:
@@ -153,12 +153,12 @@ class Template(HeaderRenderer):
         )
 
     def _ends(self, name: str, derive: Callable[[], tuple[End, ...]]) -> tuple[End, ...]:
-        """Return what ends a turn: of a study as its description has it, else as derived."""
+        """Return the ends of a turn that the model's description records, or derive them."""
         return tuple(self.record.get(name, ())) if self.record else derive()
 
 
 def tokens_needed(error: str) -> int | None:
-    """Return the number of tokens that a prompt is too long with, if that is the error."""
+    """Return the number of tokens that an error says a prompt needs, or None for another error."""
     found = re.search(r"\bneed (\d+) tokens, max_model_len is", error)
     return int(found[1]) if found else None
 
@@ -207,7 +207,7 @@ def _quoted(said: Sequence[Message]) -> list[str]:
 
 @dataclass(frozen=True)
 class RolePlayTemplate(Template):
-    """A chat template whose user turns are played: each prompt for one is a prompt for an answer.
+    """A chat template that asks for a user turn in role-play, as the model's own answer.
 
     Attributes:
         instruction: what the model is told.
@@ -222,7 +222,7 @@ class RolePlayTemplate(Template):
     ) -> tuple[list[str], list[str]]:
         """Return the prompt for a played turn: the template's texts, and the contents between.
 
-        A person does not see reasoning, so that it is not shown.
+        Reasoning is left out, because a person does not see it.
         """
         played = conversation(self.instruction, self.roles, messages, answer)
         return self.split(played, add_generation_prompt=True)
@@ -237,17 +237,17 @@ class RolePlayTemplate(Template):
 
     @property
     def left_to_the_model(self) -> str:
-        """Nothing: the beginning of an answer is shown whole."""
+        """Empty, because the prompt shows the beginning of an answer whole."""
         return ""
 
     @property
     def header_form(self) -> str:
-        """What a description says in place of the header's form."""
+        """The word for role-play, which a description has in place of the header's form."""
         return PLAYED
 
     @property
     def header_is_by_hand(self) -> bool:
-        """No: the template writes what begins an answer."""
+        """False, because the template itself writes the beginning of an answer."""
         return False
 
     @property
@@ -257,10 +257,10 @@ class RolePlayTemplate(Template):
 
     @property
     def stop_texts(self) -> tuple[str, ...]:
-        """Texts that end a played turn: those that end an answer."""
+        """Texts that end a played turn, the same as those that end an answer."""
         return self.end_texts
 
     @property
     def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end a played turn: those that end an answer."""
+        """Tokens that end a played turn, the same as those that end an answer."""
         return self.end_token_ids

@@ -14,7 +14,7 @@ NEXT_USER_MESSAGES = (
     '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
 )
 # Ways in which real messages begin: the probe's tokens must be a prefix of each one's tokens.
-# None begins with white space, of which a header's own may not be told apart.
+# None begins with white space, which could not be told apart from the header's own.
 NEXT_MESSAGES_BY_BEGINNING = {
     "a letter": NEXT_USER_MESSAGES[0],
     "a digit": NEXT_USER_MESSAGES[1],

@@ -47,8 +47,8 @@ def as_written(
 ) -> Sequence[Message]:
     """Return a conversation as a template is given it.
 
-    It has a system message of the text `system`, if it brings none and this is not empty, which
-    `merge` then writes into the first user message.
+    If it brings no system message and `system` is not empty, that text becomes its system
+    message. `merge` writes a system message into the first user message.
     """
     has_own = any(message["role"] == "system" for message in messages[:1])
     if system and not has_own:
@@ -136,7 +136,7 @@ def _opening(encoder: Encoder, first: str, later: str) -> str:
 
 
 def _shared_end(encoder: Encoder, first: str, between: str) -> str:
-    """Return the longest end that two texts share, without a part of a control token."""
+    """Return the longest common end of two texts that does not begin inside a control token."""
     pairs = zip(reversed(first), reversed(between), strict=False)
     n_shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     shared = between[len(between) - n_shared :]
@@ -156,14 +156,14 @@ def _from_the_same_token(encoder: Encoder, first: str, between: str) -> str:
 
 
 def _ends(renderer: "Renderer", after_question: str) -> set[str]:
-    """Return texts that end a turn, and so a system prompt: no header begins with one."""
+    """Return the texts that end a turn and may therefore end a system prompt."""
     tokens = renderer.encoder.find(after_question)[:1]
     written = [renderer.literals(said)[-1].strip() for said in (EXAMPLE, EXAMPLE[:1])]
     return {text for text in (*tokens, *written, renderer.tokenizer.eos_token) if text}
 
 
 def _after_ends(shared: str, ends: set[str]) -> str:
-    """Return a text without what ends the turn before it."""
+    """Return a header without the texts before it that end the turn before."""
     header = shared.lstrip()
     while end := next((text for text in sorted(ends) if header.startswith(text)), None):
         header = header.removeprefix(end).lstrip()
@@ -178,7 +178,7 @@ class ReasoningKey(NamedTuple):
     """Where a template reads the reasoning of an assistant's message.
 
     Attributes:
-        name: of the key, or of the part's type and its text.
+        name: the message's key, or the type of the part and the key of its text.
         is_part: whether it is a part of the content, before the text.
     """
 
@@ -204,7 +204,7 @@ Rendered = Callable[[list[Message], ReasoningKey], str]
 
 
 def reasoning_key(template: str, rendered: Rendered) -> ReasoningKey | None:
-    """Return where the template of a text reads reasoning; None if it never writes any.
+    """Return where a chat template reads reasoning, or None if it never writes any.
 
     `rendered` renders a conversation with reasoning at a key, or raises `TemplateError`.
     """

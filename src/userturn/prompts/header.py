@@ -27,7 +27,7 @@ SHARED = "shared"
 def header_of(description: Mapping[str, Any]) -> str:
     """Return how much of the user header a described model is shown.
 
-    A description of an earlier version does not say: there it is what all messages share.
+    Descriptions of earlier versions do not say. Their models are shown what all messages share.
     """
     return str(description.get("header", SHARED))
 
@@ -43,15 +43,15 @@ BY_HAND = (
 class HeaderRenderer(Renderer):
     """A chat template that renders a conversation up to its user header.
 
-    The header is the vendor's before a message that does not begin with white space. That of
-    earlier studies is no longer than what all messages share, so that it often lacks its last line
-    break, and it stays theirs.
+    The header is what the vendor's template writes before a message without leading white space.
+    Earlier studies keep their shorter header, which is what all messages share and often lacks its
+    last line break.
 
     Attributes:
         user_header: replaces the text that the probe prompt ends in.
-        is_bare: whether that is the name of the role.
-        record: description of the model in its study, whose header and ends it keeps; empty for
-            what this version derives.
+        is_bare: whether `user_header` is the name of the role.
+        record: the model's description in its study, whose header and ends are kept. If it is
+            empty, this version derives them.
         is_shared: whether the header is derived as that of earlier studies was.
     """
 
@@ -64,11 +64,11 @@ class HeaderRenderer(Renderer):
     def user_header_text(self) -> str:
         """The text that the model is shown between an answer and the user's turn.
 
-        It is as much of the chosen header as has token ids that begin those of every real
+        It is the longest part of the chosen header whose token ids begin those of every real
         conversation.
 
         Raises:
-            TemplateError: a header without any end of plain text has not.
+            TemplateError: no part of the header has such token ids.
         """
         if self.record:
             return str(self.record["user_header"])
@@ -221,8 +221,8 @@ class HeaderRenderer(Renderer):
 def _check_names_the_user(literals: Sequence[str], after_answer: str) -> None:
     """Refuse a header that is blank, the same as before an answer, or the answer's own end.
 
-    The literals are those around a question, an answer and a next user message, `after_answer` is
-    what stands behind the answer if nothing follows.
+    The literals are those around a question, an answer and a next user message. `after_answer` is
+    the template's text behind an answer that nothing follows.
     """
     derived = literals[-2]
     if not derived.strip() or literals[-3:-2] == [derived]:

@@ -79,8 +79,8 @@ def load_template(
         entry: of the model in the config.
         today: date given to templates that print one.
         record: the model's description in its study, if it has one.
-        is_shared: whether its header is derived as that of studies of earlier versions, which had
-            GGUF tokenizers as transformers reads them, too; a record says it itself.
+        is_shared: whether the header is derived, and a GGUF tokenizer read, as in studies of
+            earlier versions. If there is a record, it decides instead.
 
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
@@ -147,7 +147,7 @@ def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
 
 
 def _own_template(folder: Path, entry: ModelEntry, tokenizer: Any) -> str | None:
-    """Return the chat template of an entry, else of the tokenizer or the folder, if one has one."""
+    """Return the chat template of an entry, else the tokenizer's or the folder's, else None."""
     if "chat_template" in entry:
         return given_text(entry["chat_template"])
     template: str | None = getattr(tokenizer, "chat_template", None)
@@ -168,7 +168,7 @@ def _system(entry: ModelEntry) -> str | None:
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:
     """Return the ids of the end tokens in a model folder's generation config.
 
-    Where there is none, those of config.json: vLLM takes them, too, whatever it is asked for.
+    Without that file they are read from config.json, whose end tokens vLLM always obeys.
     """
     path = folder / "generation_config.json"
     if not path.is_file():
@@ -196,7 +196,7 @@ def note_pre_tokenizer(gguf: Path, folder: Path) -> None:
     """Write the name of a GGUF file's pre-tokenizer beside its converted model, once.
 
     Raises:
-        UserError: nothing is known of a pre-tokenizer of that name.
+        UserError: the name of the pre-tokenizer is unknown.
     """
     if (folder / NOTE).is_file():
         return

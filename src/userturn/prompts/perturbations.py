@@ -27,12 +27,12 @@ class Tokenizer(Protocol):
         """Return token ids, and the position of each token in the text."""
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Return text."""
+        """Return the text of token ids."""
 
 
 @dataclass(frozen=True)
 class Donor:
-    """Another item and the model's own answer to it; None if it has none."""
+    """Another item and the model's own answer to it, or None if it has no answer."""
 
     item: str
     answer: ShownAnswer | None
@@ -81,8 +81,8 @@ class Operator:
 # Operators that leave no answer to react to: the baseline of a rate.
 CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
-# Why a probe is missing where there is nothing to show: the first where a dataset, and no failure,
-# leaves nothing.
+# Reasons why a probe is missing. The first is no failure, because the dataset just has no answer
+# to show.
 NO_REFERENCE = "the dataset has no answer of its own here that a person replied to"
 NO_ANSWER = "the item has no answer"
 NO_OTHER = "no answer to put in place of this one"
@@ -102,7 +102,7 @@ def operator(
     shows_answer: bool = True,
     shows_messages: bool = True,
 ) -> Callable[[Callable[..., Context]], Callable[..., Context]]:
-    """Register a function as the operator of its name."""
+    """Return a decorator that registers a function as an operator under its name."""
 
     def register(function: Callable[..., Context]) -> Callable[..., Context]:
         hints = get_type_hints(function, include_extras=True)
@@ -227,7 +227,7 @@ def needs_donor(settings: Mapping[str, Any]) -> bool:
 
 
 def needs_reference(settings: Mapping[str, Any]) -> bool:
-    """Return whether an operator needs the dataset's answer, and does without the model's own."""
+    """Return whether an operator shows the dataset's answer instead of the model's own."""
     return OPERATORS[settings["operator"]].needs_reference
 
 
@@ -237,7 +237,7 @@ def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an entry by its operator.
+    """Return the JSON Schema of a perturbation's entry, which depends on its operator.
 
     Raises:
         ConfigError: the operator of the entry `where` is unknown.

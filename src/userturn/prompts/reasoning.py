@@ -29,12 +29,12 @@ def thinking_state(template: Template) -> str:
 
 
 def _switches(source: str) -> list[str]:
-    """Return the settings by which a chat template lets a model think, as it names them."""
+    """Return the names of a chat template's settings that switch reasoning on or off."""
     return [name for name in settings_read(source, has_code=False) or () if NAME.fullmatch(name)]
 
 
 def contradiction(template: Template, state: str) -> str | None:
-    """Return a sentence if a model thinks although its entry says otherwise, or the opposite."""
+    """Return a sentence if a model's entry contradicts its prompts on reasoning, else None."""
     wanted: Any = template.options.get(THINKING)
     if (wanted, state) not in ((False, ON), (True, OFF), (True, NONE)):
         return None

@@ -38,7 +38,7 @@ def _sentinel(position: int, key: str = "content") -> str:
 
 
 def _said(message: Message) -> list[str]:
-    """Return the keys of what a message says, in the order in which it is written."""
+    """Return the keys of a message's contents, in the order in which templates write them."""
     keys = [REASONING] if has_reasoning(message) else []
     return [*keys, "content"] if message["content"].strip() else keys
 
@@ -136,7 +136,7 @@ class Renderer:
     def takes_parts(self) -> bool:
         """Whether the template needs `content` as a list of parts, as those of vision models do.
 
-        It is tried with plain text first, and with parts only if it does not show the text.
+        Plain text is tried first, and parts only if the template does not show plain text.
         """
         said = [{"role": "user", "content": _sentinel(0)}]
 
@@ -161,7 +161,7 @@ class Renderer:
     def literals(
         self, messages: Sequence[Message], add_generation_prompt: bool = False
     ) -> list[str]:
-        """Return the template's own texts around the contents, one more than these.
+        """Return the template's own texts around the contents, one more than there are contents.
 
         Contents are messages, and the reasoning before one. Those of only white space count as
         template text, since templates may treat them specially.
@@ -260,7 +260,7 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
     """Check that a rendering shows the messages in their order.
 
     Raises:
-        TemplateError: it does not, as in templates that move a system message into a user's.
+        TemplateError: the order differs, as where a system message moves into a user's.
     """
     places = [text.find(_sentinel(i)) for i, _ in spoken]
     if any(text.count(_sentinel(i)) != 1 for i, _ in spoken) or places == sorted(places):
@@ -280,8 +280,8 @@ def find_trimmed(
 ) -> list[str] | None:
     """Return contents as a text shows them: with all, some or none of the space at their ends.
 
-    It is None if the text, from `start` on, is not literals and contents in alternation. No content
-    is only white space.
+    Return None if the text, from `start` on, is not literals and contents in alternation. No
+    content may be only white space.
     """
     begin = start + len(literals[0])
     if not text.startswith(literals[0], start):

@@ -60,7 +60,7 @@ def _check_beginning_stays(template: Template) -> None:
     """Check that a first message keeps what stands before it when the conversation goes on.
 
     Raises:
-        TemplateError: it does not, as where a default system prompt moves to the last message.
+        TemplateError: that text changes, as where a system prompt moves to the last message.
     """
     first = template.literals(EXAMPLE[:1], add_generation_prompt=True)[0]
     later = template.literals([*EXAMPLE, NEXT_USER])[0]
@@ -192,7 +192,7 @@ def _quoted(text: str) -> str:
 
 
 def _prompts(template: Template) -> dict[str, Prompt | None]:
-    """Return the prompts of an example without a system message; None for one refused."""
+    """Return the prompts of an example conversation, None for each that the template refuses."""
     prompts: dict[str, Prompt | None] = {ANSWER: None, PROBE: None}
     with suppress(TemplateError):
         prompts[ANSWER] = template.answer_prompt(EXAMPLE[:1])

@@ -22,14 +22,14 @@ MARKS = ("block_begin", "block_end", "variable_begin", "variable_end")
 
 @cache
 def _environment() -> Any:
-    """Return what reads a template as transformers does: the lexer needs no more than this."""
+    """Return a Jinja environment whose lexer reads a template as transformers does."""
     from jinja2 import Environment
 
     return Environment(trim_blocks=True, lstrip_blocks=True)
 
 
 def shared_beginning(one: str, other: str) -> str:
-    """Return the text with which two texts both begin."""
+    """Return the longest common beginning of two texts."""
     pairs = zip(one, other, strict=False)
     return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
 
@@ -71,7 +71,7 @@ OPTIONS = "template_options"
 
 
 def settings_read(template: str, has_code: bool) -> list[str] | None:
-    """Return the names that a template and its folder's own code read; None if it is not known."""
+    """Return the settings that a template and its folder's code read, or None if unknown."""
     from jinja2 import Environment, TemplateSyntaxError
     from jinja2.meta import find_undeclared_variables
 
@@ -94,7 +94,7 @@ def has_own_code(folder: Path) -> bool:
 
 
 def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
-    """Return what a model's template reads, without loading its tokenizer.
+    """Return the settings that a model's template reads, without loading its tokenizer.
 
     `own` is the path of the template that its entry has in place of the folder's, if any.
     """
@@ -107,7 +107,7 @@ def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
 
 
 def effective(settings: Mapping[str, Any], read: Collection[str] | None) -> dict[str, Any]:
-    """Return a model's settings without those that its template does not read; None: all are."""
+    """Return a model's settings that its template reads, or all settings if `read` is None."""
     if read is None:
         return dict(settings)
     needless = {CODE, TODAY, THINKING} - set(read)

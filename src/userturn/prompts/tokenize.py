@@ -85,7 +85,7 @@ def find_control_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
     """Return the ids of a tokenizer's control tokens, by text.
 
     These are the special tokens, those of the form `<|name|>`, and all added tokens that occur in
-    `texts` (the template and its output); added tokens for white space or HTML do not count.
+    `texts` (the template and its output). Added tokens for white space or HTML do not count.
     """
     return {
         token.content: token_id
@@ -142,7 +142,7 @@ class Encoder:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def encode_apart(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
-        """Return the token ids with control tokens in literals only, for any contents."""
+        """Return the token ids of a conversation, with no content read as a control token."""
         copy, names = self._copy
         hidden = [self._pattern.sub(lambda m: names[m.group()], part) for part in literals]
         text = interleave(hidden, contents)

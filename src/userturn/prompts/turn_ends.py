@@ -69,7 +69,7 @@ def user_turn_stops(
 
 
 def _first_other(tokens: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the first token at whose place the others have none or another, if there is one."""
+    """Return a list of the first token that the others lack at its place, if there is one."""
     pairs = zip_longest(tokens, others)
     return next(([one] for one, other in pairs if one != other and one is not None), [])
 
@@ -103,7 +103,7 @@ def plain_beginning(renderer: Renderer, literal: str) -> str:
 
 
 def answer_end_texts(renderer: Renderer) -> tuple[str, ...]:
-    """Return the texts that end an answer: plain text that follows it, without what is counted."""
+    """Return the plain texts that follow and so end an answer, without any number of a round."""
     rounds = ([*EXAMPLE, NEXT_USER], [*EXAMPLE, *EXAMPLE, NEXT_USER])
     texts = [plain_beginning(renderer, _literal(renderer, said, -2)) for said in rounds]
     shared = shared_beginning(*texts) if all(texts) else texts[0]
@@ -113,7 +113,7 @@ def answer_end_texts(renderer: Renderer) -> tuple[str, ...]:
 def user_turn_stop_texts(
     renderer: Renderer, end_texts: Collection[str], entry_stops: Collection[str]
 ) -> tuple[str, ...]:
-    """Return the texts that end a user turn: what follows it or an answer, and the entry's."""
+    """Return the texts that end a user turn: those that follow a message, and the entry's stops."""
     behind = (
         _literal(renderer, EXAMPLE[:1], -1, add_generation_prompt=True),
         _literal(renderer, [*EXAMPLE, NEXT_USER], 1),

@@ -32,7 +32,7 @@ def answers_path(model: str, dataset: str) -> str:
 def asked(grid: Grid) -> Iterator[Asked]:
     """Yield the answers of each model to each dataset.
 
-    Those that are another model's, too, are asked for once.
+    Answers that two models share are asked for once.
     """
     for model in grid.models:
         drawn, other = grid.answer_settings(model), answers_as(grid.models, model)
@@ -55,7 +55,7 @@ def _count(dataset: str, n_written: int, is_anothers: bool, sizes: Sizes) -> Loa
 
 
 def grades_identity(grid: Grid, answers: Asked) -> str:
-    """Return the identity of grades of answers; voiding those that stayed open changes it."""
+    """Return the identity of the grades of answers, which changes when open grades are voided."""
     grader, shaping = grid.grader(answers.dataset), list[Any]()
     if grader:
         shaping.append(grid.judge_identity(grader))
@@ -69,7 +69,7 @@ def grades_identity(grid: Grid, answers: Asked) -> str:
 
 
 def grading(what: str, answers: str, grades: str) -> Job:
-    """Return the job that grades answers: the path of the grades from that of the answers."""
+    """Return the job that reads the path of answers and writes the path of their grades."""
     return Job(
         f"Grade a model's {what} to one dataset with the dataset's verifier.",
         "grading.grade.grade",

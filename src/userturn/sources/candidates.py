@@ -57,7 +57,7 @@ def check(config: Config) -> None:
     """Check that several answers of an item can differ.
 
     Raises:
-        ConfigError: they cannot.
+        ConfigError: several answers are asked for at temperature 0.
     """
     n = config["answer"].get("samples", 1)
     for name, entry in selected(config, "models").items():
@@ -71,7 +71,7 @@ def check(config: Config) -> None:
 
 
 def candidate_sources(grid: Grid) -> list[tuple[str, str]]:
-    """Return each model and graded dataset that have candidates, sorted."""
+    """Return the sorted pairs of a model and a graded dataset that have candidates."""
     if n_candidates(grid.config) == 1:
         return []
     graded = [name for name, e in grid.datasets.items() if e["verifier"] not in UNGRADED]
@@ -84,7 +84,7 @@ def turn_temperature(grid: Grid) -> float:
 
 
 def candidates_identity(grid: Grid, model: str, dataset: str, kind: str = ANSWERS) -> str:
-    """Return the identity of candidates, or of the user turns after them: all that shapes it."""
+    """Return the identity of a table of candidates, or of the user turns after them."""
     answers = grid.answers_identity(model, dataset)
     shaping: list[Any] = [CANDIDATES_VERSION, answers, n_candidates(grid.config)]
     if kind == USER_TURNS:
@@ -137,7 +137,7 @@ def read_reactions(path: str) -> dict[str, str]:
     """Return the texts of a file of reactions by name, such as `satisfaction 1`.
 
     Raises:
-        UserError: it has not a list of texts for each kind.
+        UserError: the file lacks the list of texts of a kind.
     """
     found = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     if not isinstance(found, Mapping) or set(found) != set(KINDS):
@@ -155,7 +155,7 @@ def read_reactions(path: str) -> dict[str, str]:
 
 
 def _requests(grid: Grid, model: str, dataset: str, kind: str, sizes: Sizes) -> Load:
-    """Return the requests of all candidates but the first, which answers and cells have."""
+    """Return the load of all candidates but the first, which answers and cells ask for."""
     size, answer = sizes[dataset], grid.answer_settings(model)["max_tokens"]
     n = size.n_items * (n_candidates(grid.config) - 1)
     if kind == ANSWERS:

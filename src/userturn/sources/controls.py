@@ -40,9 +40,9 @@ def n_planted(grid: Grid) -> int:
 
 
 def _other_models(grid: Grid, model: str) -> list[str]:
-    """Return the next model, the first after the last; nothing for people, or if there is only one.
+    """Return the next model in a list of at most one, the first model after the last.
 
-    In another format than the default a model is no other model.
+    The list is empty for people and in a study of one model. Only default formats count.
     """
     models = list(in_default(grid.models))
     if model not in models:
@@ -54,7 +54,7 @@ def _other_models(grid: Grid, model: str) -> list[str]:
 def controls(grid: Grid) -> Iterator[Turns]:
     """Yield the real user turns of datasets, then the failures planted after each model's answers.
 
-    Other formats of a model would not test a judge.
+    Other formats of a model are left out, because they would not test a judge.
     """
     models = in_default(grid.models) if n_planted(grid) else ()
     pairs = [
@@ -85,7 +85,7 @@ def _identity(grid: Grid, model: str, dataset: str) -> str:
 
 
 def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
-    """Return the load of a dataset's controls; no planted turn is longer than its texts."""
+    """Return the load of a dataset's controls, where no planted turn is longer than its texts."""
     size = sizes[dataset]
     answer = max(grid.answer_settings(name)["max_tokens"] for name in grid.models)
     if model == HUMAN:
@@ -98,7 +98,7 @@ def _questions(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
 
 
 def labelled(grid: Grid) -> Iterator[Turns]:
-    """Yield the labelled turns; a study from before there were any has none."""
+    """Yield the labelled turns, unless the study is older than these."""
     if grid.config["controls"].get("labelled", False):
         identity = fingerprint([LABELLED_VERSION, grid.contents.labelled])
         items = LABELLED_RULE.items
@@ -112,7 +112,7 @@ def _labelled_questions(sizes: Sizes) -> Load:
 
 
 def injected(grid: Grid) -> Iterator[Turns]:
-    """Yield the turns after an injection; a study from before there were any has none."""
+    """Yield the turns after an injection, unless the study is older than these."""
     if grid.config["controls"].get("injected", False):
         identity = fingerprint([INJECTED_VERSION, grid.contents.labelled])
         items = INJECTED_RULE.items

@@ -37,7 +37,7 @@ FOLDER = "crossed/{model}/{dataset}/t{temperature}/{answerer}"
 
 
 class Crossing(NamedTuple):
-    """User turns of a model after the answers of another; temperature as in paths."""
+    """User turns of a model after the answers of another, with the temperature as in paths."""
 
     model: str
     dataset: str
@@ -51,21 +51,21 @@ class Crossing(NamedTuple):
 
     @property
     def path_to_answers(self) -> str:
-        """The answers that its turns stand after; the model's own where the dataset's are shown."""
+        """The path of the answers before its turns, the model's own if the dataset's are shown."""
         is_reference = self.answerer == REFERENCE
         return answers_path(self.model if is_reference else self.answerer, self.dataset)
 
 
 def answerers(config: Config) -> list[str]:
-    """Return whose answers every model of a study is probed after, besides its own."""
+    """Return the names of those whose answers every model is probed after, besides its own."""
     return list(config.get("answers_from", []))
 
 
 def check(config: Config) -> None:
-    """Check that all who answer are models of the run, and that their own turns are there, too.
+    """Check that every answerer is a model of the run, and that the run has unperturbed cells.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: an answerer or the perturbation `none` is missing.
     """
     known = [*models_in_formats(config), REFERENCE]
     for name in answerers(config):
@@ -95,12 +95,12 @@ def crossings(grid: Grid) -> list[Crossing]:
 
 
 def own_cells(grid: Grid) -> list[Cell]:
-    """Return the cells after a model's own answers that crossings are beside, sorted."""
+    """Return the cells after a model's own answers that crossings are compared with, sorted."""
     return list(dict.fromkeys(Cell(*at[:3], PLAIN) for at in crossings(grid)))
 
 
 def crossing_identity(grid: Grid, at: Crossing) -> str:
-    """Return the identity of user turns after another's answers: all that shapes them."""
+    """Return the identity of the user turns of a crossing."""
     if at.answerer == REFERENCE:
         answers = grid.contents.datasets[at.dataset]
     else:

@@ -1,7 +1,7 @@
 """Turns of the cells, some of which are drawn and judged again beside another answer.
 
-After another item's answer they are the chance floor; after an edited answer, what they take up
-from it is another thing.
+Turns beside another item's answer are the chance floor. An edited answer no longer has what the
+turn took up from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ OfSource = Mapping[tuple[str, str], Sequence[Cell]]
 
 
 def _n_turns(grid: Grid, key: str) -> int:
-    """Return how many turns of each cell are judged again; 0 in a study older than the key."""
+    """Return how many turns per cell are judged again, or 0 in a study older than the key."""
     return int(grid.config["controls"].get(key, 0))
 
 
@@ -53,7 +53,7 @@ def _edited_cells_of(grid: Grid) -> OfSource:
 def _drawn(
     grid: Grid, rule: JudgeRule, version: int, cells: OfSource, n_turns: int
 ) -> Iterator[Turns]:
-    """Yield the turns of each model and dataset; `n_turns` of each cell are drawn."""
+    """Yield the turns of each model and dataset, for which `n_turns` per cell are drawn."""
     for (model, dataset), mine in cells.items():
         drawing = [n_turns, grid.config["seed"]]
         yield Turns(

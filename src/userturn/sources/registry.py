@@ -30,18 +30,18 @@ def sources() -> dict[str, Source]:
 
 @lru_cache(maxsize=16)
 def asked(grid: Grid) -> dict[str, Asked]:
-    """Return every table that sweeps fill by its path, from `results/` on."""
+    """Return every table that sweeps fill, keyed by its path from `results/` on."""
     return {of.path: of for source in sources().values() for of in source.asked(grid)}
 
 
 @lru_cache(maxsize=16)
 def judged(grid: Grid) -> dict[str, Turns]:
-    """Return every table of user turns that judges read by its folder, below the results."""
+    """Return every table of user turns that judges read, keyed by its folder below the results."""
     return {of.folder: of for source in sources().values() for of in source.judged(grid)}
 
 
 def asked_of(grid: Grid, model: str, pending: Iterable[str] | None = None) -> list[Asked]:
-    """Return the tables that a model's sweeps fill, or those of some identities."""
+    """Return the tables that a model's sweeps fill, if given only those of `pending` identities."""
     mine = [of for of in asked(grid).values() if of.model == model]
     wanted = None if pending is None else set(pending)
     return [of for of in mine if wanted is None or of.identity in wanted]
@@ -78,12 +78,12 @@ def source_jobs() -> dict[str, Job]:
 
 
 def source_inputs() -> dict[str, Callable[[Grid], list[str]]]:
-    """Return what gives the paths that analyses of a source are made of, by their names."""
+    """Return the functions that list the input paths of analyses, by the name of the input."""
     return {name: of for source in sources().values() for name, of in source.inputs.items()}
 
 
 def scored_inputs(grid: Grid) -> list[str]:
-    """Return the names of those inputs of analyses that are tables of scores, where there are."""
+    """Return the names of the inputs of analyses that include a table of scores."""
     scores = {of.path for of in asked(grid).values() if of.kind == SCORES}
     return [name for name, of in source_inputs().items() if scores.intersection(of(grid))]
 
@@ -94,9 +94,9 @@ def judge_rules() -> list[JudgeRule]:
 
 
 def written_verdicts(results: Path, judge: str = "[!.]*") -> list[Path]:
-    """Return the paths of the verdicts of a judge, or of all, that a results folder has, sorted.
+    """Return the sorted paths of the verdicts of one judge, or of all, in a results folder.
 
-    They are of any grid: of models or datasets, too, that are not selected now.
+    They include verdicts on models and datasets that are not selected now.
     """
     patterns = [re.sub(r"{\w+}", "*", rule.folder) for rule in judge_rules()]
     return sorted(
@@ -111,7 +111,7 @@ def verdicts_identity(grid: Grid, turns: Turns, judge: str) -> str:
 
 @lru_cache(maxsize=16)
 def artifacts(grid: Grid) -> dict[str, str]:
-    """Return the identity of every file of all sources by its path, from `results/` on."""
+    """Return the identity of every file of all sources, keyed by its path from `results/` on."""
     tables = asked(grid).values()
     found = {of.path: of.identity for of in tables}
     found |= {of.grades: grades_identity(grid, of) for of in tables if of.grades}

@@ -34,24 +34,24 @@ def scores_path(model: str, dataset: str, turns: str) -> str:
 
 
 def n_own_turns(config: Config) -> int:
-    """Return how many items have their turns scored; 0 where a model's own turns are not."""
+    """Return how many items have the model's own turns scored, or 0 if that is off."""
     settings = likelihood_settings(config)
     return int(settings["turns"]) if settings else 0
 
 
 def n_own_distractors(config: Config) -> int:
-    """Return the number of distractors of the model's own turns; 0 where these are not scored."""
+    """Return the number of distractors of the model's own turns, or 0 if these are not scored."""
     settings = likelihood_settings(config)
     return int(settings["distractors"]) if settings and settings["turns"] else 0
 
 
 def has_endings(config: Config) -> bool:
-    """Return whether the end of a turn is scored, too; by default it is not."""
+    """Return whether the end of a turn is scored, too, which is off by default."""
     return bool((likelihood_settings(config) or {}).get("endings", False))
 
 
 def scored_models(grid: Grid) -> list[str]:
-    """Return the models that can score a text, sorted: a chat API tells no likelihood."""
+    """Return the sorted names of the models that can score a text, which a chat API cannot."""
     return [name for name, entry in grid.models.items() if not is_chat(entry)]
 
 
@@ -68,7 +68,7 @@ def _shared(grid: Grid, turns: str) -> dict[str, Any]:
 
 
 def written_scores_identity(grid: Grid, model: str, turns: str, written: Sequence[str]) -> str:
-    """Return the identity of the scores of turns that a model wrote; `written` are theirs."""
+    """Return the identity of the scores of a model's own turns of the identities `written`."""
     n_shards = len(grid.shards(model))
     kind: list[Any] = [n_own_turns(grid.config), list(written)]
     kind += [n_shards] if n_shards > 1 else []  # distractors are answers to a shard's own items
@@ -95,7 +95,7 @@ def asked(grid: Grid) -> Iterator[Asked]:
 
 
 def _follow_ups(grid: Grid, dataset: str, sizes: Sizes) -> Load:
-    """Return the load of follow-ups: their own context, under either header, and distractors."""
+    """Return the load of follow-ups in their own and other contexts, under both headers."""
     size, settings = sizes[dataset], likelihood_settings(grid.config) or {}
     others = min(settings["distractors"], max(0, size.n_follow_ups - 1))
     n_contexts = 2 + 2 * others + has_endings(grid.config)
@@ -103,7 +103,7 @@ def _follow_ups(grid: Grid, dataset: str, sizes: Sizes) -> Load:
 
 
 def n_contexts(grid: Grid, n_items: int) -> int:
-    """Return the contexts of a sample of a model's own turns, one of each of some items."""
+    """Return the number of contexts in which the drawn turns of one cell are scored."""
     others = min(n_own_distractors(grid.config), max(0, n_items - 1))
     return min(n_own_turns(grid.config), n_items) * (1 + others)
 

@@ -46,7 +46,7 @@ SELF_PLAY_TURNS = "self_play_turns"  # as a table of scores
 
 
 class Depth(NamedTuple):
-    """One depth of the conversations that begin in a cell; temperature as in paths."""
+    """One depth of the conversations that begin in a cell, with the temperature as in paths."""
 
     model: str
     dataset: str
@@ -65,7 +65,7 @@ class Depth(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of its files, below the results: a cell's at depth 1."""
+        """The folder of its files below the results, at depth 1 that of the cell."""
         if self.depth == 1:
             return f"cells/{self.cell.folder}"
         place = f"{self.model}/{self.dataset}/t{self.temperature}"
@@ -78,21 +78,21 @@ class Depth(NamedTuple):
 
     @property
     def path_to_conversations(self) -> str:
-        """The conversations up to its answers: the dataset's items at depth 1."""
+        """The path of the conversations before its answers, at depth 1 of the dataset's items."""
         if self.depth == 1:
             return f"results/datasets/{self.dataset}.parquet"
         return f"results/{self.folder}/conversations.parquet"
 
     @property
     def path_to_answers(self) -> str:
-        """The answers of the model: those to the dataset at depth 1."""
+        """The path of the model's answers, at depth 1 of those to the dataset."""
         if self.depth == 1:
             return answers_path(self.model, self.dataset)
         return f"results/{self.folder}/answers.parquet"
 
     @property
     def path_to_user_turns(self) -> str:
-        """The user turns that end it."""
+        """The path of the user turns that end this depth."""
         return f"results/{self.folder}/user_turns.parquet"
 
 
@@ -106,7 +106,7 @@ def check(config: Config) -> None:
     """Check that conversations have a cell to begin in.
 
     Raises:
-        ConfigError: they have none, or name what is no dataset of the run.
+        ConfigError: there is none, or the settings name a dataset that is not in the run.
     """
     settings = self_play_settings(config)
     if settings is None:
@@ -145,7 +145,7 @@ def depths_from_the_first(grid: Grid) -> list[Depth]:
 
 
 def depth_identity(grid: Grid, at: Depth, what: str = USER_TURNS) -> str:
-    """Return the identity of a depth's answers or user turns; at depth 1, of the cell's."""
+    """Return the identity of a depth's answers or user turns, at depth 1 that of the cell."""
     if at.depth == 1:
         return grid.cell_identity(at.cell)
     return fingerprint([SELF_PLAY_VERSION, what, depth_identity(grid, at.before)])

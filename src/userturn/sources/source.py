@@ -23,20 +23,20 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Job(NamedTuple):
     """What the jobs of a rule do.
 
-    A text that begins with `study.` is the name of what a `Study` says of the job: a value, or what
-    a method returns for the job's wildcards (`by_wildcards`).
+    A text that begins with `study.` names an attribute of `Study`: a value, or a method that
+    returns one for the job's wildcards (`by_wildcards`).
 
     Attributes:
         does: the rule in one sentence.
         function: dotted name of the function below `userturn`; `run_job` says what it is given.
-        inputs: by name, a path with wildcards, or what a study says.
+        inputs: by name, a path with wildcards or a `study.` text.
         outputs: by name, a path with wildcards, or several. Without any, the rule is written out
             in rules/*.smk, because of its resources.
-        params: by name, what a study says. Another value makes the outputs again.
-        settings: by name, the key of the configuration that the function takes besides, with dots.
+        params: by name, a `study.` text. If its value changes, the outputs are made again.
+        settings: by name, the dotted configuration key of a further argument of the function.
         environment: the name of its file in envs/.
         n_threads: cores.
-        n_requests: what a study says of how many questions to a judge are in flight.
+        n_requests: a `study.` text for the number of questions to a judge that are in flight.
         wildcards: regular expressions of wildcards that are narrower here than elsewhere.
     """
 
@@ -60,15 +60,15 @@ class Job(NamedTuple):
 
 
 def identity(asked: str) -> dict[str, str]:
-    """Return the params of outputs that carry an identity: its name in a `Study`."""
+    """Return the params of a job whose outputs carry an identity, given its name in `Study`."""
     return {"identity": f"study.{asked}"}
 
 
 def collecting(does: str, path: str, **params: str) -> Job:
-    """Return the job that makes a table of a pattern of paths from the journal.
+    """Return the job that makes the tables of one path pattern from the journal.
 
-    Further params are there for studies that were finished with them: without, Snakemake would make
-    their tables again.
+    Further params are there for studies that were finished with them. Without these, Snakemake
+    would make their tables again.
     """
     return Job(
         does,
@@ -80,7 +80,7 @@ def collecting(does: str, path: str, **params: str) -> Job:
 
 
 def named(name: str) -> Any:
-    """Return what has a dotted name below `userturn`, imported."""
+    """Import and return the object with a dotted name below `userturn`."""
     module, _, attribute = name.rpartition(".")
     return getattr(import_module(f"userturn.{module}"), attribute)
 
@@ -92,14 +92,14 @@ ITEMS = "results/datasets/{dataset}.parquet"
 
 
 class Load(NamedTuple):
-    """How much is asked, at most: requests, and tokens of all prompts and of all replies."""
+    """The most that is asked, in requests, prompt tokens and reply tokens."""
 
     n: int = 0
     n_read: float = 0
     n_written: int = 0
 
     def __add__(self, other: "Load") -> "Load":  # type: ignore[override]
-        """Return both together."""
+        """Return the sum of two loads."""
         n_read, n_written = self.n_read + other.n_read, self.n_written + other.n_written
         return Load(self.n + other.n, n_read, n_written)
 
@@ -110,11 +110,11 @@ class Size:
 
     Attributes:
         n_items: number of items.
-        n_tokens: tokens of an item, about.
-        is_counted: False for an assumption.
+        n_tokens: approximate number of tokens per item.
+        is_counted: whether the sizes were counted, not assumed.
         n_references: items with an answer of their own that a person replied to.
         n_follow_ups: reference follow-ups.
-        n_follow_up_tokens: tokens of a follow-up with its conversation, about.
+        n_follow_up_tokens: approximate number of tokens per follow-up, with its conversation.
     """
 
     n_items: int
@@ -137,10 +137,10 @@ class Asked:
         path: of its file, from `results/` on.
         identity: hash of everything that shapes it.
         kind: one of `STAGES`.
-        count: its requests, by the sizes of datasets: those that no table before it has.
+        count: returns the load of the requests that no table before it has, given dataset sizes.
         after: paths of the tables whose replies its prompts are made of, the nearest last.
         drawn: sampling settings without what ends a turn; empty for scores.
-        n_samples: rows of each item; a turn after one of several answers has that one's number.
+        n_samples: rows per item. A turn after one of several answers has that answer's number.
         cell: temperature and perturbation, as columns of user turns.
         depth: that of self-play.
         goes_on_from: path of the user turns whose conversations it goes on with; empty where it
@@ -184,10 +184,10 @@ class Turns:
 
     Attributes:
         folder: below the results; verdicts are in its folder `verdicts`.
-        model: name, or what stands for it.
+        model: name of the model, or of another author of the turns.
         identity: hash of everything that shapes the turns.
         items: path of the conversations before them, from `results/` on.
-        count: the questions to one judge, by the sizes of datasets.
+        count: returns the load of the questions to one judge, given dataset sizes.
         made_of: paths of other files of the study that the turns are made of.
     """
 
@@ -251,9 +251,9 @@ class Source:
         beside: returns the identity of each further file that follows from its tables, by path.
         jobs: the rules that make its files, by name.
         wildcards: regular expressions of wildcards that no other source has.
-        inputs: returns the paths of what analyses are made of, by the names that these use.
-        turns_to_score: what yields the turns of a table of scores, by the name of its file: takes
-            the grid, the table and a shard.
+        inputs: functions that return the input paths of analyses, by the name of the input.
+        turns_to_score: by the file name of a table of scores, the function that yields its turns,
+            given the grid, the table and a shard.
         check: refuses a configuration of it that cannot be run.
     """
 
@@ -305,7 +305,7 @@ def items_of(tables: Iterable[Turns]) -> list[str]:
 
 
 def longest_exchange(grid: Grid, model: str) -> int:
-    """Return the tokens of a model's longest answer with the longest user turn after it."""
+    """Return the most tokens that a model's answer and the user turn after it can have."""
     answer: int = grid.answer_settings(model)["max_tokens"]
     turn: int = grid.config["user_turn"]["max_tokens"]
     return answer + turn
