@@ -19,7 +19,7 @@ CELLS = "cells/*/*/*/*"  # (model, dataset, temperature, perturbation)
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """The results folder of a study; frames are read when they are asked for.
+    """The results folder of a study, whose frames are read when they are asked for.
 
     Attributes:
         folder: the results.
@@ -39,16 +39,16 @@ class FinishedStudy:
 
     @property
     def turns(self) -> pl.DataFrame:
-        """Every user turn of every cell, one a row."""
+        """Every user turn of every cell, one per row."""
         return self._every(f"{CELLS}/user_turns.parquet")
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """Every judge's verdict on every user turn of the cells; they join `turns` by its keys."""
+        """Every judge's verdict on every user turn of the cells, which joins `turns` by keys."""
         return self._every(f"{CELLS}/verdicts/*.parquet")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a table by its name, such as `rates` or `judge_card`.
+        """Return a table by its name, such as `rates` or `judges`.
 
         Raises:
             UserError: the study has no such table.

@@ -1,7 +1,8 @@
 """Errors that the user can fix: the message says how; full disks; and errors that stay.
 
-Snakemake retries a job without knowing why it failed. Why every attempt would fail is noted until
-the next run: a job that finds a note ends at once, and the driver asks no GPU for it.
+Snakemake retries a job without knowing why it failed. If every attempt would fail, the reason is
+noted until the next run. Then a job that finds a note ends at once, and the driver asks no GPU for
+it.
 """
 
 import errno
@@ -21,7 +22,7 @@ NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quo
 class UserError(Exception):
     """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""
 
-    stays: bool = False  # whether another attempt at the same job would meet it, too
+    stays: bool = False  # whether another attempt at the same job would fail in the same way
 
 
 class NoRoomError(Exception):
@@ -35,9 +36,9 @@ class ConfigError(UserError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like `name`; None for none.
+    """Return the known name most like `name`, or None if no name is near.
 
-    Capitals and the order of letters count for nothing.
+    Capitals and the order of letters do not matter.
     """
     known = sorted(known)
     by_letters = {"".join(sorted(one.casefold())): one for one in reversed(known)}
@@ -56,7 +57,7 @@ def near_miss(name: str, known: Iterable[str]) -> str:
 
 
 def near_path(path: str | Path) -> str:
-    """Return ", did you mean 'x'?" for the file or folder most like a missing one; "" for none."""
+    """Return ", did you mean 'x'?" for the path most like a missing one, or "" for none."""
     given = Path(path)
     found = Path(given.anchor)
     for part in given.relative_to(found).parts:
@@ -74,7 +75,7 @@ def near_path(path: str | Path) -> str:
 
 
 def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
-    """Check that a name at a place of the configuration is known: that it "is <kind>"."""
+    """Check that a name in the configuration is known, or raise a ConfigError with its `kind`."""
     if name not in (known := list(known)):
         raise ConfigError(f"{where}: '{name}' is {kind}{near_miss(name, known)}")
 
@@ -84,7 +85,7 @@ def _note(log: str | Path) -> Path:
 
 
 def note_error(log: str | Path, sentence: str) -> None:
-    """Note why the job with a log would fail again; without effect where nothing can be written."""
+    """Note why a job would fail again, by its log, without effect if nothing can be written."""
     try:
         _note(log).parent.mkdir(parents=True, exist_ok=True)
         _note(log).write_text(sentence, "utf-8")
@@ -132,7 +133,7 @@ def _is_full(folder: Path, enough: float) -> bool:
 
 
 def _disks_inside(folder: Path) -> Iterator[Path]:
-    """Yield the folders inside one that are on another disk: mounted there, or links to it."""
+    """Yield the folders inside `folder` on another disk, mounted there or linked."""
     for here, inside, _ in os.walk(folder):
         for path in (Path(here, name) for name in sorted(inside)):
             with suppress(OSError):
@@ -143,10 +144,10 @@ def _disks_inside(folder: Path) -> Iterator[Path]:
 def full_folders(
     results: Path = Path("results"), enough: float = ENOUGH, named: Iterable[Path] = ()
 ) -> str | None:
-    """Return the folders that are filled and have too few bytes left, with what moves each.
+    """Return the folders with too few bytes left, in words that say what moves each.
 
-    Those are folders that a run fills, and what a command named. None if every disk has room, as
-    where a quota is full.
+    They are among the folders that a run fills and those that a command named. None if every disk
+    has room, such as when a quota is full.
     """
     candidates = {
         **dict.fromkeys(named, "named in the command; name a place on a larger disk"),
@@ -163,7 +164,7 @@ def full_folders(
 def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other.
 
-    What the user's command named may be on a full disk.
+    `named` are the paths that the user's command named, whose disk may be full.
     """
     if isinstance(error, UserError | NoRoomError):
         return str(error)
@@ -202,12 +203,12 @@ def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
 
 
 def _named(error: BaseException) -> str:
-    """Return the file of an error; Polars has it at the end of what it says."""
+    """Return the file of an error, which Polars has at the end of its message."""
     return getattr(error, "filename", None) or str(error).rpartition(": ")[2]
 
 
 def stays(error: BaseException) -> bool:
-    """Return whether another attempt at the same job would meet an error too."""
+    """Return whether another attempt at the same job would meet the same error."""
     return (
         is_full_disk(error)
         or _is_read_only(error)

@@ -12,7 +12,7 @@ from userturn.errors import sentence
 from userturn.wording import show_unseen
 
 beside: list[Callable[[str], object]] = []
-"""What each line that is said is told to besides, such as a terminal where a log takes it."""
+"""Functions that each line is also given to, such as the terminal when output goes to a log."""
 
 
 def log_to(path: str | Path) -> None:
@@ -44,14 +44,14 @@ RAREST = 300.0  # seconds between two lines of progress
 
 
 class Progress:
-    """Says how many requests are done, how fast, and how long it will take: ever more rarely.
+    """Prints how many requests are done, how fast, and how long the rest takes, ever more rarely.
 
-    After 10, 20, 40 ... seconds, and at least every five minutes. Requests without tokens, such as
-    those to judges, have no speed in tokens.
+    Lines come after 10, 20, 40 ... seconds, and at least every five minutes. Requests without
+    tokens, such as those to judges, have no speed in tokens.
     """
 
     def __init__(self, stage: str, n_requests: int, first: float = 10.0) -> None:
-        """Begin a stage of `n_requests` requests; the first line is due after so many seconds."""
+        """Begin a stage of `n_requests` requests, with its first line after `first` seconds."""
         self.stage, self.n_requests, self.every = stage, n_requests, first
         self.n_done = self.n_tokens = 0
         self.began = self.spoken = time.monotonic()
@@ -66,7 +66,7 @@ class Progress:
             say(self.line(now - self.began))
 
     def line(self, seconds: float) -> str:
-        """Return progress after a number of seconds as one line."""
+        """Return one line of progress after a number of seconds."""
         left = seconds / self.n_done * (self.n_requests - self.n_done)
         speed = f"{self.n_tokens / max(seconds, 1e-9):.0f} tokens/s, " if self.n_tokens else ""
         done = f"{self.stage}: {self.n_done}/{self.n_requests} requests"

@@ -1,8 +1,8 @@
 """What a process obeys: signals to stop, a time limit for work that may hang, and no network.
 
-Python tells of each connection before it is made (`sys.addaudithook`). Programs that are started,
-and code that is not Python's, are not seen: pictures are drawn with an empty list of addresses
-(html/page.py), and graded programs run in a sandbox without a network.
+Python reports each connection before it is made (`sys.addaudithook`). It does not see programs that
+are started, nor code that is not Python's. So pictures are drawn with an empty list of addresses
+(html/chart.py), and graded programs run in a sandbox without a network.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 _most_overdue: ContextVar[float] = ContextVar("most_overdue", default=float("inf"))
 TO_ADDRESS = ("socket.connect", "socket.sendto", "socket.sendmsg")  # their second argument
 BY_NAME = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
-_guards: list[object] = []  # those that are up
+_guards: list[object] = []  # active guards
 _is_installed: list[bool] = []
 
 
@@ -64,7 +64,7 @@ def end_with_parent() -> None:
 
 @contextmanager
 def at_most_overdue(n: int) -> Iterator[None]:
-    """Let `map_bounded` raise TimeoutError, within this context, once `n` pieces took too long."""
+    """Let `map_bounded` raise TimeoutError, within this context, once `n` calls took too long."""
     before = _most_overdue.set(n)
     try:
         yield
@@ -73,7 +73,7 @@ def at_most_overdue(n: int) -> Iterator[None]:
 
 
 def _ready() -> None:
-    """Do nothing: when this returns, a process has started."""
+    """Do nothing: a process that returns from this has started."""
 
 
 def map_bounded(
@@ -83,11 +83,12 @@ def map_bounded(
     seconds: float,
     load: Callable[[], object] | None = None,
 ) -> list[Result | None]:
-    """Apply a function that never returns None to all arguments; None if it took too long.
+    """Return a function's results for all arguments, None for each that took too long.
 
-    A process that hangs, even in C code, or dies is ended, and unfinished work of the others is
-    started again. Every process first calls `load`, outside the time limit. Arguments are taken
-    in order, so the one waited for is always being worked on: time in the queue does not count.
+    The function itself never returns None. A process that hangs, even in C code, or dies is ended,
+    and unfinished work of the others is started again. Every process first calls `load`, outside
+    the time limit. Arguments are taken in order, so the one waited for is always being worked on,
+    and time in the queue does not count.
 
     Raises:
         TimeoutError: more took too long than `at_most_overdue` says.
@@ -124,7 +125,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def forbid_network() -> None:
-    """Put the guard up for the rest of this process."""
+    """Refuse all network connections for the rest of this process."""
     if not _is_installed:
         sys.addaudithook(_refuse)
         _is_installed.append(True)
@@ -133,7 +134,7 @@ def forbid_network() -> None:
 
 @contextmanager
 def without_network() -> Iterator[None]:
-    """Put the guard up for a block."""
+    """Refuse all network connections within a block."""
     forbid_network()
     try:
         yield

@@ -14,7 +14,7 @@ _OTHER_UNSEEN = (
 UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
 """A character that shows nothing or turns the direction of the text around."""
 UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
-"""The same without the joiners, where emoji are to stay whole."""
+"""The same without the joiners, for texts in which emoji stay whole."""
 _SHOWN = re.compile(UNSEEN_BUT_JOINERS)
 LABELS = {
     "genuine_followup": "genuine follow-up",
@@ -22,7 +22,7 @@ LABELS = {
     "prompt_restate": "prompt restated",
     "assistant_turn_restate": "assistant turn restated",
 }
-"""Labels of the rubrics that are not words but for their underscores, as pages show them."""
+"""How pages show the rubrics' labels that are no words even with spaces for underscores."""
 KINDS = {
     "NoneType": "nothing",
     "str": "a text",
@@ -40,12 +40,12 @@ def number_of(n: int, noun: str) -> str:
 
 
 def show_codes(text: str) -> str:
-    """Return a text for a page: what a reader cannot see is written as ⟦U+XXXX⟧."""
+    """Return a text for a page, with characters that a reader cannot see as ⟦U+XXXX⟧."""
     return _SHOWN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
 
 
 def show_unseen(text: str) -> str:
-    r"""Return a text for a terminal: what a reader cannot see is written as \uXXXX.
+    r"""Return a text for a terminal, with characters that a reader cannot see as \uXXXX.
 
     So no text of a dataset, model or file name moves the cursor or changes colours.
     """
@@ -53,6 +53,6 @@ def show_unseen(text: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value is: "a list", "nothing"; a kind that is not JSON's by Python's name."""
+    """Return the kind of a value in words, such as "a list", or by Python's name if unknown."""
     name = type(value).__name__
     return KINDS.get(name, f"a {name}")

@@ -1,8 +1,8 @@
 """Card, rates and corrected rates of anybody's judge, by the estimators of a study's tables.
 
-Verdicts and labels of two files become the turns, verdicts and labels of a study: what is called
-genuine there is a yes here, and a study's cells are groups of rows. So the estimators say of them
-what they would say of a study.
+Verdicts and labels of two files become the turns, verdicts and labels of a study. What a study
+calls genuine is a yes here, and a study's cells are groups of rows. So the estimators give the same
+numbers as for a study.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,13 +59,13 @@ class LabelledRows(NamedTuple):
     left_out: Mapping[str, str]
 
     def part(self, **values: str) -> "LabelledRows":
-        """Return the rows whose columns have some values."""
+        """Return the part with the rows whose columns have some values."""
         rows, verdicts = self.rows.filter(**values), self.verdicts.filter(**values)
         labels = self.labels.filter(pl.col("id").is_in(rows["key"].to_list()))
         return self._replace(rows=rows, verdicts=verdicts, labels=labels)
 
     def of_judge(self, judge: str) -> "LabelledRows":
-        """Return the rows that a judge was asked about."""
+        """Return the part with the rows that a judge has a verdict on."""
         verdicts = self.verdicts.filter(judge=judge)
         rows = self.rows.join(verdicts, on=TURN_KEYS, how="semi", maintain_order="left")
         return self._replace(rows=rows, verdicts=verdicts).part()
@@ -73,9 +73,9 @@ class LabelledRows(NamedTuple):
     def keys(self) -> pl.DataFrame:
         """Return the drawn rows of one judge, as the key of a round that was drawn by its labels.
 
-        Where the file names no strata, those of a group are the judge's yes, no and no verdict: so
-        labels may have been drawn by these or without them. A stratum from which nothing was drawn
-        counts as drawn whole.
+        Where the file names no strata, those of a group are the judge's yes, no and no verdict.
+        This allows for labels that were drawn by these, or without them. A stratum from which
+        nothing was drawn counts as drawn whole.
         """
         own, label = self.verdicts.select(*TURN_KEYS, "judge", "label"), pl.col("label")
         said = pl.when(label == GENUINE).then(pl.lit("a yes")).when(label.is_not_null())
@@ -98,8 +98,8 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
     """Return the rows of files with verdicts, with the labels of another file.
 
     Raises:
-        UserError: a file, column or row that cannot be read, two verdicts of a judge on a row, or a
-            label of no row or of several.
+        UserError: a file, column or row cannot be read, a judge has two verdicts on a row, or a
+            label is of no row or of several.
     """
     judged, by = judged_rows(verdicts, columns)
     given = list(given_labels(labels, columns, by))
@@ -120,7 +120,7 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
 
 
 def _check_positive(positive: Sequence[str], found: Iterable[bool | None]) -> None:
-    """Check that a value which is a yes is anywhere, or raise a `UserError`."""
+    """Check that some verdict or label is a yes, or raise a `UserError`."""
     if positive and not any(found):
         raise UserError(
             f"--positive: none of the verdicts and labels is {' or '.join(positive)}; name values "
@@ -133,10 +133,10 @@ def _label(verdict: bool | None) -> str | None:
 
 
 def _no_yes_or_no(judged: Iterable[Judged]) -> dict[str, str]:
-    """Return the judges with a verdict that is no yes or no, each with the first.
+    """Return the judges with a verdict that is neither yes nor no, each with its first such one.
 
     Raises:
-        UserError: all of them have one.
+        UserError: all judges have one.
     """
     found: dict[str, str] = {}
     judges = set()
@@ -174,7 +174,7 @@ def _rows(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
 
 
 def _place(names: Names) -> dict[str, str]:
-    """Return the cell of a group: the columns of POOLED are its dataset, the others its model."""
+    """Return the cell of a group: columns of POOLED make its dataset, the others its model."""
     groups = {name: value for name, value in names.items() if name not in ("id", "sample")}
     datasets = [value for name, value in groups.items() if name in POOLED]
     others = [value for name, value in groups.items() if name not in POOLED]
@@ -230,10 +230,11 @@ BETWEEN = {"judge-human": ("cohen_kappa", KAPPA), "human-human": ("krippendorff_
 
 
 def calibrate(given: LabelledRows) -> pl.DataFrame:
-    """Return what each judge's verdicts are worth in each group, and each group's rates.
+    """Return each judge's card in each group of rows, and each group's rates.
 
     `all` is the dataset of a model's groups together, and the model of everything together, which
-    has a card and no rate. Of several models there is the change from the first to each other one.
+    has a card and no rate. If there are several models, the change from the first to each other one
+    follows.
     """
     rows = []
     for judge in sorted(given.verdicts["judge"].unique()):
@@ -259,7 +260,7 @@ def _scopes(given: LabelledRows) -> Iterator[tuple[str, str, LabelledRows]]:
 
 
 def _of_scope(part: LabelledRows, model: str) -> Iterator[dict[str, Any]]:
-    """Yield the measures of some groups: rates if they are one model's, and the judge's card."""
+    """Yield the measures of some groups: rates if all are of one model, and the judge's card."""
     counts = {
         "n_rows": part.rows.height,
         "n_scored": part.verdicts["genuine"].count(),
@@ -280,7 +281,7 @@ def _of_scope(part: LabelledRows, model: str) -> Iterator[dict[str, Any]]:
 
 
 def unlabelled(part: LabelledRows) -> str | None:
-    """Return which kind of rows nobody labelled, of which nothing is known; None if all are."""
+    """Return which kind of rows has no label at all, or None if every kind has one."""
     labelled = pl.col("id").is_in(part.labels["id"].to_list())
     strata = part.keys().group_by(STRATUM_KEYS).agg(n=pl.len(), known=labelled.any())
     empty = strata.filter(~pl.col("known")).sort("n", *STRATUM_KEYS, descending=True)

@@ -11,7 +11,7 @@ from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.storage.files import check_is_file
 
-NAMES: Mapping[str, Sequence[str]] = {  # of the columns that are looked for, in this order
+NAMES: Mapping[str, Sequence[str]] = {  # usual names of columns by role, looked for in this order
     "id": ("id", "doc_id", "sample_id", "item", "item_id", "question_id"),
     "sample": ("sample", "epoch", "repeat"),
     "item": ("item", "cluster", "conversation", "conversation_id"),
@@ -21,28 +21,28 @@ NAMES: Mapping[str, Sequence[str]] = {  # of the columns that are looked for, in
     "annotator": ("annotator", "rater"),
     "stratum": ("stratum",),
 }
-POOLED = ("dataset", "task")  # groups of which the rates are also taken together
+POOLED = ("dataset", "task")  # groups whose rates are also pooled
 BY = ("model", *POOLED)
 YES = ("1", "true", "yes", "c", "correct", "pass", "passed", "genuine", "genuine_followup")
 NO = ("0", "false", "no", "i", "n", "incorrect", "fail", "failed", "not genuine")
 
 
 class Columns(NamedTuple):
-    """What a user says of the columns; what is None is found by name."""
+    """The user's choice of columns, where None is found by name."""
 
     id: str | None = None  # the column that names a row in both files
-    # what belongs together: rows of one are no more independent than copies
+    # rows with one value are a cluster, no more independent than copies
     item: str | None = None
     verdict: Sequence[str] = ()  # of verdicts in the first file, each a judge if there are several
     label: str | None = None  # of people's labels in the second file
-    # in the first file, the groups from which rows were drawn for people
+    # groups of the first file from which rows were drawn for people
     stratum: str | None = None
     by: Sequence[str] | None = None  # the columns by which there are groups
     positive: Sequence[str] = ()  # the verdicts and labels that are a yes; every other one is a no
 
 
 def found(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:
-    """Return the column of a role: the one that an option names, else by its name, or None.
+    """Return the column of a role, by an option or by its usual names, or None.
 
     Raises:
         UserError: the option names no column.
@@ -59,11 +59,7 @@ def found(role: str, named: str | None, columns: Collection[str], file: str) -> 
 
 
 def needed(role: str, named: str | None, columns: Collection[str], file: str) -> str:
-    """Return the column of a role that has to be there.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the column of a role that has to be there, or raise UserError."""
     name = found(role, named, columns, file)
     if name is None:
         raise UserError(
@@ -74,10 +70,10 @@ def needed(role: str, named: str | None, columns: Collection[str], file: str) ->
 
 
 def group_columns(named: Sequence[str] | None, columns: Collection[str], file: str) -> list[str]:
-    """Return the columns by which there are groups: as named, else model, dataset and task.
+    """Return the columns that define groups: as named, else model, dataset and task.
 
     Raises:
-        UserError: one that is named is not there.
+        UserError: a named column is not there.
     """
     wanted = [name for name in BY if name in columns] if named is None else list(named)
     for name in wanted:
@@ -86,7 +82,7 @@ def group_columns(named: Sequence[str] | None, columns: Collection[str], file: s
 
 
 def yes_or_no(value: Any, positive: Sequence[str]) -> bool | None:
-    """Return whether a value is a yes; None for an empty one.
+    """Return whether a value is a yes, or None for an empty one.
 
     Raises:
         ValueError: it is neither yes nor no, and nobody said which values are a yes.
@@ -104,7 +100,7 @@ def yes_or_no(value: Any, positive: Sequence[str]) -> bool | None:
 
 
 def _text(value: Any) -> str:
-    """Return a value as it is compared: numbers as they are written shortest, in lower case."""
+    """Return a value as text to compare: a number in its shortest form, others in lower case."""
     try:
         return f"{float(value):g}"
     except (TypeError, ValueError):
@@ -116,7 +112,7 @@ Names = Mapping[str, str]  # what names a row: `id`, `sample`, and the columns o
 
 
 class Judged(NamedTuple):
-    """A verdict, and what is not yes or no as a problem."""
+    """A verdict on a row, with a problem if it is neither yes nor no."""
 
     where: str
     names: Names
@@ -128,7 +124,7 @@ class Judged(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A person's label; None for a row that was drawn and is not labelled."""
+    """A person's label of a row, or None if the row was drawn and not labelled."""
 
     where: str
     names: Names
@@ -205,7 +201,7 @@ def _named(row: Mapping[str, Any], key: str, sample: str | None, by: Sequence[st
 
 
 def _judge(row: Mapping[str, Any], judge: str | None, column: str, is_one_of: bool) -> str:
-    """Return who judged: as its column says, else the column of the verdict."""
+    """Return the judge's name, by its column or that of the verdict, or both."""
     parts = [written(row.get(judge))] if judge else []
     return " ".join([*parts, column] if is_one_of or not judge else parts)
 

@@ -17,13 +17,13 @@ from userturn.datasets.rows import FOREIGN, GZIP, Row, Rows, read_rows
 from userturn.errors import UserError
 from userturn.storage.files import check_is_file, given_object
 
-# What a sample of lm-eval has besides its metrics; before 0.4.5 it did not say which these are.
+# Keys of an lm-eval sample that are no metrics. Before 0.4.5 it did not name its metrics.
 OF_LM_EVAL = ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
 ONLY_LATER = ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash", "schema", "task_name")
 SAMPLES = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT.*")  # how lm-eval names its files
 
 
-# What tells a log of Inspect, a sample of lm-eval, and an instance of Every Eval Ever.
+# Keys that identify a log of Inspect, a sample of lm-eval, and an instance of Every Eval Ever.
 INSPECT, LM_EVAL = {"eval", "status"}, {"doc_id", "filtered_resps"}
 EVERY_EVAL_EVER = {"schema_version", "sample_id", "evaluation"}
 
@@ -31,8 +31,8 @@ EVERY_EVAL_EVER = {"schema_version", "sample_id", "evaluation"}
 def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) -> Rows:
     """Yield a row for each sample and scorer of an Inspect log.
 
-    A sample without a score of a scorer, as one that ended in an error, has no verdict of it.
-    `head` is the log's `eval`.
+    A sample without a score, such as one that ended in an error, has no verdict. `head` is the
+    log's `eval`.
     """
     kept = [(where, sample, _scores(sample)) for where, sample in samples]
     scorers = dict.fromkeys(name for *_, scores in kept for name in scores)
@@ -44,7 +44,7 @@ def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) ->
 
 
 def _scores(sample: Row) -> dict[str, Any]:
-    """Return the values of a sample's scores; a score of several values has one for each."""
+    """Return a sample's scores by name, with one for each value of a score of several."""
     found: dict[str, Any] = {}
     for name, score in (sample.get("scores") or {}).items():
         value = score.get("value") if isinstance(score, dict) else None
@@ -58,8 +58,9 @@ def _scores(sample: Row) -> dict[str, Any]:
 def lm_eval_rows(path: Path, rows: Rows) -> Rows:
     """Yield a row for each sample and metric of lm-eval's log of a task.
 
-    A metric of answers that were extracted in several ways is one for each filter, named
-    `metric,filter` as in lm-eval's results. Task and model are those of the file's name and folder.
+    Where answers were extracted by several filters, a metric counts once per filter, under the name
+    `metric,filter` as in lm-eval's results. Task and model are read from the names of file and
+    folder.
     """
     named = SAMPLES.fullmatch(path.stem)
     of_file = {
@@ -76,9 +77,9 @@ def lm_eval_rows(path: Path, rows: Rows) -> Rows:
 
 
 def every_eval_ever_rows(rows: Rows) -> Rows:
-    """Yield a row for each instance of Every Eval Ever; its result names the judge.
+    """Yield a row for each instance of Every Eval Ever, with its result's name as the judge.
 
-    The score is the verdict, since `is_correct` is false where a score is no yes or no. The
+    The score is the verdict, since `is_correct` is false where a score is neither yes nor no. The
     dataset is what stands before the model in `evaluation_id`.
     """
     for where, row in rows:
@@ -126,7 +127,7 @@ def verdict_rows(path: Path) -> Rows:
 
 
 def _object(path: Path, content: Row) -> Rows:
-    """Yield the rows of one JSON object: a log of Inspect, or what Every Eval Ever says of rows."""
+    """Yield the rows of one JSON object: a log of Inspect, or a summary of Every Eval Ever."""
     if content.keys() >= INSPECT:
         samples = enumerate(content.get("samples") or [], start=1)
         return inspect_rows(content["eval"], ((f"{path}, sample {n}", one) for n, one in samples))
@@ -169,7 +170,7 @@ def _samples(path: Path, log: ZipFile, names: list[str]) -> Iterator[tuple[str, 
 
 
 def packed_member(log: ZipFile, member: ZipInfo) -> bytes:
-    """Return a member's bytes; later logs are packed by zstd, which Python 3.13 cannot unpack."""
+    """Return a member's bytes, also if packed by zstd, which Python 3.13 cannot unpack."""
     if member.compress_type != ZSTD:
         return log.read(member)
     import pyarrow as pa
@@ -177,7 +178,7 @@ def packed_member(log: ZipFile, member: ZipInfo) -> bytes:
     file = log.fp
     assert file is not None
     file.seek(member.header_offset + 26)
-    file.seek(sum(struct.unpack("<HH", file.read(4))), 1)  # past its name and what else it says
+    file.seek(sum(struct.unpack("<HH", file.read(4))), 1)  # past its name and extra field
     return bytes(
         pa.decompress(file.read(member.compress_size), member.file_size, "zstd", asbytes=True)
     )

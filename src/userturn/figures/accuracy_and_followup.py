@@ -19,8 +19,9 @@ SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate
 def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy and follow-up rates of each model and dataset, in rows with hover texts.
 
-    Accuracy has neither temperature nor perturbation: answers are drawn once. Rows without an
-    estimate stay: a panel without any row would be missing, and the others would take its place.
+    Accuracy has neither temperature nor perturbation, since each item is answered once. Rows
+    without an estimate stay: without any row a panel would be missing, and others would take its
+    place.
     """
     nothing = {"temperature": pl.lit(None, pl.Float64), "perturbation": pl.lit(None, pl.String)}
     counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]
@@ -54,8 +55,8 @@ def accuracy_and_followup(
 ) -> Any:
     """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
 
-    The follow-up rate is that of the unperturbed cell at the lowest temperature; each measure has
-    its own scale. Where a size is unknown or two are equal, models are side by side instead.
+    The follow-up rate is that of the unperturbed cell at the lowest temperature. Each measure has
+    its own scale. If a size is unknown or two are equal, models are side by side instead.
     """
     rates = of_cells(rates)
     table = _measures(rates, accuracy, families)

@@ -15,7 +15,7 @@ TITLE = "What tells the right answers of an item"
 
 
 class Measure(NamedTuple):
-    """One column of panels."""
+    """A column of panels, one measure."""
 
     name: str  # in the table
     title: str  # of the panel
@@ -32,7 +32,7 @@ MEASURES = (
 
 
 def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw both measures of every signal with their intervals: a row of panels a dataset."""
+    """Draw both measures of every signal with their intervals, in a row of panels per dataset."""
     drawn = signals.filter(
         pl.col("estimate").is_not_null(),
         (pl.col("measure") == AREA) | (pl.col("baseline") == RANDOM),
@@ -53,7 +53,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
 
 
 def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any:
-    """Return one measure of every signal of a dataset, one mark per model."""
+    """Return the panel of one measure for every signal of a dataset, with one mark per model."""
     shown = table.filter(pl.col("measure") == measure.name)
     signals = table["signal"].unique(maintain_order=True).to_list()
     models = theme.models_in(families, table)

@@ -20,7 +20,7 @@ SUBTITLE = "number: turns; colour: share of people's label, weighted to the full
 def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     """Draw each judge against people: each row of people's labels sums to 1, numbers are turns.
 
-    Shares are weighted to the full study; the numbers are those of the sample.
+    Shares are weighted to the full study. The numbers are those of the sample.
     """
     of_people = pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE
     table = confusion.filter(pl.col("part") == PAIRS, *of_people)

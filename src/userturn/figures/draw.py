@@ -22,9 +22,10 @@ def draw_figures(
     inputs: Mapping[str, Sequence[str]],
     outputs: Mapping[str, Sequence[str]],
 ) -> None:
-    """Draw every figure, from the verdicts of the primary judge; its Vega-Lite has all judges.
+    """Draw every figure by the verdicts of the primary judge, with all judges in its Vega-Lite.
 
-    Inputs are paths by the table's name, outputs Vega-Lite, SVG and PNG by the figure's.
+    `inputs` has the paths of tables by name, and `outputs` those of Vega-Lite, SVG and PNG per
+    figure.
     """
     tables = {name: read_joined(paths[0]) for name, paths in inputs.items()}
     for name, paths in outputs.items():
@@ -34,7 +35,7 @@ def draw_figures(
 
 
 def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str) -> Any:
-    """Return a figure of one judge's verdicts."""
+    """Return a figure by one judge's verdicts."""
     shown = [
         table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
         for table in (tables[used] for used in (*FIGURES[name].tables, "families"))

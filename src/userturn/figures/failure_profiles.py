@@ -12,7 +12,7 @@ from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=40, tables=("rates",))
 TITLE = "What the user turns are"
-# Names of labels as words, in two lines where the last word has one of its own.
+# Names of labels as words, with the last word on a line of its own.
 IN_LINES = f"split(replace({theme.LABEL_IN_WORDS}, / (?=[^ ]*$)/, '|'), '|')"
 SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "of")
 
@@ -34,7 +34,7 @@ def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw the share of each label among the turns of each model.
 
-    Shown are the unperturbed turns over all datasets at the lowest temperature.
+    The turns are unperturbed, over all datasets, at the lowest temperature.
     """
     rows = rates.filter(pl.col("model") != ALL, pl.col("average") == "micro").drop_nulls("estimate")
     if theme.plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():

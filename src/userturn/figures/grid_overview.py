@@ -16,7 +16,7 @@ OVER = 0.05  # share of a cell's turns from which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {"E": "n_empty", "T": "n_truncated", "R": "n_refused", "U": "n_unscored", "X": "n_error"}
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
-LEAST = 0.005  # a share that is below it, and is not zero, is written as less than one percent
+LEAST = 0.005  # a lower share that is not zero is written as less than one percent
 MOST = 3  # letters that fit beside each other in a square
 
 
@@ -42,7 +42,7 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fitting(letters: pl.Expr) -> pl.Expr:
-    """Return the letters of a cell as they fit into its square."""
+    """Return the letters of a cell, cut to those that fit into its square."""
     cut = letters.str.head(MOST - 1) + pl.lit("+")
     return pl.when(letters.str.len_chars() > MOST).then(cut).otherwise(letters)
 
@@ -52,7 +52,7 @@ def _from_zero(numbers: pl.Series) -> list[float]:
 
 
 def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Return the squares of one perturbation and dataset: rate by colour and number, interval."""
+    """Return the squares of one perturbation and dataset, with rate and interval in each."""
     y = alt.Y("model:N", title=None, sort=theme.models_in(families, table))
     x = alt.X("temperature:O", title="temperature").axis(labelAngle=0, domain=False, ticks=False)
     width = max(LEAST_WIDTH, 110 // table["temperature"].n_unique())

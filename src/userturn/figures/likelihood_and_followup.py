@@ -18,7 +18,7 @@ TICKS = 5
 
 
 class Measure(NamedTuple):
-    """One column of panels."""
+    """A column of panels, one measure."""
 
     name: str | None  # in the table of likelihood, None for the rate of follow-ups
     title: str  # what the axis says
@@ -36,10 +36,11 @@ MEASURES = (
 def likelihood_and_followup(
     rates: pl.DataFrame, likelihood: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
-    """Draw rate of follow-ups, identification and gain over model size: a row of panels a dataset.
+    """Draw follow-up rate, identification and gain over model size, a row of panels per dataset.
 
-    The rate is that of unperturbed turns at the lowest temperature: of the same dataset if the
-    study has it in its grid, else of all its datasets together. The rule is what chance gives.
+    The rate is that of unperturbed turns at the lowest temperature. It is of the same dataset if
+    the study has that in its grid, else of all its datasets together. The dashed rule is the chance
+    level.
     """
     likelihood = likelihood.filter(pl.col("part") == REFERENCE)
     if likelihood["estimate"].count() == 0:
@@ -68,7 +69,7 @@ def _panels(
 
 
 def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Return the models' rates without `chance`, and of what dataset they are."""
+    """Return the models' rates, with `chance` as null, and the name of their dataset."""
     rates = rates.with_columns(chance=pl.lit(None, pl.Float64))
     of_dataset = theme.plain_cells(of_cells(rates)).filter(pl.col("dataset") == dataset)
     if of_dataset.height:
@@ -77,7 +78,7 @@ def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 
 
 def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
-    """Return one panel: an interval a model, and the line of chance where it is known."""
+    """Return one panel: an interval per model, and the line of chance where it is known."""
     named = table.select(
         *("model", "dataset", "chance", *theme.INTERVAL),
         value=theme.with_limits(),
@@ -104,6 +105,6 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
 
 
 def _scale(measure: Measure) -> Any:
-    """Return the axis: from 0 to a tick, so that titles align; to 1 beside chance of a share."""
+    """Return the axis, from 0 to a tick so that titles align, or to 1 for a share with chance."""
     whole = measure.unit == "share" and measure.name
     return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True, nice=TICKS)

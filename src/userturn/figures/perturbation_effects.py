@@ -16,7 +16,7 @@ CHANGE = ("difference", "lower", "upper")
 
 
 def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with `all` spelt out, and its datasets, `all` first if there are several."""
+    """Return a table with `all` spelt out, and its datasets, beginning with `all` if several."""
     names = sorted(set(table["dataset"]) - {ALL})
     if len(names) < 2:
         return table.filter(pl.col("dataset") != ALL), names
@@ -41,7 +41,7 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
 
 
 def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of perturbations with hover texts."""
+    """Return the contrasts of perturbations, with hover texts."""
     return contrasts.filter(
         pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
     ).with_columns(

@@ -24,7 +24,7 @@ FEW, STEP, LOW_STEP = 4, 9, 7  # languages, and pixels of a mark of few and of m
 def rates_by_language(
     rates: pl.DataFrame, languages: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
-    """Draw each measure of each language with its interval: a row a model, a panel a dataset."""
+    """Draw each measure per language with its interval: a row per model, a panel per dataset."""
     scored = rates.filter(pl.col("scope") == BY_LANGUAGE).with_columns(language="group")
     table = pl.concat([_measures(theme.plain_cells(rows)) for rows in (scored, languages)])
     if table["value"].count() == 0:

@@ -16,7 +16,7 @@ FLOOR = ("floor", "floor_lower", "floor_upper")
 
 
 def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
-    """Shift the perturbations of one temperature a little apart, so that no interval is hidden."""
+    """Return rates with `place`, which shifts perturbations apart so that no interval is hidden."""
     names = rates["perturbation"].unique().sort()
     step = 0.016 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
     places = [(i - (len(names) - 1) / 2) * step for i in range(len(names))]
@@ -26,13 +26,13 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _told(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates with what hovering tells of them and of their chance floors."""
+    """Return the rates with hover texts on them and on their chance floors."""
     told = {"genuine": theme.in_percent(), "scored": theme.out_of("n_scored", "n_turns", "turns")}
     return rates.with_columns(chance_floor=theme.in_percent(FLOOR), **told)
 
 
 def _subtitle(table: pl.DataFrame) -> str:
-    """Return the explanation of the marks."""
+    """Return the part of the subtitle that explains the marks."""
     if table["floor"].count() == 0:
         return "; 95% intervals"
     return "; 95% intervals; pale bar: chance floor, the same turns after another item's answer"
@@ -52,7 +52,7 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
 
 
 def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
+    """Draw follow-up rates and floors over temperature: a row per model, a panel per dataset."""
     rates = of_cells(rates)
     if rates["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)

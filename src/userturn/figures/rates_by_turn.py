@@ -17,7 +17,7 @@ LIMITS = "; 95% intervals by conversation"
 
 
 def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw unperturbed rates: a row a model, a panel a dataset, a line a temperature."""
+    """Draw unperturbed rates: a row per model, a panel per dataset, a line per temperature."""
     of_turns = rates.filter(pl.col("scope") == BY_TURN, pl.col("perturbation") == PLAIN)
     table = of_turns.with_columns(turn=pl.col("group").cast(pl.Int64)).drop_nulls("turn")
     if table["estimate"].count() == 0:

@@ -21,7 +21,7 @@ NAMED = ["model", "dataset", "temperature", "depth"]
 
 
 def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw four measures over depth: a row a model, a panel a measure, a line a dataset."""
+    """Draw four measures over depth: a row per model, a panel per measure, a line per dataset."""
     if rates["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
     table = theme.row_a_measure(rates, MEASURES, *NAMED, "n_scored", "n_turns").with_columns(

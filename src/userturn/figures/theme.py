@@ -71,7 +71,7 @@ def titled(text: str, judge: str, more: str = "") -> Any:
 
 
 def warned(chart: Any, said: str | None) -> Any:
-    """Return a chart with a warning, if any, under its title."""
+    """Return a chart with a warning, if there is one, under its title."""
     if said is not None and isinstance(chart.title, alt.TitleParams):
         told = chart.title.subtitle
         lines = [told] if isinstance(told, str) else told
@@ -92,7 +92,7 @@ def models_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
 
 
 def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
-    """Return the families of a table's models, in the order of families."""
+    """Return the families of a table's models, in the order of the table of families."""
     seen = families.filter(pl.col("model").is_in(table["model"].unique().to_list()))
     return seen["family"].unique(maintain_order=True).to_list()
 
@@ -145,7 +145,7 @@ def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def held(chart: Any, **values: Any) -> Any:
-    """Return a chart of the rows with some values; whoever shows it may choose other ones.
+    """Return a chart that shows the rows with some values, which its reader may change.
 
     Each value is a parameter of the chart, named like the column. Rows without a value always show.
     """
@@ -161,13 +161,13 @@ def temperature_row(rates: pl.DataFrame) -> str:
 
 
 def is_ordered(table: pl.DataFrame) -> bool:
-    """Return whether models have an order: all sizes are known, and no two models have the same."""
+    """Return whether models have an order: all sizes are known, and no two are equal."""
     sizes = table.select("model", "size").unique()["size"]
     return sizes.len() > 1 and sizes.null_count() == 0 and sizes.is_unique().all()
 
 
 def panel_width(n: int, widest: int = PANEL) -> int:
-    """Return the width of each of `n` panels beside each other, which fit on a page of paper."""
+    """Return the width of each of `n` panels side by side, so that they fit on a page of paper."""
     return max(LEAST, min(widest, ACROSS // n))
 
 
@@ -184,7 +184,7 @@ def over_size(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -
 
 
 def limits_across(base: Any, told: Any, x: Any, width: float = 1.6, size: int = 40) -> list[Any]:
-    """Return limits and points from left to right, at the rows of a chart."""
+    """Return limits and points from left to right, in the rows of a chart."""
     bars = base.mark_rule(strokeWidth=width).encode(x="lower:Q", x2="upper:Q")
     points = base.mark_point(filled=True, size=size, opacity=1)
     return [bars, points.encode(x=x, shape=told["shape"])]
@@ -213,7 +213,7 @@ def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:
 
 
 def row_a_model(chart: Any, models: list[str], columns: Any = BY_DATASET) -> Any:
-    """Return a chart once for each model, below each other, and for each of some columns."""
+    """Return a chart repeated in a row per model, and in a column per value of `columns`."""
     rows = alt.Row("model:N", title=None, sort=models, header=alt.Header(**LEVEL))
     return chart.facet(row=rows, column=columns)
 
@@ -238,8 +238,8 @@ def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: An
 def over_temperatures(table: pl.DataFrame) -> alt.X:
     """Return the axis of temperatures, whose marks are at `place`.
 
-    Marks of a single temperature stay beside each other: an axis of their own range would put them
-    at its two ends, as if they were of two temperatures.
+    Marks of a single temperature stay close together. An axis of their own range would put them at
+    its two ends, as if they were of two temperatures.
     """
     temperatures = table["temperature"].unique().sort().to_list()
     places = table["place"].to_list()
@@ -257,41 +257,41 @@ def over_counts(table: pl.DataFrame, name: str) -> alt.X:
 
 
 def in_percent(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:
-    """Return an estimate with its 95% interval as text: `31.2% [20.1, 44.0]`; null without one."""
+    """Return an estimate with its interval as text: `31.2% [20.1, 44.0]`, or null without one."""
     shares = [fixed(100 * pl.col(name), 1) for name in columns]
     return _with_minus(pl.format("{}" + unit + " [{}, {}]", *shares))
 
 
 def with_limits(columns: Sequence[str] = INTERVAL) -> pl.Expr:
-    """Return an estimate with its 95% interval as text: `0.312 [0.201, 0.440]`; null without."""
+    """Return an estimate with its interval as text: `0.312 [0.201, 0.440]`, or null without one."""
     return _with_minus(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in columns)))
 
 
 def fixed(number: pl.Expr, digits: int) -> pl.Expr:
     """Return numbers as text with some digits after the point, as Python's `format` writes them.
 
-    Commands and the report's page write them so, too: a tie goes to the even digit. `round` of
-    Polars scales first, and makes ties of numbers that are none: 28.95, which is a bit less. Zero
-    has no minus.
+    Commands and the report's page round in the same way: a tie goes to the even digit. `round` of
+    Polars scales first, which makes a tie of a number such as 28.95 that is slightly less. Zero has
+    no minus.
     """
     return number.map_elements(lambda x: f"{x:z.{digits}f}", return_dtype=pl.String)
 
 
 def p_value(p: pl.Expr) -> pl.Expr:
-    """Return p-values as text, as the page's tables have them: `0.040`, and `<0.001` below."""
+    """Return p-values as text, as the page's tables have them: `0.040`, or `<0.001`."""
     return pl.when(p < 0.001).then(pl.lit("<0.001")).otherwise(fixed(p, 3))
 
 
 def _with_minus(text: pl.Expr) -> pl.Expr:
-    """Return numbers with the minus sign of the axes, which is no hyphen."""
+    """Return numbers as text with the minus sign of the axes instead of a hyphen."""
     return text.str.replace_all("-", "−", literal=True)
 
 
 def out_of(some: str, every: str, unit: str) -> pl.Expr:
-    """Return a denominator as text: `77 of 80 turns`."""
+    """Return a number and its denominator as text: `77 of 80 turns`."""
     return pl.format("{} of {} " + unit, pl.col(some), pl.col(every))
 
 
 def hover(*columns: str) -> list[alt.Tooltip]:
-    """Return the encoding of what is shown on a mark: columns under their names as words."""
+    """Return the tooltip of a mark: columns with their names as words."""
     return [alt.Tooltip(f"{name}:N", title=name.replace("_", " ")) for name in columns]

@@ -25,7 +25,7 @@ WIDTH = 130  # of a panel
 
 
 def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw five measures over temperature: a row a model, a panel a measure, a line a dataset."""
+    """Draw five measures over temperature: a row per model, panel per measure, line per dataset."""
     shift = theme.MARGIN * theme.SHIFT * (pl.col("dataset").rank("dense") - 1)
     table = theme.row_a_measure(properties, MEASURES, *CELL_KEYS).with_columns(
         place=pl.col("temperature") + shift, value=theme.in_percent()
@@ -44,7 +44,7 @@ def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str
 
 
 def _layers(drawn: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
-    """Return the lines, intervals and points of one panel, and people's as horizontal rules."""
+    """Return the lines, intervals and points of one panel, with people's as horizontal rules."""
     height = 110 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", drawn["dataset"].unique().sort().to_list())
     shown = theme.hover(*CELL_KEYS, "measure", "value")

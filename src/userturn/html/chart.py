@@ -15,20 +15,20 @@ DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and
 
 
 def size_of(svg: str) -> tuple[float, float] | None:
-    """Return width and height of a picture in pixels, None if it does not say them."""
+    """Return a picture's width and height in pixels, or None if it does not name them."""
     found = SIZE.search(svg)
     return (float(found[1]), float(found[2])) if found else None
 
 
 def smallest_letter(svg: str) -> float | None:
-    """Return the height of the smallest font of a picture in pixels, None without any text."""
+    """Return the height of a picture's smallest font in pixels, or None without any text."""
     return min(map(float, LETTERS.findall(svg)), default=None)
 
 
 def renumbered(svg: str) -> str:
     """Return a picture with its gradients and clips numbered from 0.
 
-    Vega numbers them through all pictures of a process, so that bytes would depend on the others.
+    Vega numbers them through all pictures of a process, so bytes would depend on other pictures.
     """
     numbers: dict[str, dict[str, int]] = {}
 
@@ -79,7 +79,7 @@ def _own(chart: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_an_address(chart: Any) -> bool:
-    """Return whether anything in a chart is to be fetched from elsewhere."""
+    """Return whether anything in a chart would be fetched from an address."""
     if isinstance(chart, Mapping):
         return "url" in chart or any(map(names_an_address, chart.values()))
     return isinstance(chart, list) and any(map(names_an_address, chart))

@@ -16,7 +16,7 @@ SIZE = re.compile(rb"/Size \d+")
 
 
 def in_one_order(pdf: bytes) -> bytes:
-    """Return a PDF of the converter with its objects in an order that equal ones share."""
+    """Return a PDF of the converter with its objects in an order that equal PDFs share."""
     body, _, rest = pdf.rpartition(TABLE)
     table, _, trailer = rest.partition(TRAILER)
     trailer = trailer.partition(b"startxref")[0]
@@ -43,7 +43,7 @@ def in_one_order(pdf: bytes) -> bytes:
 
 
 def _parts(body: bytes, begins: list[int]) -> Iterator[tuple[bytes, tuple[bytes, bytes]]]:
-    """Yield each object's number with what it says of itself, and its stream."""
+    """Yield each object's number, with its head and its stream."""
     for begin, end in pairwise(begins):
         number, _, content = body[begin:end].partition(b" 0 obj\n")
         head, mark, stream = content.partition(STREAM)

@@ -70,7 +70,7 @@ def people(annotations: pl.DataFrame) -> pl.DataFrame:
     return together.join(majority, on="id").sort("id")
 
 
-PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
+PEOPLE_GENUINE = "people, genuine or not"  # column of people's majority on this scale
 
 
 class Comparison(NamedTuple):

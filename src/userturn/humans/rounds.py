@@ -59,7 +59,7 @@ def draw_once(
             temporary.write_bytes((folder / name).read_bytes())
 
 
-ASKED_FIRST = "asked_first"  # metadata of what annotators see: how many turns are needed most
+ASKED_FIRST = "asked_first"  # metadata key: how many turns come first, since they are needed most
 OPAQUE_ID_LENGTH = 16  # hexadecimal digits of an opaque id
 KEY_SCHEMA: Schema = {
     "round": pl.String,

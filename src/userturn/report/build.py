@@ -46,9 +46,9 @@ SOURCES = ("hub", "file", "config", "split", "files", "folder", "url")
 
 
 def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return rows of three texts: what it is, its name, and what it was made from.
+    """Return rows of three texts: the kind of a thing, its name, and what it was made from.
 
-    Descriptions of models are in the order of the report.
+    `descriptions` of models are in the order of the report.
     """
     of_models = {
         n: [_of_model(grid, n, of), *_of_server(grid, n)] for n, of in descriptions.items()
@@ -65,7 +65,7 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
 
 
 def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row for each text by which models are told to play the user."""
+    """Return a row for each text that tells models to play the user."""
     names: dict[str, list[str]] = {}
     for name, description in descriptions.items():
         if "instruction" in description:
@@ -74,7 +74,7 @@ def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[st
 
 
 def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row that says how much of the user header each model is shown, if they differ."""
+    """Return a row that says how much of the user header each model is shown, if this differs."""
     of_form: dict[str, list[str]] = {}
     for name, description in in_default(descriptions).items():
         of_form.setdefault(header_of(description), []).append(name)
@@ -84,7 +84,7 @@ def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _in_words(value: Any) -> str:
-    """Return a setting, or several by name, as text; the study's record has another order."""
+    """Return a setting, or several by name in sorted order, as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_in_words(one)}" for name, one in sorted(value.items()))
     return f"{value}"
@@ -101,7 +101,7 @@ def _of_model(grid: Grid, model: str, description: Mapping[str, Any]) -> str:
 
 
 def _of_server(grid: Grid, model: str) -> list[str]:
-    """Return what a server says of itself, and what it cannot promise; nothing for other models."""
+    """Return what a model's server says of itself and cannot promise, nothing without a server."""
     entry = grid.models[model]
     noted = next(server_records(grid, model), None)
     if not has_endpoint(entry) or noted is None:
@@ -125,7 +125,7 @@ def _of_server(grid: Grid, model: str) -> list[str]:
 
 
 def _drift(noted: Mapping[str, Any]) -> list[str]:
-    """Return how far from the first sweep's server a later one's was, if it was."""
+    """Return how far a later sweep's server was from the first one's, if it differed."""
     found = []
     if "apart" in noted:
         apart = f"{noted['apart']} nats a token apart"
@@ -164,7 +164,7 @@ STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
     """Return captions, one line each, by the name of the figure or table.
 
-    Without a caption of its own one has what its module says of itself.
+    The default caption is the first line of the docstring of its module.
     """
     modules = [f"userturn.{kind}.{name}" for kind, names in DRAWN for name in names]
     said = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
@@ -177,7 +177,10 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
 def write_tables(
     tables: Tables, captions: Mapping[str, str], judge: str, folder: Path
 ) -> list[dict[str, Any]]:
-    """Write each table's rows as a data file; return its title, and its columns if it is there."""
+    """Write each table's rows as a data file, and return the tables' titles and columns.
+
+    A table that is missing has no `columns` in its entry.
+    """
     listed = []
     for name, parts in layouts().items():
         for number, layout in enumerate(parts):
@@ -204,14 +207,14 @@ COUNTED = ("text", "count", "of")  # kinds of columns that a row has even where 
 
 
 def _is_empty(columns: Sequence[Sequence[str]], rows: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a table, as the page has it, has no row or columns of numbers without any."""
+    """Return whether a table of the page has no row, or columns of numbers without any number."""
     numbers = [i for i, c in enumerate(columns) if c[1] not in COUNTED and c[0] != "temperature"]
     values = (value for row in rows for i in numbers for value in row[i])
     return not rows or (bool(numbers) and all(isinstance(v, str | None) for v in values))
 
 
 def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] | None]]:
-    """Return the rate of each cell by each judge with its limits, None if the table lacks it."""
+    """Return the rate of each cell by each judge with its limits, or None if the table lacks it."""
     if "rates" not in tables:
         return []
     rows = of_cells(tables["rates"]).select(
@@ -271,7 +274,7 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
 
 
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:
-    """Return the main numbers by each judge, under each perturbation."""
+    """Return the main numbers of the report by judge and perturbation."""
     played = [name for name in models if plays_the_user(grid.models[name])]
     return {
         judge: {

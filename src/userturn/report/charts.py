@@ -29,25 +29,25 @@ BELOW = "panels"  # instead of a field: numbers of panels that are below each ot
 
 
 class Side(NamedTuple):
-    """The rows or columns of panels of a figure: the field that they are of, and its values."""
+    """The rows or columns of panels of a figure: their field, and its values."""
 
     field: str
     values: list[Any]
 
     @property
     def most(self) -> int:
-        """Return the largest number of parts."""
+        """The largest number of parts that the side can be cut into."""
         return max(1, len(self.values))
 
     def cut(self, n: int) -> list[Part]:
-        """Return `n` parts, or fewer, of nearly equal size."""
+        """Return at most `n` parts of nearly equal size."""
         size = ceil(self.most / n)
         starts = range(0, len(self.values), size)
         return [{self.field: self.values[i : i + size]} for i in starts] or [{}]
 
 
 def scale_on_paper(svg: str) -> float:
-    """Return by how much a picture shrinks on a page; 1 if it is not larger than the page."""
+    """Return the factor by which a picture shrinks on a page, or 1 if the page has room for it."""
     width, height = size_of(svg) or (1.0, 1.0)
     return min(1.0, WIDTH / width, HEIGHT / height)
 
@@ -62,8 +62,8 @@ def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[
     """Return the fewest parts of a chart that are legible, and a picture of each.
 
     The chart is in Vega-Lite, in rows and columns of panels or in panels below each other. If its
-    whole picture is legible, there is no part and that picture alone. Where even a single panel is
-    not, each panel is a part.
+    whole picture is legible, the result is no part and that picture alone. If even a single panel
+    is not legible, each panel is a part.
     """
     down, across = _sides(chart)
     parts: list[Part] = []
@@ -79,7 +79,7 @@ def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[
 
 
 def _numbers(down: Side, across: Side, whole: str) -> Iterator[tuple[int, int]]:
-    """Yield in how many parts to cut both sides, the fewest first that may fit."""
+    """Yield the numbers of parts to cut both sides into, beginning with the fewest that may fit."""
     width, height = size_of(whole) or (1.0, 1.0)
     shrunk = LEAST_LETTER / (smallest_letter(whole) or LEAST_LETTER)
     least = ceil(height * shrunk / HEIGHT), ceil(width * shrunk / WIDTH)
@@ -125,9 +125,9 @@ TAKE = 'userturn.take("charts", (place, chart, options) => vegaEmbed(place, char
 
 
 def picture(name: str, parts: Sequence[str], captions: Mapping[str, str], pdf: bytes = b"") -> str:
-    """Return a static figure as HTML, whole or in parts that a page of paper has room for.
+    """Return a static figure as HTML, whole or in parts that fit on a page of paper.
 
-    Its PDF is in it, which the page saves.
+    It contains its PDF, which the page can save.
     """
     words, caption = escape(name.replace("_", " ")), escape(captions.get(name, ""))
     images = []
@@ -160,12 +160,12 @@ def _base64(content: bytes) -> str:
 def write_charts(
     paths_to_figures: Sequence[str], captions: Mapping[str, str], folder: Path
 ) -> tuple[dict[str, Any], list[str]]:
-    """Write each figure's chart as a data file, and once the library that draws them.
+    """Write each figure's chart as a data file, and the library that draws charts once.
 
-    Returns:
-        `charts`, their names, `titles` by name, `parts` by name (`paper.Part`) of the figures that
-        have any, `emptyFigures`, the names of those without data, and what each is `drawnFrom`; and
-        the static figures as HTML. Vega-Lite files are beside the SVG files.
+    Vega-Lite files are beside the SVG files. The result has two parts. The first has `charts`, the
+    figures' names; `titles` by name; `parts` by name, of the figures that are cut; `emptyFigures`,
+    the names of those without data; and `drawnFrom`, the rule and tables of each. The second has
+    the static figures as HTML.
     """
     titles, cut, empty, pictures = {}, {}, [], []
     for path in map(Path, paths_to_figures):
@@ -190,19 +190,19 @@ def write_charts(
 
 
 def has_no_data(chart: Mapping[str, Any]) -> bool:
-    """Return whether a figure, given as Vega-Lite, is a sentence by each judge (`theme.note`)."""
+    """Return whether a figure in Vega-Lite is only a sentence by each judge (`theme.note`)."""
     charts = [chart, *chart.get("usermeta", {}).get("judges", {}).values()]
     rows = [row for c in charts for table in c.get("datasets", {}).values() for row in table]
     return all("note" in row for row in rows)
 
 
 def title_of(chart: Mapping[str, Any]) -> str:
-    """Return the title of a figure, given as Vega-Lite."""
+    """Return the title of a figure in Vega-Lite."""
     title = chart["title"]
     return str(title if isinstance(title, str) else title["text"])
 
 
 @cache
 def library() -> str:
-    """Return the script that draws charts; bundling it takes a second."""
+    """Return the script that draws charts, which takes a second to bundle."""
     return f"{NOTICE}\n(() => {{\n{javascript_bundle(TAKE)}\n}})();\n"

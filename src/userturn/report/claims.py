@@ -160,7 +160,7 @@ def _files(results: Path) -> Iterator[str]:
 
 
 def _jobs(files: Files) -> Iterator[str]:
-    """Yield a row for each kind of job that runs a model: how many, how long, on what."""
+    """Yield a row for each kind of job that runs a model: number of runs, hours and devices."""
     for rule in MODEL_JOBS:
         made = [record["made"] for _, record in files.readable if record["rule"] == rule]
         times = [

@@ -115,7 +115,7 @@ def _overview(rates: pl.DataFrame, studies: Sequence[Study]) -> str:
 
 
 def _pair(one: Comparison) -> str:
-    """Return a study beside the first: differences, accuracy, and what only one of them has."""
+    """Return a study beside the first as HTML: differences, accuracy, and cells of one alone."""
     name = f"{one.studies[1].letter} beside {one.studies[0].letter}"
     return (
         f"<h2>Genuine follow-ups, {name}</h2><p>{_text(one.settings)}.</p>"
@@ -127,7 +127,7 @@ def _pair(one: Comparison) -> str:
 
 
 def _rates(one: Comparison, table: pl.DataFrame, keys: Sequence[str], name: str) -> str:
-    """Return a table of rates in two studies, their difference and its test."""
+    """Return a table of rates in two studies, with their difference and its test, as HTML."""
     if table.is_empty():
         return "<p>Nothing was scored in both.</p>"
     a, b = (study.letter for study in one.studies)

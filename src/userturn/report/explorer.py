@@ -39,10 +39,10 @@ Example = Mapping[str, Any]
 
 
 def examples_of_cell(number: int, turns: pl.DataFrame, judge: int) -> list[Example]:
-    """Return a cell's genuine turn and its other turn that rank first, as far as there are any.
+    """Return the genuine turn and the other turn of a cell that rank first, if there are any.
 
-    Cell and judge are named by their numbers. Each turn has `rank`, `is_genuine`, `cell`, `item`
-    and `sample`.
+    `number` is the cell's, and `judge` the judge's. Each result has `rank`, `is_genuine`, `cell`,
+    `item` and `sample`.
     """
     label = pl.col(f"label_{judge}")
     labelled = turns.filter(
@@ -62,23 +62,23 @@ def examples_of_cell(number: int, turns: pl.DataFrame, judge: int) -> list[Examp
 
 
 def first_of_each_kind(examples: Iterable[Example]) -> list[Example]:
-    """Return the genuine example and the other one that rank first, as far as there are any."""
+    """Return the genuine example and the other one that rank first, if there are any."""
     ordered = sorted(examples, key=lambda example: (example["rank"], example["cell"]))
     kinds = [[e for e in ordered if e["is_genuine"] == is_genuine] for is_genuine in (True, False)]
     return [found[0] for found in kinds if found]
 
 
 def most_frequent(labels: Sequence[int]) -> int:
-    """Return the label that most people gave; -1 for a tie, or without labels."""
+    """Return the label that most people gave, or -1 for a tie or without labels."""
     found = Counter(labels).most_common(2)
     is_tie = len(found) == 2 and found[0][1] == found[1][1]
     return found[0][0] if found and not is_tie else -1
 
 
 def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
-    """Return the pairs of labels in a cell as two raters, their labels and the number of turns.
+    """Return the pairs of labels in a cell, as two raters, their labels and the number of turns.
 
-    Rows are those of `turn_rows`; a label is -1 where there is none.
+    `rows` are those of `turn_rows`, in which a missing label is -1.
     """
     counts: Counter[tuple[int, int, int, int]] = Counter()
     for row in rows:
@@ -91,12 +91,12 @@ def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
 
 
 OUTCOMES = ["ok", "empty", "error"]
-CUT, COPY = 1, 2  # what is marked of a turn, as parts of one number
+CUT, COPY = 1, 2  # marks of a turn, added up in one number
 People = Mapping[tuple[Any, ...], list[list[str | None]]]
 
 
 def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
-    """Return a cell's user turns, with columns `label_0`, `rationale_0`, ... of each judge."""
+    """Return a cell's user turns, with columns `label_0`, `rationale_0`, ... for each judge."""
     columns = [
         *TURN_KEYS,
         "key",
@@ -118,13 +118,13 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
 
 
 def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
-    """Return names to show instead of the annotators': `person 1` and so on."""
+    """Return by annotator the name that is shown instead: `person 1` and so on."""
     names = annotations["annotator"].unique().sort()
     return {name: f"person {number}" for number, name in enumerate(names, start=1)}
 
 
 def people_by_turn(annotations: pl.DataFrame) -> People:
-    """Return people's labels of each turn: annotator (numbered), label and notes."""
+    """Return people's labels by turn, each as numbered annotator, label and notes."""
     called = people_without_names(annotations)
     said: dict[tuple[Any, ...], list[list[str | None]]] = {}
     for row in annotations.sort("annotator", "round").iter_rows(named=True):
@@ -136,12 +136,12 @@ def people_by_turn(annotations: pl.DataFrame) -> People:
 def turn_rows(
     turns: pl.DataFrame, n_judges: int, group: Group | None, labels: Texts, people: People
 ) -> Iterator[list[Any]]:
-    """Yield a cell's turns as rows with their texts still in them.
+    """Yield a cell's turns as rows that still contain their texts.
 
-    A row has item, position of the item, sample, outcome, 1 where it was cut at the length limit
-    plus 2 where it is a copy of another item's turn, text, prompt, error; label, rationale and
-    reason of each judge; and what people said. Without the group of items no text is shown. New
-    labels are added to the numbering of labels.
+    A row has item, position of the item, sample and outcome; a mark, which is 1 for a turn that was
+    cut at the length limit plus 2 for a copy of another item's turn; text, prompt and error; label,
+    rationale and reason by judge; and people's labels. Without the group of items no text is shown.
+    New labels are added to `labels`.
     """
     for row in turns.iter_rows(named=True):
         item = row["item"]
@@ -169,7 +169,7 @@ def turn_rows(
 
 
 def cell_file(rows: Iterable[list[Any]]) -> dict[str, Any]:
-    """Return the content of one file of turns: texts numbered, verdicts and people flat."""
+    """Return the content of one file of turns, with numbered texts and flat lists of labels."""
     texts: Texts = {}
 
     def flat(triples: Iterable[Sequence[Any]]) -> list[Any]:
@@ -192,9 +192,9 @@ def cell_file(rows: Iterable[list[Any]]) -> dict[str, Any]:
 def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges: int) -> list[Any]:
     """Return a cell's row of the index.
 
-    It has the cell; the number of turns; of each outcome; of those cut at the length limit; by
-    judge the number of each label; of turns that judges label differently, that people labelled,
-    and that are copies of another item's turn.
+    It has the cell, and numbers of its turns: all, by outcome, those cut at the length limit, by
+    judge and label, those that judges label differently, those that people labelled, and copies of
+    another item's turn.
     """
     labels = [pl.col(f"label_{number}") for number in range(n_judges)]
     differ = [one != other for one, other in combinations(labels, 2)]

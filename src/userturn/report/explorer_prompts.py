@@ -18,9 +18,10 @@ Part = tuple[str, str]  # who wrote it (a role, or the template), and the text
 def prompt_parts(prompt: str, messages: Sequence[Part], user_header: str) -> list[Part]:
     """Return a probe prompt as parts whose texts, joined, are the prompt again.
 
-    Contents are searched from the end, each before the one found last; white space at their ends
-    belongs to the template. If not all contents are found, the whole prompt is template text. The
-    shown answer is the last message, and the user header the end of the prompt.
+    The messages' contents are searched from the end of the prompt, each before the previous match.
+    White space at their ends belongs to the template. If a content is not found, the whole prompt
+    is template text. The shown answer is the last message, and the user header is the end of the
+    prompt.
     """
     end = len(prompt.removesuffix(user_header))
     parts = []
@@ -42,7 +43,7 @@ Texts = dict[str, int]
 
 
 def numbered(texts: Texts, text: str | None) -> int:
-    """Return the number of a text in a file, adding it if it is new; -1 for none.
+    """Return the number of a text in a file, adding a new text, or -1 for none.
 
     Characters that a reader cannot see, or that turn the text around, are written as their code.
     """
@@ -50,7 +51,7 @@ def numbered(texts: Texts, text: str | None) -> int:
 
 
 def write_script(folder: Path, name: str, value: Any) -> None:
-    """Write one data file."""
+    """Write one data file: a script that passes a value to the page."""
     write_text(f'userturn.take("{name}",{embedded(value)});\n', folder / f"{name}.js")
 
 
@@ -66,7 +67,7 @@ class PromptsFile:
     def prompt(
         self, item: str, prompt: str, shown: str | None, messages: Sequence[Part], user_header: str
     ) -> int:
-        """Return the number of an item's prompt; a new prompt is cut into its parts."""
+        """Return the number of an item's prompt, after adding the parts of a new prompt."""
         if (item, prompt) not in self.known:
             self.known[item, prompt] = len(self.prompts)
             said = [] if shown is None else [*messages, ("assistant", shown)]
@@ -83,7 +84,7 @@ class Group:
     def __init__(
         self, items: pl.DataFrame, answers: pl.DataFrame, grades: pl.DataFrame, user_header: str
     ) -> None:
-        """Take the dataset's items, the answers as they were drawn, and their grades."""
+        """Take the dataset's items, and the answers to them with their grades."""
         table = items.join(answers, on="item", how="left", maintain_order="left").join(
             grades, on="item", how="left", maintain_order="left"
         )
@@ -97,7 +98,7 @@ class Group:
             file.items.append([numbered(file.texts, item), numbered(file.texts, answer), *told])
 
     def prompt(self, item: str, prompt: str | None, shown: str | None) -> int:
-        """Return the number of a prompt in the file of its item; -1 for none."""
+        """Return the number of a prompt in the file of its item, or -1 for none."""
         if prompt is None:
             return -1
         position = self.positions[item]
@@ -105,14 +106,14 @@ class Group:
         return file.prompt(item, prompt, shown, self.messages[position], self.user_header)
 
     def write(self, folder: Path, number: int) -> None:
-        """Write the files."""
+        """Write the group's files, whose names have its number."""
         for part, file in enumerate(self.files):
             value = {"texts": list(file.texts), "items": file.items, "prompts": file.prompts}
             write_script(folder, f"prompts-{number}-{part}", value)
 
 
 def read_group(results: Path, model: str, dataset: str, user_header: str) -> Group:
-    """Read the items, answers and grades that the cells of a model and dataset share."""
+    """Return the items, answers and grades that the cells of a model and dataset share."""
     answers, grades = (
         results / kind / model / f"{dataset}.parquet" for kind in ("answers", "grades")
     )

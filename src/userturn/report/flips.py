@@ -14,7 +14,7 @@ from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS, Schema
 MOST_SHOWN = 400
 TURN = ["item", "sample"]
 VERDICT: Schema = {"label": pl.String, "genuine": pl.Boolean, "rationale": pl.String}
-OWN = "its own model"  # stands for the model where each study has another one
+OWN = "its own model"  # in place of the model if each study has another one
 
 
 class Study(NamedTuple):
@@ -34,12 +34,12 @@ class Study(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return its name, with its model where that is another than those beside it."""
+        """The study's name, with its model where other studies have other ones."""
         return f"{self.name}, model {self.own}" if self.own else self.name
 
 
 class Place(NamedTuple):
-    """A cell by a judge; of studies with another model each, the model is OWN."""
+    """A cell by a judge. The model is OWN if each study has another model."""
 
     model: str
     dataset: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What one study says of a turn."""
+    """A turn in one study: the answer before it, its text and its verdict."""
 
     answer: str
     turn: str
@@ -58,9 +58,9 @@ class Side(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A turn on which studies differ: what each says, by letter.
+    """A turn on which studies differ, with its side of each study by letter.
 
-    If the turn is private, `question` is None and sides have labels alone.
+    If the turn is private, `question` is None and sides have only labels.
     """
 
     cell: str
@@ -94,7 +94,7 @@ def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> l
 
 
 def verdict_files(study: Study) -> dict[Place, Path]:
-    """Return the files of a study's verdicts by their place."""
+    """Return the paths of a study's verdicts by place."""
     found = {}
     for path in sorted(study.results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")):
         model, dataset, temperature, perturbation = path.parts[-6:-2]
@@ -111,10 +111,10 @@ def flips_schema(studies: Sequence[Study]) -> Schema:
 
 
 def flipped(studies: Sequence[Study]) -> pl.DataFrame:
-    """Return the turns of which a study's verdict is genuine and another's is not.
+    """Return the turns that one study's verdict calls genuine and another's does not.
 
-    Studies are aligned by cell, judge, item and sample. A study that lacks a turn, or has no
-    verdict on it, says nothing of it. Columns are those of `flips_schema`.
+    Studies are aligned by cell, judge, item and sample. A study that lacks a turn, or a verdict on
+    it, is left out for that turn. Columns are those of `flips_schema`.
     """
     schema = flips_schema(studies)
     files = [verdict_files(study) for study in studies]
@@ -143,7 +143,7 @@ def _flipped_in(place: Place, having: Sequence[tuple[Study, Path]], schema: Sche
 
 
 def drawn(flips: pl.DataFrame) -> pl.DataFrame:
-    """Return at most MOST_SHOWN of the flips, drawn by a hash, in the order of their cells."""
+    """Return at most MOST_SHOWN of the flips, chosen by a hash, in the order of their cells."""
     names = [*JUDGED_CELL_KEYS, *TURN]
     ranks = [fingerprint(["flip", *row]) for row in flips.select(names).iter_rows()]
     ranked = flips.with_columns(rank=pl.Series(ranks, dtype=pl.String)).sort("rank")
@@ -151,7 +151,7 @@ def drawn(flips: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str]) -> Iterator[Flip]:
-    """Yield flips with question, answers, turns and rationales; without them where private."""
+    """Yield flips with question, answers, turns and rationales, or without texts if private."""
     for (model, dataset, temperature, perturbation, judge), group in flips.group_by(
         JUDGED_CELL_KEYS, maintain_order=True
     ):
@@ -171,13 +171,13 @@ def with_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str])
 
 
 def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return answer and turn of each item and sample."""
+    """Return the answer and the turn of each item and sample."""
     turns = pl.read_parquet(path, columns=[*TURN_KEYS[-2:], "answer", "text"])
     return {(i, s): (answer or "", text or "") for i, s, answer, text in turns.iter_rows()}
 
 
 def _questions(studies: Sequence[Study], dataset: str) -> dict[str, str]:
-    """Return the last message of each item, of the first study that has it."""
+    """Return the last message of each item, from the first study that has it."""
     asked: dict[str, str] = {}
     for study in reversed(studies):
         path = study.results / f"datasets/{dataset}.parquet"

@@ -28,7 +28,7 @@ COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored"]
 
 
 def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
-    """Return one judge's rows of a table; a missing table has none."""
+    """Return one judge's rows of a table, none if the table is missing."""
     table = tables.get(name, pl.DataFrame({"judge": []}, schema={"judge": pl.String}))
     return table.filter(pl.col("judge") == judge)
 
@@ -75,9 +75,8 @@ def rates_of_models(
 def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     """Return the evidence on a judge: its card, and the planted failure that it misses most.
 
-    Returns:
-        `card`: a row for each source and measure over all its turns;
-        `weakest`: the row of that kind of planted failures, None where there is none.
+    `card` has a row for each source and measure over all its turns. `weakest` is the row of that
+    kind of planted failures, or None if there is none.
     """
     measured = _of_judge(tables, "judges", judge)
     if measured.is_empty():
@@ -101,10 +100,9 @@ def floors_of_models(rates: pl.DataFrame, models: Sequence[str]) -> list[dict[st
 
 
 def corrected_of_models(rates: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return each model's rate corrected by people's labels; none without labels.
+    """Return each model's rate corrected by people's labels, none without labels.
 
-    Returns:
-        `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
+    The keys are `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
     """
     limits = {name: "corrected" + end for name, end in zip(LIMITS, ENDINGS, strict=True)}
     shown = rates.drop_nulls("corrected")
@@ -112,10 +110,9 @@ def corrected_of_models(rates: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
-    """Return how often each model finds reference follow-ups likelier after their own answer.
+    """Return the share of reference follow-ups that a model finds likeliest after their own answer.
 
-    Returns:
-        `model`, `dataset`, `n_scored`, `chance`, and `estimate` with its limits.
+    The keys are `model`, `dataset`, `n_scored`, `chance`, and `estimate` with its limits.
     """
     likelihood = tables.get("likelihood")
     if likelihood is None:
@@ -129,7 +126,7 @@ def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
 
 
 def answers_cut(tables: Tables) -> dict[str, int] | None:
-    """Return the number of answers, and of those cut at the token limit, if known."""
+    """Return the number of answers, and of those cut at the token limit, or None if unknown."""
     accuracy = tables.get("accuracy")
     if accuracy is None or "n_answers_cut" not in accuracy.columns:
         return None
@@ -137,7 +134,7 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
 
 
 def n_items(tables: Tables) -> int | None:
-    """Return the number of items of all datasets, if known."""
+    """Return the number of items of all datasets, or None if unknown."""
     accuracy = tables.get("accuracy")
     if accuracy is None or "n_items" not in accuracy.columns or accuracy.is_empty():
         return None
@@ -149,9 +146,8 @@ def played_of_models(
 ) -> list[dict[str, Any]]:
     """Return the models that are told to play the user, beside the raw probe of the same model.
 
-    Returns:
-        `model` and `less_raw`: by temperature, the `difference` from the raw probe's rate over all
-        datasets, with its limits; none for a model without one.
+    The keys are `model` and `less_raw`, which has by temperature the `difference` from the raw
+    probe's rate over all datasets, with its limits. It is empty for a model without a raw probe.
     """
     contrasts = _of_judge(tables, "contrasts", judge)
     found: list[dict[str, Any]] = [{"model": model, "less_raw": []} for model in played]

@@ -37,12 +37,11 @@ GAIN_SCHEMA: Schema = {
 
 
 def write_likelihood(grid: Grid, paths_to_scores: Iterable[str], folder: Path) -> dict[str, Any]:
-    """Write the data files, and return what the page has to know of them.
+    """Write the data files of likelihood, and return what the page has to know of them.
 
-    Returns:
-        `followUps`: of each numbered list of reference follow-ups its model, dataset, number of
-        rows, and whether they are private; `nGains`: by number of the cell, its scored turns;
-        `quarters`: by model and temperature, the gains between which the middle half of them lies.
+    `followUps` has for each numbered list of reference follow-ups its model, dataset, number of
+    rows, and whether they are private. `nGains` has the number of scored turns by cell. `quarters`
+    has by model and temperature the two gains between which the middle half of them lies.
     """
     listed: list[list[Any]] = []
     gains = [pl.DataFrame(schema=GAIN_SCHEMA)]
@@ -58,7 +57,7 @@ def write_likelihood(grid: Grid, paths_to_scores: Iterable[str], folder: Path) -
 
 
 def scored_turns(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns that were scored after other answers: their tokens, and `gain` a token."""
+    """Return the turns scored after other answers, with their tokens and `gain` per token."""
     gains = turn_gains(scores).drop_nulls("gain_answer")
     found = gains.join(token_gains(scores), on=TURN, nulls_equal=True, maintain_order="left")
     gain = (1000 * pl.col("gain_answer") / pl.col("n_tokens")).round().cast(pl.Int64)
@@ -66,7 +65,7 @@ def scored_turns(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_private(grid: Grid, dataset: str) -> bool:
-    """Return whether rows of a dataset are never shown, also if the grid has no cell of it."""
+    """Return whether a dataset's rows are never shown, even if the grid has no cell of it."""
     return private_mark(grid.config["datasets"][dataset]) is not None
 
 
@@ -106,7 +105,7 @@ def follow_ups_file(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def tokens_of(row: dict[str, Any]) -> list[Any]:
-    """Return the tokens of a turn, flat; those that are parts of one character are one."""
+    """Return a flat list of a turn's tokens, with those that are parts of one character joined."""
     return [
         value
         for text, own, others in _whole_characters(row)
@@ -115,7 +114,7 @@ def tokens_of(row: dict[str, Any]) -> list[Any]:
 
 
 def _whole_characters(row: dict[str, Any]) -> Iterator[tuple[str, float, float]]:
-    """Yield text and sums of log-likelihoods: a part of a character has no text to be marked."""
+    """Yield the texts of whole characters, with sums of log-likelihoods over their tokens."""
     own, others = 0.0, 0.0
     for text, after_own, after_others in zip(
         row["token_texts"], row["own"], row["others"], strict=True
@@ -127,7 +126,7 @@ def _whole_characters(row: dict[str, Any]) -> Iterator[tuple[str, float, float]]
 
 
 def write_gains(grid: Grid, turns: pl.DataFrame, folder: Path) -> Iterator[pl.DataFrame]:
-    """Write the scored turns of a model and dataset; yield gains of each cell (`GAIN_SCHEMA`)."""
+    """Write the scored turns of a model and dataset, and yield gains per cell (`GAIN_SCHEMA`)."""
     model, dataset = turns.select("model", "dataset").row(0)
     private = is_private(grid, dataset)
     for number, cell in enumerate(grid.cells):
@@ -148,7 +147,7 @@ def write_gains(grid: Grid, turns: pl.DataFrame, folder: Path) -> Iterator[pl.Da
 
 
 def summary(gains: pl.DataFrame) -> dict[str, Any]:
-    """Return the number of gains of each cell, and the quarters of each model and temperature."""
+    """Return the number of gains per cell, and their quartiles by model and temperature."""
     counted = gains.group_by("cell").len().sort("cell")
     value = pl.col("gain")
     quarters = gains.group_by("model", "temperature").agg(
