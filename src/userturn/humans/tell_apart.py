@@ -84,7 +84,7 @@ class Pair(NamedTuple):
     other: str  # the person's, or the other one
 
 
-Choice = tuple[bool | None, bool | None]  # is `one` taken for a person's, as the first, as the second
+Choice = tuple[bool | None, bool | None]  # whether `one` is chosen, when it is first and second
 
 
 def questions_about(pair: Pair, identity: str) -> tuple[Question, Question]:
