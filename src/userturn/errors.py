@@ -26,7 +26,7 @@ class UserError(Exception):
 
 
 class NoRoomError(Exception):
-    """Where a command writes is full or read-only: nothing is wrong with what it reads."""
+    """The place where a command writes is full or read-only, while its input is fine."""
 
 
 class ConfigError(UserError):

@@ -16,7 +16,7 @@ beside: list[Callable[[str], object]] = []
 
 
 def log_to(path: str | Path) -> None:
-    """Send all that this process and its children print to `path`; shorten expected errors."""
+    """Send all output of this process and its children to `path`, and shorten expected errors."""
     terminal = os.dup(2)
     beside.append(lambda line: os.write(terminal, f"{line}\n".encode()))
     with Path(path).open("w", buffering=1) as file:

@@ -31,7 +31,7 @@ _is_installed: list[bool] = []
 
 @dataclass
 class StopFlag:
-    """Set by a signal or by the loss of a lease, read between two steps of the engine."""
+    """A request to stop, from a signal or a lost lease, read between two steps of the engine."""
 
     reason: str | None = None
 
@@ -57,7 +57,7 @@ def let_early_warning_pass() -> None:
 
 
 def end_with_parent() -> None:
-    """Have SIGTERM sent to this process when its parent ends in any way; on Linux only."""
+    """Have SIGTERM sent to this process when its parent ends in any way, on Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)
 
@@ -73,7 +73,7 @@ def at_most_overdue(n: int) -> Iterator[None]:
 
 
 def _ready() -> None:
-    """Do nothing: a process that returns from this has started."""
+    """Do nothing. When the call returns, a process has started."""
 
 
 def map_bounded(

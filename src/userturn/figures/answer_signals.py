@@ -15,7 +15,7 @@ TITLE = "What tells the right answers of an item"
 
 
 class Measure(NamedTuple):
-    """A column of panels, one measure."""
+    """A measure, which has one column of panels."""
 
     name: str  # in the table
     title: str  # of the panel

@@ -18,7 +18,7 @@ TICKS = 5
 
 
 class Measure(NamedTuple):
-    """A column of panels, one measure."""
+    """A measure, which has one column of panels."""
 
     name: str | None  # in the table of likelihood, None for the rate of follow-ups
     title: str  # what the axis says
@@ -105,6 +105,6 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
 
 
 def _scale(measure: Measure) -> Any:
-    """Return the axis, from 0 to a tick so that titles align, or to 1 for a share with chance."""
+    """Return a scale from 0 to 1 for identified shares, else from 0 to a tick, so titles align."""
     whole = measure.unit == "share" and measure.name
     return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True, nice=TICKS)

@@ -205,7 +205,7 @@ def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:
     Args:
         base: the chart, with x and the colour of its lines.
         told: how its lines are told apart (`told_apart`).
-        shown: what a mark tells that is pointed at.
+        shown: what a mark tells when it is pointed at.
     """
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=told["dash"])
@@ -222,9 +222,9 @@ def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: An
     """Return some columns of a table once for each measure that it has, with its limits.
 
     Args:
-        table: with `x`, `x_lower` and `x_upper` of a measure x, of `estimate` `lower` and `upper`.
-        measures: what is said of a measure, by its column.
-        columns: what else is kept of a row.
+        table: has `x`, `x_lower` and `x_upper` per measure, or `estimate`, `lower` and `upper`.
+        measures: the name of each measure in the figure, by its column.
+        columns: the further columns that are kept.
     """
     parts = []
     for name, said in measures.items():

@@ -116,7 +116,7 @@ def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
 
 
 def folded(name: str) -> str:
-    """Return what tells a person's name apart: without case, Unicode's form and spaces."""
+    """Return a name without case, Unicode form and spaces, which do not tell people apart."""
     return "".join(normalize("NFKC", name).casefold().split())
 
 

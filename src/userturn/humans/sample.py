@@ -67,10 +67,10 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
 
 
 def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
-    """Mark the drawn turns of a `sampling_frame`: those that rank first in their stratum.
+    """Return a `sampling_frame` with its drawn turns marked, which rank first in their stratum.
 
-    The frame gets `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`; a smaller
-    stratum is taken whole.
+    The frame gets `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`. A stratum with
+    fewer turns is taken whole.
     """
     sized = frame.with_columns(n_drawn=pl.min_horizontal(n_drawn, "stratum_size").cast(pl.Int64))
     return sized.with_columns(

@@ -21,7 +21,7 @@ class Comparison(NamedTuple):
 
     Attributes:
         studies: the first one, and this one.
-        unknown: why the rates of a study are no findings, a sentence by its letter.
+        unknown: by letter of a study, the sentence that says why its rates are no findings.
         settings: how many shared cells were made with the same settings, in words.
         cells: rates by cell and judge, as `userturn compare` prints them.
         grades: task accuracy, likewise.

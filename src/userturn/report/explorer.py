@@ -7,7 +7,7 @@ may load scripts beside it and nothing else. There are three kinds:
 - `prompts-{group}-{part}.js` has `ROWS_PER_FILE` items of a model and dataset with the prompts of
   all their cells: temperatures share prompts, perturbations share messages, and each text is
   written once;
-- `pairs.js` has how often two raters give which pair of labels in each cell.
+- `pairs.js` has by cell how often any two raters give each pair of labels.
 
 A row is a list in which each text is an index into the file's `texts`, or -1 for none.
 """

@@ -24,7 +24,7 @@ class Study(NamedTuple):
         letter: what it is called in tables.
         name: what its user called it.
         results: the folder.
-        own: its only model, where that stands beside the other studies' only models; else None.
+        own: its only model if the studies' only models are compared with each other, else None.
     """
 
     letter: str
@@ -72,7 +72,7 @@ class Flip(NamedTuple):
 def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> list[Study]:
     """Return results folders as studies A, B and so on, by default named like their paths.
 
-    If each has one model, and not all have the same, these models stand beside each other.
+    If each has a single model, and these differ, the models are compared with each other.
 
     Raises:
         UserError: there are more studies than letters.

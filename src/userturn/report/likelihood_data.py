@@ -7,7 +7,7 @@ Two kinds of data files, beside those of `report.explorer`:
   conversation as writers and texts;
 - `gains-{cell}.js` has the scored turns of a cell: item, sample, gain and tokens.
 
-A gain is in thousandths of a nat a token. Tokens are triples: text, log-likelihood after the own
+A gain is in thousandths of a nat per token. Tokens are triples: text, log-likelihood after the own
 answer, and mean log-likelihood after other answers, both in hundredths of a nat; tokens that are
 parts of one character are one, with the sums of theirs. Private datasets have gains, but neither
 tokens nor reference follow-ups.

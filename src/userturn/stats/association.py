@@ -1,9 +1,9 @@
 """Association of two things: rank correlation over models, and odds ratios over items.
 
-Given the margins of a 2x2 table the number of items that are both follows a noncentral
-hypergeometric distribution, which the odds ratio alone decides (Fisher 1935, J R Stat Soc
-98:39-82); over tables the numbers are added up (Gart 1970, Biometrika 57:471-475). So there are
-limits wherever the data could have been different, also where a combination was never seen.
+Given the margins of a 2x2 table, the number of items that are both follows a noncentral
+hypergeometric distribution, which depends on the odds ratio alone (Fisher 1935, J R Stat Soc
+98:39-82). Over several tables the numbers are added up (Gart 1970, Biometrika 57:471-475). So there
+are limits wherever the data could have been different, even if a combination was never seen.
 """
 
 from collections.abc import Callable, Sequence

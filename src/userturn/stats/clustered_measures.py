@@ -123,7 +123,7 @@ def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
 
 
 def distinct(n: Counts) -> float | None:
-    """Return the share of words that are different (Li et al. 2016, arXiv:1510.03055)."""
+    """Return the number of different words over all words (Li et al. 2016, arXiv:1510.03055)."""
     return float((n > 0).sum() / n.sum()) if n.sum() else None
 
 

@@ -1,7 +1,8 @@
 """Rates of the same clusters under several conditions, and any sum or difference of them.
 
-A condition's rate is over all its turns; clusters may have turns under some conditions alone. So a
-difference is that of the two rates, whoever prints it, and what clusters share is in its limits.
+A condition's rate is over all its turns, and a cluster may have turns under some conditions only.
+So every difference in a table is that of the two printed rates, and its limits allow for what the
+rates share through clusters.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,7 @@ CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """An estimate with the limits of its confidence interval; all None without observations."""
+    """An estimate with the limits of its confidence interval, all None without observations."""
 
     estimate: float | None
     lower: float | None
@@ -161,7 +161,7 @@ Limits = Callable[[float, float, float], tuple[Array, Array]]
 
 
 class Patterns(NamedTuple):
-    """Items of one dataset, counted by their numbers of turns; arrays of equal length."""
+    """Items of one dataset, counted by their numbers of turns, in arrays of equal length."""
 
     n_items: Array
     n_scored: Array
@@ -169,18 +169,18 @@ class Patterns(NamedTuple):
 
     @property
     def seen(self) -> "Patterns":
-        """Return the items with a scored turn."""
+        """The items with a scored turn."""
         kept = self.n_scored > 0
         return Patterns(*(values[kept] for values in self))
 
     @property
     def total_scored(self) -> float:
-        """Return the number of scored turns."""
+        """The number of scored turns."""
         return float(self.n_items @ self.n_scored)
 
     @property
     def total_positive(self) -> float:
-        """Return the number of positive turns."""
+        """The number of positive turns."""
         return float(self.n_items @ self.n_positive)
 
 

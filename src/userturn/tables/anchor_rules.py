@@ -2,8 +2,8 @@
 
 A prediction holds if the interval lies within its region, and fails if it lies wholly outside
 (three-sided testing: Goeman, Solari and Stijnen 2010, Stat Med 29:2117-2125). Anything between is
-undecided: a small study confirms nothing. An undecided one says how many times as many items it
-needs, by limits that come nearer as the root of their number. The margin is ours.
+undecided, since a small study confirms nothing. An undecided prediction says how many times as many
+items it needs, since limits come nearer as the root of the number of items. The margin is ours.
 """
 
 from collections.abc import Sequence

@@ -39,9 +39,9 @@ def table(material: Material) -> pl.DataFrame:
 def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
     """Return one row per judge and cell, and one per judge over all, with cost and time.
 
-    Costs are over all processes. They are null without a price, and where an account is damaged or
-    was corrected by a user. Such an account has a row of its own. A judge that was removed from the
-    config is charged at the last price in its account.
+    Costs are over all processes. They are null without a price, and where an account is damaged. A
+    damaged account has a row of its own, and so has one that a user corrected. A judge that was
+    removed from the config is charged at the last price in its account.
     """
     of: dict[tuple[str, str], list[AccountOnDisk]] = {}
     known = dict(prices)

@@ -154,7 +154,7 @@ def effects(
 ) -> Iterator[dict[str, Any]]:
     """Yield the effects of a two-way layout over the items that were scored in all of its pairs.
 
-    Turns are of one judge. `answering` has the answerers to whom every speaker spoke.
+    Turns are of one judge. `answering` has the answerers after whose answers every speaker spoke.
     """
     counts, n_turns = _complete(turns, speakers, answering)
     for effect, model, answerer, coefficients in two_way_effects(speakers, answering):

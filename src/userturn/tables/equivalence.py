@@ -186,10 +186,10 @@ def _changes(
     margins: Margins,
     by_training: Mapping[tuple[Any, ...], Floats] = MappingProxyType({}),
 ) -> Iterator[dict[str, Any]]:
-    """Yield each contrast of a scope over all datasets against margins.
+    """Yield each contrast of a scope over all datasets, tested against margins.
 
-    `paired` are the pairs of one condition each, in parts; `fixed` is what all rows have in common.
-    Where pairs are of several trainings of one recipe, `by_training` is the change by each.
+    `paired` are the pairs of one condition each, in parts. `fixed` has what all rows have in
+    common. Where pairs are of several trainings of one recipe, `by_training` is the change by each.
     """
     for parts in paired:
         of_one = {"model": parts[0]["model"][0]} if by_training else {}
@@ -245,7 +245,7 @@ def accuracy_kept(
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield the claims that accuracy and follow-up rate are uncorrelated over base models."""
+    """Yield the claims that accuracy and follow-ups are uncorrelated over models without a base."""
     for place, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}

@@ -51,7 +51,7 @@ def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]
 
 
 def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
-    """Return items with the same items before, in columns `..._baseline`, for the cells of both.
+    """Return items beside the same items before, with columns `..._baseline`, in cells of both.
 
     Items that only one of the two cells has are kept, with no turn in the other. `change` is the
     difference of the item's shares of genuine turns, `first_change` that of its first samples. Both
@@ -144,7 +144,7 @@ def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the counts of pairs of each group with the same turns and changes, sorted."""
+    """Return the number of pairs with the same turns and changes in each group, sorted."""
     rounded = paired.with_columns(pl.col("change").round(12))
     return rounded.group_by(*keys, *PATTERN).agg(n=pl.len()).sort(*keys, *PATTERN)
 
@@ -179,7 +179,7 @@ def scored_margins(group: pl.DataFrame) -> Counts:
 def in_scopes(
     parts: Parts, scopes: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """Yield each contrast of some scopes, whose pooled columns become `all`, and its pairs counted.
+    """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
 
     An item that several models of a family share counts once, with the turns of all, and with its
     mean change over them. Contrasts without an item that was scored under both are left out.
@@ -229,7 +229,7 @@ def flips(change: Array, n: Array) -> str:
 
 
 def _tested(group: Columns, unequal: bool) -> dict[str, Any]:
-    """Return the test of the items that were scored twice, and how many differ.
+    """Return the test of the items that were scored twice, and the share of them that differ.
 
     With one turn under either condition it is McNemar's with mid-p: over the number of items that
     differ, which is a draw too, it rejects falsely in at most the level, also at Holm's first of

@@ -66,7 +66,7 @@ def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
 
 
 def _changes(turns: pl.DataFrame) -> dict[str, Any]:
-    """Return the numbers and rates of answers and turns in another language, and what has none."""
+    """Return counts and rates of texts in another language, and why some have no language."""
     known = turns.with_columns(clusters(), probe="item")
     row: dict[str, Any] = {}
     for change in CHANGES:

@@ -43,7 +43,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
-    """Return the share of turns that are likeliest after their own context, and chance's share."""
+    """Return the share of turns likeliest after their own context, and the share by chance."""
     seen = turns.drop_nulls(name)
     rate, _ = rate_over(seen, ["conversation"], name)
     chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None
@@ -144,10 +144,10 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
 
     A family's value of a turn is the mean over its models. Limits are those of a mean with
     cluster-robust variance (`clustered_mean`), or for shares those of a change over conversations
-    (`clustered_change`). p is exact, by flipping the signs of whole conversations. For gains it is
-    not smaller than that of the mean, since sign flips ask whether two models may be exchanged, and
-    reject a mean of 0 that is skewed. Over several trainings of a recipe, limits and p allow for
-    the trainings, too (`tables.repeated_trainings`). Holm's method adjusts the p-values of each
+    (`clustered_change`). p is exact, by flipping the signs of whole conversations. For gains p is
+    at least that of the mean (`mean_p`), since sign flips ask whether two models may be exchanged,
+    and reject a mean of 0 that is skewed. Over several trainings of a recipe, limits and p allow
+    for the trainings, too (`tables.repeated_trainings`). Holm's method adjusts the p-values of each
     factor, dataset and measure.
     """
     rows = [
@@ -224,7 +224,7 @@ def _tested(
 
 
 def _p(both: pl.DataFrame, changes: Floats, unit: str) -> float:
-    """Return p, with gains scaled to at most 1, since sign flips round to steps made for shares."""
+    """Return the p of sign flips, which for gains is at least that of the mean."""
     if unit == "share":
         return sign_flip_p(changes, np.ones(len(changes)))
     largest = float(np.abs(changes).max()) or 1.0

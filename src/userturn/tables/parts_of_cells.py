@@ -233,7 +233,7 @@ def between_languages(
 
 
 def _with_language(items: pl.DataFrame) -> pl.DataFrame:
-    """Return items that are problems, with the language in a column of its own."""
+    """Return items named by their problem alone, with the language in a column of its own."""
     parts = pl.col("item").str.splitn("\n", 2).struct
     return items.with_columns(parts.field("field_0").alias(LANGUAGE), item=parts.field("field_1"))
 
@@ -241,7 +241,7 @@ def _with_language(items: pl.DataFrame) -> pl.DataFrame:
 def without_contrast(
     table: pl.DataFrame, cannot: Collection[str], judges: Collection[str]
 ) -> pl.DataFrame:
-    """Return contrasts, with a row for each judge without one that gives the reason."""
+    """Return contrasts with a row for each judge without any, which gives the reason."""
     missing = sorted(set(judges) - set(table["judge"]))
     place = {"measure": FOLLOW_UP, "factor": LANGUAGE, "scope": "model"}
     rows = [

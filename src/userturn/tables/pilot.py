@@ -44,7 +44,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     Without a judge, the verdicts of the study's first judge count.
 
     Raises:
-        UserError: the folder is not that of a finished study, or if it lacks the judge.
+        UserError: the folder is not that of a finished study, or lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
     judge = judge or read_study_record(results).grid(results).primary_judge
@@ -215,7 +215,7 @@ def _values(results: Path, measure: str) -> pl.DataFrame:
 
 
 def _pairs(dataset: str, values: pl.DataFrame) -> Iterator[tuple[FollowUps, str]]:
-    """Yield the assumptions from each pair of models of a dataset, or one model, with names."""
+    """Yield the assumptions from each two models of a dataset, or its only one, with names."""
     of_models = dict(sorted(((str(name), part) for (name,), part in values.group_by("model"))))
     names = list(of_models)
     for first, second in combinations(names, 2) if len(names) > 1 else [(n, n) for n in names]:

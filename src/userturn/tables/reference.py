@@ -89,7 +89,7 @@ def stored_files() -> Iterator[StoredFile]:
 
 
 def stored_tables() -> Iterator[StoredFile]:
-    """Yield every table."""
+    """Yield the file of every table."""
     for name, table in TABLES.items():
         path = f"tables/{name}.*" if len(table.formats) > 1 else f"tables/{name}{table.formats[0]}"
         module, holds = f"tables/{name}.py", f"One row is {table.row}."
@@ -99,7 +99,7 @@ def stored_tables() -> Iterator[StoredFile]:
 
 
 def stored_figures() -> Iterator[StoredFile]:
-    """Yield every figure."""
+    """Yield the files of every figure."""
     for name, figure in FIGURES.items():
         drawn = f"Drawn from {', '.join(f'`tables/{table}.*`' for table in figure.tables)}."
         yield StoredFile(

@@ -107,7 +107,7 @@ def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
 
 
 def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the key columns of a contrast except those that say what it compares."""
+    """Return a contrast's values in the columns `PLACE`."""
     return tuple(row[name] for name in PLACE)
 
 

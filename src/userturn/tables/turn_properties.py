@@ -143,7 +143,7 @@ def _read(path: str, seed: int) -> Before:
 
 
 def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of datasets' human turns, with null in columns for models' turns alone."""
+    """Yield the rows of human turns, with null in columns that only models' turns have."""
     for path in sorted(paths):
         turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
         found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _read(path, seed))

@@ -31,9 +31,9 @@ VERIFIER = "verifier"  # the judge of answers, where they are counted as turns a
 
 
 def count_items(paths_to_verdicts: Sequence[str], by_label: bool = True) -> pl.DataFrame:
-    """Return the counts of the verdicts in some files, by `count_verdicts`.
+    """Return the counts of the verdicts in some files, as `count_verdicts` does.
 
-    All verdicts of a cell and judge are in one file, so that a few are counted at a time.
+    All verdicts of a cell and judge are in one file, so a few files are counted at a time.
     """
     paths = sorted(paths_to_verdicts)
     known = scan_verdicts(paths).select(pl.col("label").cast(pl.String).drop_nulls().unique())
@@ -43,7 +43,7 @@ def count_items(paths_to_verdicts: Sequence[str], by_label: bool = True) -> pl.D
 
 
 def count_verdicts(verdicts: pl.LazyFrame, labels: Sequence[str]) -> pl.DataFrame:
-    """Return one row per item of a cell and judge; items that belong together are one.
+    """Return one row per cell, judge and item, where items that belong together are one.
 
     Statistics over these rows are clustered by item. Where a dataset has several turns of a
     conversation, or versions of a problem, `item` is the conversation or the problem: what belongs
@@ -125,7 +125,7 @@ GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "
 def by_place(
     table: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """Yield the rows that agree in some columns, with their values in these, sorted by them."""
+    """Yield the values of `keys` and the rows with these values, sorted by the values."""
     for values, part in sorted(table.partition_by(keys, as_dict=True).items()):
         yield dict(zip(keys, values, strict=True)), part
 
@@ -149,7 +149,7 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
 
 
 def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
-    """Return a rate with its bounds, where every unscored turn is negative, or every one positive.
+    """Return a rate with its bounds, for all unscored turns negative and for all positive.
 
     Each dataset is an array of patterns, with rows `n_items` and COUNTS.
     """
@@ -267,7 +267,7 @@ def mean_over(turns: pl.DataFrame, name: str, cluster: str = "conversation") -> 
 
 
 def most_frequent(reasons: pl.Series) -> str | None:
-    """Return the most frequent reason, of equally frequent ones the first by letters, or None."""
+    """Return the most frequent reason, the alphabetically first of several, or None."""
     counts = reasons.drop_nulls().alias("reason").value_counts()
     ordered = counts.sort("count", "reason", descending=[True, False])
     return str(ordered["reason"][0]) if ordered.height else None
