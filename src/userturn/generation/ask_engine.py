@@ -55,13 +55,13 @@ class GenerationRecord(TypedDict):
 
 
 class InterruptedSweepError(UserError):
-    """A sweep that was asked to stop before it was finished."""
+    """A sweep that was told to stop before it had finished."""
 
 
 class Known(NamedTuple):
-    """Which keys of some plans are finished in a journal, and how many are still missing.
+    """Which keys of some plans a journal has finished, and how many are still missing.
 
-    Several requests share those that are `repeated`.
+    Keys in `repeated` are shared by several requests.
     """
 
     finished: set[str]
@@ -70,11 +70,11 @@ class Known(NamedTuple):
 
 
 def to_record(request: Request, completion: Completion, template: Template) -> GenerationRecord:
-    """Return the journal record of a completion; its outcome is ok, empty or error.
+    """Return the journal record of a completion, with the outcome ok, empty or error.
 
     Its token ids are those that the model wrote, up to the one that ends the turn. Its text is the
-    decoded tokens, from the end of the header to the stop; of a played turn, what a person would
-    see of it.
+    decoded tokens from the end of the header to the stop. For a played turn the text is only what
+    a person would see.
     """
     sampling, ids, reason = request.sampling, list(completion.token_ids), completion.finish_reason
     if sampling.stop_texts:
@@ -105,11 +105,11 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
 
 
 def without_header(text: str, rest: str) -> str:
-    """Return a turn without what the model wrote of the rest of its header.
+    """Return a turn without the rest of the user header that the model itself wrote before it.
 
-    A model that was shown a header up to the role may leave out a line break, or begin after it, so
-    it is any run of the rest's words and white space with which the turn begins. The turn's token
-    ids keep it.
+    A model that was shown a header up to the role may leave out a line break, or begin after it.
+    So any run of the rest's words and white space at the beginning of the turn is removed. The
+    turn's token ids keep it.
     """
     pieces = re.findall(r"\s|\S+", rest)
     begins = [n for n, piece in enumerate(pieces) if text.startswith(piece)]
@@ -130,9 +130,9 @@ def any_record(
 
 
 def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
-    """Return what a record says of what was asked: `ask`, `asked_as`, and the prompt's tokens.
+    """Return the fields of a record that describe its request, such as `ask` and `asked_as`.
 
-    `prompt_end` is the beginning of reasoning that the prompt ends in, if it does.
+    `n_prompt` counts the prompt's tokens. If the prompt opens reasoning, `prompt_end` is that text.
     """
     if request.ask is None:
         return {}
@@ -146,7 +146,7 @@ def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
 
 
 class Runner(Protocol):
-    """What completes the requests of plans, stage by stage."""
+    """An object that completes the requests of plans, stage by stage."""
 
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Complete every request of some plans."""
@@ -159,11 +159,11 @@ class RequestRunner:
     Attributes:
         name: of the model, for the progress lines.
         journal: returns the journal folder of a dataset.
-        names: finds replies under other names; None to look for none.
-        shared: returns the journal folder of a dataset of another model, whose replies to equal
-            requests are this one's, too; None for no other.
-        n_found: requests that a journal already had.
-        n_asked: requests that were sent to the engine.
+        names: finds replies under other names. If it is None, no other names are tried.
+        shared: returns a dataset's journal folder of another model, whose replies to equal requests
+            also count for this one. It is None without such a model.
+        n_found: number of requests that a journal already had.
+        n_asked: number of requests that were sent to the engine.
     """
 
     name: str
@@ -202,7 +202,7 @@ class RequestRunner:
             self._ask(stage, waiting, n_missing, lacking)
 
     def _known(self, dataset: str, plans: list[AnyPlan]) -> Known:
-        """Return what is known of a dataset's plans, and note what they ask for."""
+        """Return the finished and missing keys of a dataset's plans, and journal the plans' notes."""
         asked = self._asked(dataset, plans)
         if self.names is not None:
             found, journals = finished_of(asked), self.journal(dataset).parent
@@ -222,7 +222,7 @@ class RequestRunner:
         return Known(finished, repeated, keys.n_unique() - len(finished))
 
     def _shared(self, journal: Path, lacking: set[str], dataset: str) -> set[str]:
-        """Journal another model's replies to some keys; return the keys that have one."""
+        """Journal another model's replies to some keys, and return the keys with a reply."""
         found = finished_keys(journal, pl.Series(sorted(lacking), dtype=pl.String))
         with Writer(self.journal(dataset)) as writer:
             for record in finished_records(journal, found):
@@ -230,7 +230,7 @@ class RequestRunner:
         return found
 
     def _asked(self, dataset: str, plans: Iterable[AnyPlan]) -> pl.DataFrame:
-        """Return what the journals of some plans say of their requests."""
+        """Return the journal rows of the requests in some plans (`ASKED_SCHEMA`)."""
         rows = scan_plans(plan.path for plan in plans).select("key", "ask", "asked_as").collect()
         own = self.journal(dataset)
         names = sorted({own.name, *rows["asked_as"].drop_nulls()})
@@ -263,7 +263,7 @@ class RequestRunner:
 
 
 def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:
-    """Yield the first request of each unfinished key; only repeated keys are held in memory."""
+    """Yield the first request of each unfinished key, with only repeated keys held in memory."""
     asked: set[str] = set()
     for request in requests:
         if request.key in known.finished or request.key in asked:

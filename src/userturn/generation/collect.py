@@ -58,7 +58,7 @@ SHOWN_SCHEMA: Schema = {
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Join a plan with the outcome of each request: one row per row of the plan.
+    """Return a plan joined with the outcome of each request, one row per row of the plan.
 
     A row without a request has the outcome `error` and the reason.
     """
@@ -71,7 +71,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 def shown_samples(
     plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
 ) -> dict[tuple[str, int], ShownAnswer | None]:
-    """Map each item and sample to the answer that is shown; None where there is none."""
+    """Return the answer that is shown of each item and sample, or None if there is none."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
     shown: dict[tuple[str, int], ShownAnswer | None] = {}
@@ -90,10 +90,10 @@ def shown_samples(
 
 
 def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
-    """Return the answers of a table that are shown; None where there is none.
+    """Return the answer that is shown of each item and sample of a table, or None if there is none.
 
-    The form is that of the model which is shown them as its own; the common one for those of
-    another model, whose reasoning is not shown.
+    `form` is that of the model which is shown them as its own. Answers of another model have the
+    common form, and their reasoning is not shown.
     """
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
@@ -104,10 +104,10 @@ def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
 
 
 def answers_of_another(grid: Grid, answers: Asked) -> Shown:
-    """Return what is shown of another model's answers: the text that a user sees.
+    """Return the texts of another model's answers, as a user sees them, by item and sample.
 
     Raises:
-        UserError: they are not there as the configuration asks for them.
+        UserError: the table is missing or has another identity than the configuration asks for.
     """
     path = grid.results / answers.path.removeprefix("results/")
     if read_identity(path) == answers.identity:
@@ -124,9 +124,9 @@ def answers_of_another(grid: Grid, answers: Asked) -> Shown:
 def within_error_share(
     parts: Iterable[pl.DataFrame], max_error_share: float, what: str
 ) -> Iterator[pl.DataFrame]:
-    """Yield the parts of a table; raise after the last one if it has too many errors.
+    """Yield the parts of a table, and raise after the last one if too many rows are errors.
 
-    Turns that a dataset leaves out, since it has no answer to show, are not among these.
+    Turns that are left out because the dataset has no answer to show are no errors.
 
     Raises:
         UserError: the share of rows with the outcome `error` is over `max_error_share`.
@@ -149,7 +149,7 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
     """Yield a table of answers, user turns or scores, a part at a time.
 
     Answers have the reasoning in its own column, and `sample` only where there are several.
-    `outcomes` are those in the journal, if it was already read; scores need none.
+    `outcomes` are the journal's, if it was already read. Scores need none.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
@@ -166,7 +166,7 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
 
 
 def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a plan with what the journal has, a part at a time."""
+    """Yield the rows of a plan joined with their journal outcomes, a part at a time."""
     folder = grid.requests_folder(of.model, of.dataset, of.identity)
     plans = written_plans(folder)
     keys = plan_keys(plans)
@@ -184,7 +184,7 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
 
 
 def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
-    """Return answers with `answer`, what is shown of each, and its `reasoning`."""
+    """Return answers with two more columns, the visible `answer` and its `reasoning`."""
     asked = table.select("text", "prompt_text", "token_ids").iter_rows()
     split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked]
     faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
@@ -206,7 +206,7 @@ def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
 def collect_table(grid: Grid, of: Asked, path_to_table: str) -> None:
     """Write a table of answers, user turns or scores from the journal.
 
-    Scores with too many errors stop what is made of them (`scores.check_scored`).
+    A table of scores with too many errors is still written (see `scores.check_scored`).
 
     Raises:
         UserError: a request has no record, or too many answers or user turns are errors.

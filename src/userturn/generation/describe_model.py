@@ -86,7 +86,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
 
 
 def _check_conversations(grid: Grid, model: str, template: Template) -> None:
-    """Check that a model that goes on with itself is shown a true history.
+    """Check that self-play shows a model its true history.
 
     Raises:
         UserError: the model thinks, and history would keep reasoning that conversations lack.
@@ -107,10 +107,10 @@ def _path_to_pin(grid: Grid, model: str) -> Path:
 
 
 def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list[Other]:
-    """Return the ways of writing a model's prompts from which its format must differ.
+    """Return the other ways of writing a model's prompts, from which its format must differ.
 
     These are the default, the format without each of its levers, and the formats of the model that
-    come before it by name; none for a model in the default format. All have headers as
+    come before it by name. A model in the default format has none. All have headers as
     `is_shared` says (`load_template`).
     """
     name = format_of(model)
@@ -144,22 +144,22 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
 def begins_with_shared_headers(grid: Grid) -> bool:
     """Return whether a study has models that an earlier version described.
 
-    Their headers are no longer than what all messages share, and those of all models of a study
-    end alike.
+    Such headers are no longer than what all messages share, and the headers of all models of one
+    study must end alike.
     """
     described = sorted(grid.results.glob("models/*.json"))
     return any(header_of(json.loads(path.read_text())) == SHARED for path in described)
 
 
 def without(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return choices without one of them."""
+    """Return a mapping without one of its keys."""
     return {key: value for key, value in choices.items() if key != name}
 
 
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
     """Return the hashes that identify a model's tokenizer and its chat template.
 
-    `known_as` returns the hash that a chat template is known by, from that of its text.
+    `known_as` takes the hash of a template's text and that text, and returns the hash to record.
     """
     text = template.tokenizer.chat_template
     return {
@@ -169,9 +169,9 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
 
 
 def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
-    """Return the part of the description that shows what a model's prompts look like.
+    """Return the fields of a model's description that show what its prompts look like.
 
-    Its format must differ from `others`, other ways of writing them.
+    Its format must differ from `others`, the other ways of writing its prompts.
 
     Raises:
         TemplateError: the prompts fail a check.

@@ -1,9 +1,9 @@
 """What sweeps would ask: every pending request planned without a tokenizer, by its ask.
 
-Sweeps and forecast plan by the same functions; here a request is known by its ask, a prompt has no
-tokens, and a reply is looked for in all journals of the model. What follows from a reply that is
-not there counts as not there. A forecast is never too low but by what only prompts tell; it may be
-too high where different texts give one prompt.
+Sweeps and forecasts plan by the same functions. In a forecast a request is known by its ask, a
+prompt has no tokens, and a reply is looked for in all journals of the model. A request that follows
+from a missing reply counts as missing. A forecast may be too high if different texts give one
+prompt, and is too low only by what the prompts alone would tell.
 """
 
 from collections import Counter, defaultdict
@@ -50,14 +50,14 @@ NO_PROMPT = Prompt("", ())
 
 @dataclass(frozen=True)
 class ForecastPlanner(Planner):
-    """Plans requests that are known by their asks, without prompts."""
+    """A planner whose requests are known by their asks, without prompts."""
 
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
         """Return the sampling settings of a plan, without stops."""
         return Sampling(**drawn, stop_token_ids=(), seed=None)
 
     def _probe(self, own: Context, operator: Mapping[str, Any], hashed: str) -> Probe:
-        """Return what stands for the probe after an answer, or the reason why there is none."""
+        """Return a probe without prompt, or the reason why there is none."""
         if needs_donor(operator) and (own.donor is None or own.donor.answer is None):
             return Probe(None, error=NO_OTHER)
         if needs_reference(operator) and own.reference is None:
@@ -70,12 +70,12 @@ class ForecastPlanner(Planner):
     def _request(
         self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
     ) -> Request:
-        """Return what stands for the request of a row."""
+        """Return a request without prompt for a row, with its ask as the key."""
         return Request(_key(row.ask), dataset, row.item, row.sample, prompt, sampling)
 
 
 def _key(ask: str | None) -> str:
-    """Return what a request is known by: its ask, or one of its own if that is unknown."""
+    """Return the ask of a request as its key, or a new key if the ask is unknown."""
     return ask if ask and ask != UNKNOWN else f"{UNKNOWN}{next(_numbers)}"
 
 
@@ -84,7 +84,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class ForecastScorer(Scorer):
-    """Makes scoring requests that are known by their asks."""
+    """A scorer whose requests are known by their asks."""
 
     def _request(self, exchange: Exchange, context: ScoredContext) -> ScoringRequest:
         return ScoringRequest(_key(self.ask(exchange, context)), self.dataset, exchange.item, (), 0)
@@ -95,14 +95,14 @@ class ForecastScorer(Scorer):
 
 @dataclass
 class Counting:
-    """Counts the requests of plans that no journal has a reply to.
+    """A runner that counts the requests to which no journal has a reply.
 
     Attributes:
         names: by ask, the names under which it has a reply.
         present: the items that the study has (`present_items`).
         pending: the identities whose requests are counted.
         missing: by the identity of a plan, how many of its requests have no reply.
-        asked: these requests, each once.
+        asked: the different requests without a reply.
     """
 
     names: Mapping[str, set[Name]]
@@ -127,7 +127,7 @@ class Counting:
                     self.asked.add((key, own))
 
     def _is_there(self, ask: str, own: Name | None) -> bool:
-        """Return whether an ask has a reply; `own` is the name it needs one under, if it does."""
+        """Return whether an ask has a reply, which must be free for the name `own` if one is given."""
         names = self.names.get(ask, ())
         if own is None or own in names:
             return bool(names)
@@ -139,13 +139,13 @@ class Counting:
 
 
 class Forecast(NamedTuple):
-    """What a model's sweep would ask.
+    """The number of requests that a model's sweep would ask.
 
     Attributes:
         missing: by the identity of a plan, how many of its requests have no reply.
-        n_asked: different requests without a reply.
-        is_known: whether every reply in the journals says what was asked; those of an earlier
-            version do not.
+        n_asked: number of different requests without a reply.
+        is_known: whether every reply in the journals has its ask, which earlier versions did not
+            note.
     """
 
     missing: dict[str, int]
@@ -156,10 +156,10 @@ class Forecast(NamedTuple):
 def forecast(
     grid: Grid, pending: Mapping[str, tuple[Collection[str], Collection[str]]]
 ) -> dict[str, Forecast]:
-    """Return what a sweep of each model would ask; nothing if some dataset is not at hand.
+    """Return a forecast per model, or no forecasts if some dataset is not at hand.
 
-    `pending` has, by model, the identities of answers, cells and scores that are not there, and all
-    identities, on which those may depend.
+    `pending` has, by model, the identities of missing answers, cells and scores, and all identities
+    on which those may depend.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         scratch = Path(folder)
@@ -176,7 +176,7 @@ def forecast(
 
 
 def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
-    """Prepare a dataset that is not current in the scratch folder; tell if it is there then."""
+    """Return whether a dataset is current, or can be prepared here in the scratch folder."""
     if read_identity(grid.dataset_path(dataset)) == grid.dataset_identity(dataset):
         return True
     settings = grid.dataset_settings(dataset)
@@ -194,8 +194,8 @@ def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
 def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     """Return the finished lines and notes of a model's journals (`REPLY_SCHEMA`).
 
-    Those of a model that answers alike are among them, since its answers are this one's.
-    Lines of an earlier version have no ask.
+    They include those of a model that answers alike, since its answers are this one's. Lines of an
+    earlier version have no ask.
     """
     names = filter(None, [model, answers_as(grid.models, model)])
     journals = [grid.results / "journal" / grid.places.of_model(name) for name in names]
@@ -207,7 +207,7 @@ def replies_of(grid: Grid, model: str) -> pl.DataFrame:
 
 
 def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the replies of a model by their ask, in the form of outcomes, one an ask."""
+    """Return the replies of a model as outcomes, one per ask, with the ask as the key."""
     lines = rows.filter(pl.col("key").is_not_null())
     notes = rows.filter(pl.col("of").is_not_null()).select("of", "ask", "asked_as", "item")
     again = lines.drop("ask", "asked_as", "item", "of").join(notes, left_on="key", right_on="of")
@@ -217,7 +217,7 @@ def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the notes of requests that can still not be made."""
+    """Return the notes of requests for which still no prompt can be made."""
     limit = longest_text(grid, model, last_description(grid, model))
     is_of_now = pl.col("planner") == PLANNER_VERSION
     notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null(), is_of_now)

@@ -50,12 +50,12 @@ from userturn.study.model_description import (
 # likely, on average (docs/decisions.md).
 MOST_APART = 0.1
 TOLD = 0.01  # nats: less is a matter of batches and hardware
-# Where the server tells no likelihoods: share of greedy completions that are equal.
+# Least share of equal greedy completions, for a server that gives no likelihoods.
 SAME = 0.5
 
 
 def server_records(grid: Grid, model: str) -> Iterator[dict[str, Any]]:
-    """Yield what the shards of a model's sweep noted of its server, in their order."""
+    """Yield the record of a model's server that each shard of its sweep wrote, in their order."""
     for path in sorted((grid.results / "served" / model).glob("[!.]*.json")):
         yield given_object(path)
 
@@ -68,13 +68,13 @@ def note_server(
     longest: int,
     found: ServerCheck,
 ) -> None:
-    """Compare a server, as it is now found, with what is noted of it, and note it.
+    """Compare the check of a server with its earlier records, and write its record.
 
     `longest` is the largest number of tokens in prompt and continuation together.
 
     Raises:
-        UserError: another model is behind the same name, or it takes shorter prompts than the
-            entry says.
+        UserError: another model is behind the same name, or the server takes shorter prompts than
+            the entry says.
     """
     _check_length(model, longest, found.account)
     described_as = fingerprint(identity)
@@ -92,9 +92,9 @@ def note_server(
 
 
 def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any]:
-    """Return the first fingerprint of a server, which small steps must not lead away from.
+    """Return the first fingerprint of a server, so that it cannot drift by small steps.
 
-    Beside it is how far a later sweep was from it at most, if it was.
+    If a later sweep found a difference from it, the largest one is beside it.
     """
     n_again = min(_n_equal(noted["greedy"], found.greedy), noted.get("n_again", len(found.greedy)))
     fewer = {"n_again": n_again} if n_again < len(found.greedy) else {}
@@ -105,7 +105,7 @@ def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any
 
 
 def _apart(noted: Mapping[str, Any], found: ServerCheck) -> float | None:
-    """Return by how much a token's log-likelihood differs on average; None if it was not told."""
+    """Return the mean difference of a token's log-likelihood in nats, or None if it is unknown."""
     before, now = noted.get("scored") or (), found.scored
     if not before or len(before) != len(now):
         return None
@@ -146,7 +146,7 @@ def _check_same(grid: Grid, model: str, noted: Mapping[str, Any], found: ServerC
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model whose tokenizer is loaded; its engine is loaded when the first request needs it.
+    """A model with its tokenizer loaded, whose engine is loaded when the first request needs it.
 
     Attributes:
         max_model_len: the largest number of tokens in prompt and continuation together.
@@ -162,7 +162,7 @@ class LoadedModel:
 
 
 def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> LoadedModel:
-    """Load the tokenizer and template of a model, described as `read_description` returns it."""
+    """Load the tokenizer and template of a model that has a description (`read_description`)."""
     entry = grid.models[model]
     check_weights(model, entry["source"], description.get("weights_sha256", {}))
     revision = description["revision"]  # a commit, not a branch
@@ -202,7 +202,7 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
 
 
 def _warn_of_runners(grid: Grid, model: str) -> None:
-    """Say it if vLLM's runner of a model is another than that of the study's earlier texts."""
+    """Warn if vLLM's model runner differs from that of the study's earlier texts."""
     now = {account["runner"] for account in noted_engines() if "runner" in account}
     before = recorded_runners(grid.results)
     if now and before.keys() - now:

@@ -1,9 +1,9 @@
 """Replies that were asked for under another name, or that something else asks for, too.
 
 Key and seed of a request hold the names that its dataset and item had when it was asked. A request
-that has no reply under its own names takes over one with the same ask under names that nothing has
-any more. The key, which has the prompt's tokens, must be that of the reply: an ask alone attaches
-nothing.
+that has no reply under its own names takes over one with the same ask under names that no item has
+any more. An ask alone is no proof: the key, which has the prompt's tokens, must be the reply's,
+too.
 """
 
 from collections import defaultdict
@@ -28,11 +28,11 @@ Name = tuple[str, str]  # a dataset as it was asked, and an item
 
 @dataclass
 class OtherNames:
-    """Finds replies of one model under other names.
+    """A finder of one model's replies under other names.
 
     Attributes:
         identity: the part of model and engine that enters the identity of a request.
-        present: the items that the study has, by their name: the hash of their messages.
+        present: by the name of each item that the study has, the hash of its messages.
     """
 
     identity: Mapping[str, Any]
@@ -41,15 +41,15 @@ class OtherNames:
     _taken: dict[tuple[str, Name], Name] = field(default_factory=dict)
 
     def take_over(self, plan: AnyPlan, finished: set[str], folder: Path) -> bool:
-        """Give requests without a reply the names of replies that nothing else claims.
+        """Give requests without a reply the names of replies that no other item claims.
 
         Args:
-            plan: its table is written again if a name changes.
-            finished: keys that have a reply.
-            folder: the model's journals.
+            plan: the plan, whose table is written again if a name changes.
+            finished: the keys that have a reply.
+            folder: the folder of the model's journals.
 
         Returns:
-            Whether any was renamed.
+            Whether any request was renamed.
         """
         columns = ["key", "ask", "asked_as", "item"]
         asked = scan_plans([plan.path]).select(columns).drop_nulls("key").collect()
@@ -63,7 +63,7 @@ class OtherNames:
         return bool(changes)
 
     def rename(self, plan: AnyPlan, names: Mapping[str, Name]) -> None:
-        """Give the rows of a plan other names, by the keys that they have now."""
+        """Give the rows of a plan other names, listed by their present keys."""
         rows = pl.read_parquet(plan.path).filter(pl.col("key").is_in(list(names)))
         changes = {
             row["key"]: self._renamed(plan, row, names[row["key"]])
@@ -89,7 +89,7 @@ class OtherNames:
         replies: Mapping[str, list[Name]],
         folders: list[Path],
     ) -> dict[str, dict[str, Any]]:
-        """Return the columns that change, by the key of their row until now."""
+        """Return the columns that change, by the present key of their row."""
         rows = pl.read_parquet(plan.path).filter(pl.col("key").is_in(lacking))
         tried = [
             (row, name, self._renamed(plan, row, name))
@@ -115,7 +115,7 @@ class OtherNames:
     ) -> Iterator[Name]:
         """Yield the names that a row may take over.
 
-        An earlier version noted no asks: there, the item may have had its id in another dataset.
+        In a journal without asks, the item may have had its id in another dataset.
         """
         own = row["asked_as"], row["item"]
         noted = replies.get(row["ask"], [])
@@ -125,11 +125,11 @@ class OtherNames:
                 yield name
 
     def _is_claimed(self, name: Name, own: Name) -> bool:
-        """Return whether an item of the study has a name, and the content of the one that asks."""
+        """Return whether an item with this name and the same messages is in the study."""
         return name in self.present and self.present[name] == self.present.get(own)
 
     def _renamed(self, plan: AnyPlan, row: Mapping[str, Any], name: Name) -> dict[str, Any]:
-        """Return the columns of a row under another name, and its own name."""
+        """Return the columns of a row that another name changes."""
         dataset, item = name
         own = {"asked_as": dataset}
         if isinstance(plan, ScoringPlan):
@@ -144,7 +144,7 @@ class OtherNames:
 
 
 def has_seed(plan: AnyPlan) -> bool:
-    """Return whether each item has a reply of its own; else one serves all that ask for it."""
+    """Return whether each item needs a reply of its own, because seeds shape the replies."""
     return isinstance(plan, Plan) and plan.sampling.temperature > 0
 
 
@@ -157,12 +157,12 @@ def _write_again(plan: AnyPlan, changes: Mapping[str, Mapping[str, Any]]) -> Non
 
 
 def finished_of(asked: pl.DataFrame) -> set[str]:
-    """Return the keys that have a record without an error, of what journals say."""
+    """Return the keys that have a record without an error."""
     return {*asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"]}
 
 
 def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield notes of what a plan asks for that the journal, `asked`, does not say yet."""
+    """Yield the notes on a plan's requests that the journal rows in `asked` lack."""
     of = pl.coalesce("key", "of")
     said = {*asked.select(of, "ask").iter_rows()}
     refused = asked.filter(of.is_null(), pl.col("planner") == PLANNER_VERSION)

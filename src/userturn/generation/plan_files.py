@@ -1,11 +1,10 @@
 """Plans: tables beside the journal with one row per request, read by the sweep and by collection.
 
-Each shard of a model's items has its own. Columns of plans of texts: position, item, sample, key,
-seed, prompt_text, prompt_token_ids, answer (as the model is shown it; under `header_only`, where it
-is shown none, its own), change (JSON), error, `ask` (what is asked for, `study.asks`), and
-`asked_as` and `asked_item`, the names of dataset and item in key and seed. A plan of scores has one
-row per turn and context. A sweep writes and reads plans a few rows at a time, because the prompts
-are large.
+Each shard of a model's items has its own plan. Columns of plans of texts: position, item, sample,
+key, seed, prompt_text, prompt_token_ids, answer (as the model is shown it, or its own under
+`header_only`, which shows none), change (JSON), error, `ask` (`study.asks`), and `asked_as` and
+`asked_item`, the names of dataset and item in key and seed. A plan of scores has one row per turn
+and context. A sweep writes and reads plans a few rows at a time, because the prompts are large.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,12 +46,12 @@ ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_tok
 
 
 def shard_of(item: str, n_shards: int) -> int:
-    """Return the number, from 1, of an item's shard: each shard is an interval of the hash."""
+    """Return the number of an item's shard, from 1, where each shard is an interval of hashes."""
     return int(fingerprint(item)[:16], 16) * n_shards // 2**64 + 1
 
 
 def is_in_shard(item: str, shard: str) -> bool:
-    """Tell whether an item belongs to a shard such as 1of4."""
+    """Return whether an item belongs to a shard such as 1of4."""
     number, _, n_shards = shard.partition("of")
     return shard_of(item, int(n_shards)) == int(number)
 
@@ -60,11 +59,11 @@ def is_in_shard(item: str, shard: str) -> bool:
 def next_in_hash_order(
     items: Iterable[str], contents: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return for each item the one with the next hash, the first for the last.
+    """Return for each item the item with the next hash, and for the last item the first.
 
     Shards are intervals of the hash, so the next item is nearly always in the same shard. Items of
-    the same conversation are passed over, and of the same content, if `contents` has the hash of
-    each item's messages. A single item or conversation has no next one.
+    the same conversation are passed over. So are items of the same content, if `contents` has the
+    hash of each item's messages. A single item or conversation has no next one.
     """
     ordered = sorted(items, key=fingerprint)
     of, n = [cluster_of(item) for item in ordered], len(ordered)
@@ -86,7 +85,7 @@ def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -
 def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> list[Path]:
     """Return the paths of the plans that have a shard's requests.
 
-    It is the shard's own, or those of all shards where the model had another number of them.
+    They are the shard's own plan, or the plans of all shards if their number has changed.
     """
     own = plan_path(grid, model, dataset, identity, shard)
     return [own] if own.is_file() else sorted(own.parent.glob("[!.]*.parquet"))
@@ -94,9 +93,9 @@ def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan on disk of texts to generate; they share sampling settings, but for the seed.
+    """A plan on disk of texts to generate, which share all sampling settings but the seed.
 
-    The role is that of the writer, as seeds have it.
+    `role` is the writer's, as it enters the seeds.
     """
 
     path: Path
@@ -187,7 +186,7 @@ def plan_keys(paths: Iterable[Path]) -> pl.Series:
 
 
 def read_plan(folder: Path, n_rows: int = LAST) -> Iterator[pl.DataFrame]:
-    """Yield the plan of all shards in dataset order; a row that two shards planned comes once.
+    """Yield the plan of all shards in dataset order, with a row that two shards planned only once.
 
     Each part has `n_rows` rows, or a few more, since an item's rows stay together.
     """

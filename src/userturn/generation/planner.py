@@ -26,11 +26,11 @@ class Planned:
     """One row of a plan: a request, or the reason why there is none.
 
     Attributes:
-        position: of the item in its dataset.
+        position: position of the item in its dataset.
         answer: the answer that readers see before the turn.
         change: what the perturbation did, as JSON.
         error: why there is no request.
-        ask: what is asked for (`study.asks`); None where there is no answer to ask after.
+        ask: the ask (`study.asks`), or None if there is no answer to probe after.
         asked_as: name of the dataset in key and seed.
     """
 
@@ -63,10 +63,10 @@ class Probe:
     """The prompt before a user turn, or the reason why there is none.
 
     Attributes:
-        prompt: it ends in the model's user header.
+        prompt: the prompt, which ends in the model's user header.
         answer: the answer that judges and annotators see before the turn.
         change: what the perturbation did, as JSON.
-        shown: hash of what the prompt shows; None where there is nothing to show.
+        shown: hash of what the prompt shows, or None if there is nothing to show.
     """
 
     prompt: Prompt | None
@@ -78,7 +78,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Planner:
-    """Plans the requests of one model.
+    """A planner of the requests of one model.
 
     Attributes:
         identity: the part of model and engine that enters the identity of a request.
@@ -93,7 +93,7 @@ class Planner:
     asks: Asks
 
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
-        """Return the sampling settings of a plan: those of `drawn`, and the stops of a role."""
+        """Return the sampling settings of a plan, which are `drawn` and the stops of a role."""
         template = self.template
         if role == "assistant":
             ends, texts = template.end_token_ids, template.end_texts
@@ -113,7 +113,7 @@ class Planner:
     def _request(
         self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
     ) -> Request:
-        """Return the request of a row; raises TemplateError where the prompt is too long."""
+        """Return the request of a row, or raise TemplateError if the prompt is too long."""
         if sampling.temperature > 0:
             seed = derive_seed(self.study_seed, role, dataset, row.item, row.sample)
             sampling = replace(sampling, seed=seed)
@@ -129,7 +129,7 @@ class Planner:
         sample: int = 0,
         depth: int = 1,
     ) -> Planned:
-        """Plan one of the model's own answers to an item; `depth` is that of self-play."""
+        """Return the planned row of one of the model's own answers to an item."""
         role = role_at("assistant", depth)
         ask = self.asks.answer(item.messages, sampling, sample, depth)
         row = Planned(position, item.id, sample, None, ask=ask, asked_as=dataset)
@@ -146,7 +146,7 @@ class Planner:
         operator: Mapping[str, Any],
         donor: Donor | None = None,
     ) -> Probe:
-        """Return the probe after a perturbed answer; without an answer, the reason it fails."""
+        """Return the probe after a perturbed answer, or the reason why there is none."""
         if answer is None and not needs_reference(operator):
             return Probe(None, error=NO_ANSWER)
         lent = None if donor is None else donor.answer
@@ -177,7 +177,7 @@ class Planner:
         sampling: Sampling,
         depth: int = 1,
     ) -> Planned:
-        """Plan one user turn after a probe; `depth` is that of self-play."""
+        """Return the planned row of one user turn after a probe."""
         role, shown = role_at("user", depth), probe.shown
         ask = None if shown is None else self.asks.user_turn(shown, sampling, sample, depth)
         row = Planned(

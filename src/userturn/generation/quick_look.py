@@ -34,9 +34,9 @@ DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are
 
 
 def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
-    """Return a table of scores (`scores.SCORES_SCHEMA`), as a study makes it.
+    """Return a model's scores of the reference follow-ups of a dataset (`scores.SCORES_SCHEMA`).
 
-    The configuration's key `likelihood` has the dataset.
+    The dataset must be in the configuration's key `likelihood`.
 
     Raises:
         UserError: the model or the dataset is not available, or the model's prompts fail the
@@ -59,7 +59,7 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
 
 
 def _loaded(grid: Grid, model: str) -> tuple[dict[str, Any], LoadedModel]:
-    """Return the description of a model in a new folder of results, and the model."""
+    """Describe and load a model in a new results folder, and return its description and itself."""
     path = grid.results / "models" / f"{model}.json"
     path.parent.mkdir()
     describe_model(grid, model, path)
@@ -76,7 +76,7 @@ class QuickLook:
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
-        verdicts: of the heuristic judge on each turn; None where the configuration has none.
+        verdicts: the heuristic judge's verdict on each turn, or None without such a judge.
     """
 
     description: Mapping[str, Any]
@@ -91,7 +91,7 @@ def look(
 ) -> QuickLook:
     """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
-    The answer is shown as the model's own; without one, it writes one.
+    A given answer is shown as the model's own. Without one, the model writes its answer.
 
     Raises:
         UserError: the model is not available, or its prompts fail the checks.

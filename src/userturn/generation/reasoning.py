@@ -14,7 +14,7 @@ ANY_FORM = AnswerForm()
 
 
 class Answer(NamedTuple):
-    """What is visible of an answer, and its reasoning, if any; one with an error is never shown."""
+    """The visible text and any reasoning of an answer, which is never shown if it has an error."""
 
     text: str
     reasoning: str | None
@@ -22,12 +22,12 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerForm) -> Answer:
-    """Split a raw answer as `split_reasoning` does, and check what is left of its wrapping.
+    """Split a raw answer as `split_reasoning` does, and check that no wrapping is left.
 
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it.
-        token_ids: the tokens that the model wrote; a control token quoted as text may stay.
+        token_ids: the tokens that the model wrote. A control token that it quotes as text may stay.
         form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
@@ -81,7 +81,7 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
 
 
 def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
-    """Return an answer without its wrapping, and what came before it."""
+    """Return an answer without its wrapping, and the text before it or None."""
     ends = [end for begin, end in form.wrappers if not begin]
     for begin, end in form.wrappers:
         before, found, answer = _split(text, begin, form)
@@ -93,7 +93,7 @@ def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
 
 
 def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
-    """Return what stands before and behind a wrapper's begin: a token anywhere, or first words."""
+    """Return the text before a wrapper's beginning, whether it was found, and the text behind."""
     if _holds_token(begin, form):
         before, found, answer = text.partition(begin)
         return before, bool(found), answer
@@ -104,7 +104,7 @@ def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
 
 
 def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
-    """Return an answer up to its wrapper's ends: a token anywhere, or last words."""
+    """Return an answer up to the ends of its wrapper, which are tokens anywhere or last words."""
     for end in ends:
         said = answer.partition(end)[0] if _holds_token(end, form) else _without_end(answer, end)
         answer = said.strip()
@@ -112,7 +112,7 @@ def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
 
 
 def _without_end(answer: str, end: str) -> str:
-    """Return an answer without its last words; of a mark in brackets, a part may be written."""
+    """Return an answer without its end, of which a mark in brackets may be incomplete."""
     said, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
     lengths = range(len(end), least - 1, -1) if end else ()
     written = next((n for n in lengths if said.endswith(end[:n])), 0)

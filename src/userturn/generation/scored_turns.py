@@ -48,7 +48,7 @@ FAILED = "the user turn of depth {} failed: {}"
 
 
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
-    """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
+    """Yield the turns of a table that a shard scores, with a model's own read from its journal."""
     of_name = {name: f for of in sources().values() for name, f in of.turns_to_score.items()}
     found: Iterator[TurnToScore] = named(of_name[scored.name])(grid, scored, shard)
     return found
@@ -69,9 +69,9 @@ def human_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
 def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield a sample of the model's own turns, of the same items in every cell.
 
-    Each turn's own context is the item with the model's unperturbed answer; the distractors are the
-    model's answers to other items of the shard. How likely a turn ends at once is scored before
-    them, after the answers that no perturbation changed.
+    Each turn's own context is the item with the model's unperturbed answer. The distractors are the
+    model's answers to other items of the shard. Before the turns come the contexts in which the
+    immediate end of a turn is scored, after unperturbed answers.
     """
     answered = _answered(grid, scored, shard)
     drawn = own_distractors(grid, answered.values())
@@ -90,7 +90,7 @@ def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
 
 
 def sampled_items(grid: Grid, dataset: str) -> list[str]:
-    """Return the items of a dataset whose turns are scored, of those that a model wrote."""
+    """Return the items of a dataset whose own turns are drawn to be scored."""
     names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
     ranked = sorted(names, key=lambda item: rank(grid.config["seed"], item))
     return ranked[: n_own_turns(grid.config)]
@@ -104,8 +104,8 @@ def own_distractors(grid: Grid, answered: Iterable[Exchange]) -> dict[str, list[
 def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield each candidate of a shard after its prompt, and the turns after it.
 
-    These are the fixed ones, and the one that the model wrote, whose distractors are those of the
-    item's first answer. A candidate without text has none.
+    The turns are the fixed reactions and the turn that the model wrote, whose distractors are those
+    of the item's first answer. A candidate without text is left out.
     """
     place, texts = (scored.model, scored.dataset), read_reactions(REACTIONS_FILE)
     shown = _shown(grid, table_path(*place, ANSWERS), shard)
@@ -130,7 +130,7 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
 
 
 def _shown(grid: Grid, path: str, shard: str) -> dict[tuple[str, int], ShownAnswer | None]:
-    """Return a table's answers to a shard's items by item and sample; None where there is none."""
+    """Return a table's answers to a shard's items by item and sample, or None if there is none."""
     of = asked(grid)[path]
     paths = plan_paths(grid, of.model, of.dataset, of.identity, shard)
     form = AnswerForm.of(last_description(grid, of.model))
@@ -139,7 +139,7 @@ def _shown(grid: Grid, path: str, shard: str) -> dict[tuple[str, int], ShownAnsw
 
 
 def _answered(grid: Grid, scored: Asked, shard: str) -> dict[str, Exchange]:
-    """Return the exchanges of a shard's items that the model has answered, without a turn."""
+    """Return by item the exchanges of a shard that the model has answered, with an empty turn."""
     shown = _shown(grid, answers_path(scored.model, scored.dataset), shard)
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
@@ -172,7 +172,7 @@ def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.Da
 
 
 def _written(journal: Journal, plan: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a plan of turns that have a text, with it."""
+    """Return the rows of a plan whose turns have a text, joined with that text."""
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
 
@@ -181,9 +181,9 @@ def continued(conversations: pl.DataFrame, turns: pl.DataFrame, depth: int) -> p
     """Return conversations with the answer and the user turn of one depth, or why they ended.
 
     Args:
-        conversations: up to the answer of this depth: `item`, `messages` and perhaps `ended`.
-        turns: the user turns of this depth: `sample` and the columns of `READ`.
-        depth: its number.
+        conversations: `item`, `messages` before the answer of this depth, and perhaps `ended`.
+        turns: `sample` and the columns of `READ` of the user turns of this depth.
+        depth: the number of this depth.
     """
     said = {row["item"]: row for row in turns.filter(pl.col("sample") == 0).iter_rows(named=True)}
     rows = []
@@ -220,7 +220,7 @@ class Conversations:
     _before: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     def before(self, of: Asked) -> pl.DataFrame:
-        """Return the conversations up to a table's answers, or those before its turns."""
+        """Return the conversations before the answers or user turns of a table."""
         begins_with = of.goes_on_from or of.dataset
         if begins_with not in self._before:
             self._before[begins_with] = self._continued(of)

@@ -133,7 +133,7 @@ def draw_distractors(
 
 
 def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
-    """Yield sorted lengths by their distance from one of them; two are equally far at most."""
+    """Yield sorted lengths by their distance from one of them, with equal distances together."""
 
     def distance(other: int) -> int:
         return abs(other - length)
@@ -144,7 +144,7 @@ def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
 
 
 def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange]:
-    """Return exchanges of other conversations with other answers, one of each, by a hash."""
+    """Return exchanges of other conversations, one per different answer, in the order of a hash."""
     others: dict[str, Exchange] = {}
     for other in candidates:
         is_other = other.answer.text != exchange.answer.text
@@ -154,12 +154,12 @@ def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange
 
 
 def ending_of(exchange: Exchange) -> Context:
-    """Return the context of a turn's end at once: its own, without the turn."""
+    """Return the context in which the immediate end of a turn is scored, which has no turn."""
     return Context(ENDING, None, exchange.prompt, exchange.answer)
 
 
 def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
-    """Return all contexts of a reference follow-up; those with a common beginning are adjacent."""
+    """Return all contexts of a reference follow-up, with common beginnings side by side."""
     own, *others = own_contexts(exchange, distractors)
     return [
         own,
@@ -170,7 +170,7 @@ def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[
 
 
 def own_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
-    """Return the contexts of a model's own turn: its own answer, and its answers to other items."""
+    """Return the contexts of a model's own turn, with its own answer and those to other items."""
     prompt = exchange.prompt
     others = [Context(OTHER_ANSWER, d.item, prompt, d.answer) for d in distractors]
     return [Context(OWN, None, prompt, exchange.answer), *others]
@@ -192,11 +192,11 @@ class TurnTokens(NamedTuple):
 def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
     """Return the tokens of a turn after a context, under the user's or the assistant's header.
 
-    After the context `prompt` the turn is an answer, as the model begins one.
+    After the context `prompt` the turn is an answer, begun as the model begins one.
 
     White space at the ends of the turn is left out, as most templates do. The end-of-turn token is
-    not scored, because stopping is not part of what was said. After the context `ending` it alone
-    is: the token with which the template goes on after a user's text.
+    not scored, because stopping is not part of what was said. After the context `ending` only that
+    token is scored: the one with which the template goes on after a user's text.
 
     Raises:
         TemplateError: the template refuses the context, or the context's tokens are not a prefix of
@@ -242,9 +242,9 @@ def _after(
 
 
 def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
-    """Return the text that each token adds to those before it; joined, they are the whole text.
+    """Return the text that each token adds, so that the texts joined are the whole text.
 
-    A token that holds only a part of a character adds nothing; the last part adds the character.
+    A token that holds only a part of a character adds "", and the last part adds the character.
     Each token is decoded after the one before it, since some tokenizers write white space between.
     """
     texts: list[str] = []
@@ -262,7 +262,7 @@ def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
 class TurnToScore(NamedTuple):
     """A turn in its own conversation, and the contexts after which it is scored.
 
-    `cell` is temperature, perturbation and sample of a model's own turn; empty for a human's.
+    `cell` is temperature, perturbation and sample of a model's own turn, and empty for a human's.
     """
 
     exchange: Exchange
@@ -272,7 +272,7 @@ class TurnToScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Scorer:
-    """Makes the scoring requests of one model and dataset.
+    """A maker of the scoring requests of one model and dataset.
 
     Attributes:
         identity: the part of model and engine that enters the identity of a request.
@@ -309,7 +309,7 @@ class Scorer:
         }
 
     def ask(self, exchange: Exchange, context: Context) -> str:
-        """Return what the score of a turn after a context asks for."""
+        """Return the ask of the score of a turn after a context."""
         kind = context.kind if context.kind in (ASSISTANT_HEADER, ENDING, PROMPT) else ""
         return self.asks.score(kind, context.prompt, context.answer, exchange.turn)
 
@@ -326,7 +326,7 @@ class Scorer:
 
 
 def named_rows(turns: Iterable[TurnToScore]) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
-    """Yield what a plan's rows say of turns and contexts, which needs no template, with both."""
+    """Yield the columns of a plan's rows that need no template, with their turn and context."""
     every = ((turn, context) for turn in turns for context in turn.contexts)
     for position, ((exchange, _, cell), context) in enumerate(every):
         named = {

@@ -42,7 +42,7 @@ SCORE_SCHEMA: Schema = {
 class ScoreRecord(TypedDict):
     """One line of the journal for a scoring request.
 
-    The outcome is `ok` or `error`; `logprobs` are in nats, one of each token of the turn.
+    The outcome is `ok` or `error`. `logprobs` are in nats, one per token of the turn.
     """
 
     key: str
@@ -53,7 +53,7 @@ class ScoreRecord(TypedDict):
 
 
 def score_record(request: ScoringRequest, completion: Completion) -> ScoreRecord:
-    """Return the journal record of a scored request; scores that are not finite are an error."""
+    """Return the journal record of a scored request, an error unless all scores are finite."""
     found, error = list(completion.logprobs), completion.error
     n_scored = len(request.token_ids) - request.n_context
     if error is None and (len(found) != n_scored or not all(map(math.isfinite, found))):
@@ -95,8 +95,8 @@ SIGNALS = (LOG_ODDS, *KINDS, CONTINGENCY, LOG_PROBABILITY)
 def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
     """Yield a table of scores (`SCORES_SCHEMA`), some items at a time, at least one part.
 
-    `token_ids` and `logprobs` are only the turn's; `logprob` is their sum in nats. A row that could
-    not be scored has the reason in `error` and no scores.
+    `token_ids` and `logprobs` are only the turn's, and `logprob` is their sum in nats. A row that
+    could not be scored has the reason in `error` and no scores.
 
     Replies come in any order, so the journal is read once for each part.
 
@@ -116,7 +116,7 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
 def check_complete(
     keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path, what: str = "requests"
 ) -> None:
-    """Raise an error if a plan has requests that were never sent.
+    """Check that every request of a plan has a record.
 
     Raises:
         LostRecordsError: a key of the plan has no record in the journal.
@@ -156,7 +156,7 @@ def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: Asked) -> pl.DataFr
 def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None:
     """Refuse tables of scores in which too many requests ended in an error.
 
-    The tables are there all the same, so that no run asks for these scores again by itself.
+    The tables exist nevertheless, so that no run asks for these scores again by itself.
 
     Raises:
         UserError: the share of a table's requests with an error is over `max_error_share`.
@@ -173,14 +173,14 @@ def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None
 
 
 def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return what reactions say of each candidate, larger for a better one.
+    """Return the signals of each candidate, of which a larger value means a better candidate.
 
-    `satisfaction` is the log-likelihood of any of its turns, log Σ p, and `correction` the negative
-    of that of a correction. Their sum `satisfaction over correction` is the log-odds that a user
-    who says one of these turns says a satisfied one. All in nats. `contingency` is the gain of a
-    token of the model's own turn after the candidate over the mean after answers to other items
-    (`turn_gains`), and `mean log-probability` is that of a token of the candidate itself
-    after its prompt. A signal is null where one of its scores is, contingency where all others are.
+    `satisfaction` is the log-likelihood of any satisfied turn, log Σ p, and `correction` the
+    negative log-likelihood of any correction. Their sum `satisfaction over correction` is the
+    log-odds that a user who says one of these turns says a satisfied one. `contingency` is the gain
+    per token of the model's own turn over answers to other items (`turn_gains`), and `mean
+    log-probability` that per token of the candidate after its prompt. All are in nats. A signal is
+    null if one of its scores is, and contingency if all scores after other answers are.
 
     Returns:
         One row per candidate: the columns `CANDIDATE`, and one for each signal.
@@ -211,11 +211,11 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each turn of a table of scores (`SCORES_SCHEMA`).
+    """Return the gains of each turn of a table of scores (`SCORES_SCHEMA`), one row per turn.
 
-    Columns are those of `TURN`, `n_characters`, `n_tokens`, and in nats: `surprisal` of the turn
-    after its own context, `gain_answer` and `gain_conversation`: means over the distractors, and
-    `gain_role` over the assistant's header. `identified_answer` and `identified_conversation` say
+    Columns are those of `TURN`, `n_characters`, `n_tokens`, and four in nats: `surprisal` after the
+    turn's own context, `gain_answer` and `gain_conversation` (means over the distractors), and
+    `gain_role` (over the assistant's header). `identified_answer` and `identified_conversation` say
     whether the turn is likelier after its own context than after every distractor (a tie is not),
     and `n_answers` and `n_conversations` count the distractors. Missing scores are null.
     """
@@ -248,13 +248,13 @@ def _over(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
 
 
 def token_gains(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return each token's log-likelihood after the turn's own answer, and the mean after others.
+    """Return each token's log-likelihood after the turn's own answer and its mean after others.
 
     The differences of a turn's two lists add up to its `gain_answer` (`turn_gains`).
 
     Returns:
-        One row per turn that was scored after its own answer and after another: columns of `TURN`,
-        `token_texts`, `own` and `others`, lists of equal length, in nats.
+        One row per turn that was scored after its own answer and after another, with the columns of
+        `TURN`, `token_texts`, `own` and `others`. The last two are lists of equal length, in nats.
     """
     scored = scores.drop_nulls("logprob")
     own = scored.filter(pl.col("context") == OWN).select(*TURN, "token_texts", own="logprobs")

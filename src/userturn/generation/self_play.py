@@ -34,11 +34,11 @@ def collect_self_play(
 
     Args:
         grid: the study's grid.
-        tables: the answers and the user turns of the depth.
-        paths_before: the conversations, then the user turns, of the depth before it.
-        path_to_conversations: output file of the conversations up to its answers.
-        path_to_answers: output file of its answers.
-        path_to_user_turns: output file of its user turns.
+        tables: the tables of answers and of user turns of the depth.
+        paths_before: paths of the conversations and the user turns of the depth before.
+        path_to_conversations: output file of the conversations before the depth's answers.
+        path_to_answers: output file of the depth's answers.
+        path_to_user_turns: output file of the depth's user turns.
     """
     (answers, turns), (conversations_before, turns_before) = tables, paths_before
     before = pl.read_parquet(conversations_before)
@@ -50,10 +50,10 @@ def collect_self_play(
 
 
 def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
-    """Yield a sample of the turns of every depth, of the same items; `perturbation` is `depth-2`.
+    """Yield a sample of the turns of every depth, of the same items at each depth.
 
-    A turn's own context is its conversation; the distractors are the model's answers at the same
-    depth in other conversations of the shard.
+    A turn's own context is its conversation. The distractors are the model's answers at the same
+    depth in other conversations of the shard. The column `perturbation` is such as `depth-2`.
     """
     sample, conversations = set(sampled_items(grid, scored.dataset)), Conversations(grid, shard)
     for at in depths_from_the_first(grid):
@@ -69,7 +69,7 @@ def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToSco
 
 
 def exchanges_at(conversations: Conversations, turns: Asked) -> list[Exchange]:
-    """Return the conversations that have an answer before some turns, with the turn."""
+    """Return the conversations that have an answer before the turns of a table, with the turn."""
     before = conversations.before(turns)
     known = going_on(before) if turns.goes_on_from else before
     written = conversations.turns(turns).filter(pl.col("sample") == 0)

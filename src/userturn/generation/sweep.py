@@ -2,7 +2,7 @@
 
 Answers come first, then the user turns of every dataset, temperature and perturbation, then what is
 made of these, and the scores of existing turns last. A request that a journal has is not sent
-again; if none is missing, no model is loaded.
+again. If no request is missing, no model is loaded.
 """
 
 import os
@@ -49,9 +49,9 @@ def finished_plans(
     pending: Collection[str],
     identity_of_requests: Mapping[str, Any],
 ) -> dict[str, dict[str, set[str]]]:
-    """Return the finished plans of a shard: their keys by dataset and identity.
+    """Return the keys of a shard's finished plans, by dataset and identity.
 
-    A row without a request keeps a plan open: a prompt may now exist for it.
+    A row without a request keeps a plan open, because a prompt may now exist for it.
     """
     by = fingerprint(identity_of_requests)
     planned: dict[str, dict[str, set[str]]] = defaultdict(dict)
@@ -92,7 +92,7 @@ def run_sweep(
 ) -> None:
     """Journal the reply to every request of a model's pending cells, then write the marker.
 
-    A model has another sweep, after those of other models, where prompts are made of their answers.
+    If prompts are made of other models' answers, a second sweep of the model follows theirs.
 
     Raises:
         UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
@@ -129,7 +129,7 @@ def run_sweep(
 
 
 def _note_earlier(grid: Grid, model: str, shard: str) -> None:
-    """Note what an earlier sweep left in the place of a model with another name, as its own."""
+    """Note the journals and plans under a model's earlier name as written by this sweep."""
     for dataset in grid.prepared_datasets:
         if grid.places.of_pair(model, dataset) != f"{model}/{dataset}":
             journal = grid.journal_folder(model, dataset)
@@ -155,7 +155,7 @@ def request_runner(
 
 
 def present_items(grid: Grid) -> dict[Name, str]:
-    """Return the items of a study by the names that they are asked under: hashes of messages."""
+    """Return the hash of each item's messages, by the names that the item is asked under."""
     return {
         (grid.places.of_dataset(name), item.id): digest_of(item.messages)
         for name in grid.prepared_datasets
@@ -182,6 +182,6 @@ def sweep_plans(
 
 
 def complete_plans(plans: SweepPlans, runner: Runner) -> None:
-    """Plan and complete everything that is pending, each stage after those that it depends on."""
+    """Plan and complete all pending tables, each stage after those that it depends on."""
     for name, tables in plans.stages():
         runner.complete(name, list(plans.plans(tables)))

@@ -44,13 +44,13 @@ def planner_of(grid: Grid, model: LoadedModel) -> Planner:
 
 @dataclass
 class SweepPlans:
-    """The plans of one shard of one model; the answers to one dataset are in memory at a time.
+    """The plans of one shard of one model, with the answers to one dataset in memory at a time.
 
     Attributes:
-        shard: the part of the items, such as 1of1.
+        shard: name of the part of the items, such as 1of1.
         pending: identities of the tables to fill.
         form: how the model wraps an answer.
-        scratch: folder for the plans of answers that other shards' items have.
+        scratch: folder for the plans of answers to items of other shards.
     """
 
     grid: Grid
@@ -65,16 +65,16 @@ class SweepPlans:
 
     @cached_property
     def tables(self) -> dict[str, Asked]:
-        """The tables to plan by path: the pending ones, and answers that pending turns follow."""
+        """The tables to plan, by path: the pending ones, and the answers before pending turns."""
         mine = asked_of(self.grid, self.model)
         pending = [of for of in mine if of.identity in self.pending]
         planned = {of.path for of in pending} | {of.stands_after for of in pending}
         return {of.path: of for of in mine if of.path in planned}
 
     def stages(self) -> Iterator[tuple[str, list[Asked]]]:
-        """Yield the tables that are asked for together, each time under the name of a stage.
+        """Yield the name of each stage with the tables that are asked for together in it.
 
-        Each is after those that its prompts are made of. Scores are last, all together.
+        A table comes after those that its prompts are made of. All scores are the last stage.
         """
         written = [of for of in self.tables.values() if of.kind != SCORES]
         for tables in stages(written):
@@ -104,7 +104,7 @@ class SweepPlans:
                 yield from self._user_turns(alike, shown)
 
     def shown(self, answers: Asked) -> Shown:
-        """Return the answers of a table that are shown: from the journal, if they are its own."""
+        """Return the answers that a table shows, from the journal if they are the model's own."""
         grid, model, dataset = self.grid, self.model, answers.dataset
         if answers.model != model:
             return answers_of_another(grid, answers)
@@ -125,7 +125,7 @@ class SweepPlans:
 
     @cached_property
     def _donors(self) -> dict[str, dict[str, str]]:
-        """By dataset, for each item the one whose answer is shown in place of its own."""
+        """The donor of each item by dataset, whose answer is shown in place of the item's own."""
         turns = (of for of in self.tables.values() if of.kind == USER_TURNS)
         return {of.dataset: self._donors_of(of.dataset) for of in turns if self._shows_another(of)}
 
@@ -161,7 +161,7 @@ class SweepPlans:
         return plan_path(self.grid, self.model, of.dataset, of.identity, self.shard)
 
     def _answers(self, of: Asked) -> Iterator[Plan]:
-        """Write and yield the plan of answers, and that of answers that others' items lend."""
+        """Write and yield the plan of answers, and of the answers that other shards' items lend."""
         sampling = self.planner.sampling("assistant", of.drawn)
         planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
         after = [turns for turns in self.tables.values() if turns.stands_after == of.path]
@@ -179,7 +179,7 @@ class SweepPlans:
             yield Plan(path, of.dataset, sampling, role)
 
     def _user_turns(self, tables: Sequence[Asked], shown: Shown) -> list[Plan]:
-        """Write the plans of turns that differ only in temperature and so share their probes."""
+        """Write and return plans of turns that differ only in temperature and so share probes."""
         first = tables[0]
         n_answers = asked(self.grid)[first.stands_after].n_samples
         operator = operator_of(self.grid, first)

@@ -56,13 +56,13 @@ def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFra
     """Return the languages of every turn of a model and dataset, sorted by turn.
 
     Args:
-        turns: user turns of all cells: key columns, `answer`, `text`, `outcome`.
-        answers: the model's answers: `item`, `answer`, `outcome`.
-        items: the prepared dataset with `language`, `problem` and what tells languages.
+        turns: user turns of all cells with the key columns, `answer`, `text` and `outcome`.
+        answers: the model's answers with `item`, `answer` and `outcome`.
+        items: the prepared dataset with `language`, `problem` and the name of its detector.
 
     Returns:
-        `LANGUAGES_SCHEMA`: a language or the reason why it is null, and whether two of them
-        differ, null if either is.
+        `LANGUAGES_SCHEMA`: each language or the reason why it is null, and whether two languages
+        differ, which is null if either is.
     """
     written = turns.sort(TURN_KEYS)
     detector = items[DETECTOR_KEY][0] if DETECTOR_KEY in items.columns else FORMER_DETECTOR
