@@ -202,7 +202,7 @@ class RequestRunner:
             self._ask(stage, waiting, n_missing, lacking)
 
     def _known(self, dataset: str, plans: list[AnyPlan]) -> Known:
-        """Return the finished and missing keys of a dataset's plans, and journal the plans' notes."""
+        """Return the finished and missing keys of a dataset's plans, and journal their notes."""
         asked = self._asked(dataset, plans)
         if self.names is not None:
             found, journals = finished_of(asked), self.journal(dataset).parent

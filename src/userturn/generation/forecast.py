@@ -127,7 +127,7 @@ class Counting:
                     self.asked.add((key, own))
 
     def _is_there(self, ask: str, own: Name | None) -> bool:
-        """Return whether an ask has a reply, which must be free for the name `own` if one is given."""
+        """Return whether an ask has a reply, under a name free for `own` if that is given."""
         names = self.names.get(ask, ())
         if own is None or own in names:
             return bool(names)

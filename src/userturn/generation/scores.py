@@ -178,9 +178,9 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
     `satisfaction` is the log-likelihood of any satisfied turn, log Σ p, and `correction` the
     negative log-likelihood of any correction. Their sum `satisfaction over correction` is the
     log-odds that a user who says one of these turns says a satisfied one. `contingency` is the gain
-    per token of the model's own turn over answers to other items (`turn_gains`), and `mean
-    log-probability` that per token of the candidate after its prompt. All are in nats. A signal is
-    null if one of its scores is, and contingency if all scores after other answers are.
+    per token of the model's own turn over answers to other items (`turn_gains`), and
+    `mean log-probability` that per token of the candidate after its prompt. All are in nats. A
+    signal is null if one of its scores is, contingency if all scores after other answers are.
 
     Returns:
         One row per candidate: the columns `CANDIDATE`, and one for each signal.
