@@ -64,7 +64,7 @@ def near_path(path: str | Path) -> str:
         if not (found / part).exists():
             try:
                 near = get_close_matches(part, [p.name for p in found.iterdir()], n=1)
-            except OSError:  # also of a sandbox
+            except OSError:  # also from a sandbox
                 return ""
             if not near:
                 return ""

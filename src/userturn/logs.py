@@ -44,9 +44,9 @@ RAREST = 300.0  # seconds between two lines of progress
 
 
 class Progress:
-    """Prints how many requests are done, how fast, and how long the rest takes, ever more rarely.
+    """Lines that say how many requests are done, how fast, and how long the rest will take.
 
-    Lines come after 10, 20, 40 ... seconds, and at least every five minutes. Requests without
+    They come after 10, 20, 40 ... seconds, and at least every five minutes. Requests without
     tokens, such as those to judges, have no speed in tokens.
     """
 

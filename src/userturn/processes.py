@@ -117,7 +117,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         return
     address = arguments[0] if event in BY_NAME else arguments[1]
     if event in TO_ADDRESS and not isinstance(address, tuple):
-        return  # a socket in a folder, by which processes of one machine speak
+        return  # a Unix socket, between processes of one machine
     raise UserError(
         f"something asked for '{address}', which was refused: nothing is sent without a model or "
         "judge that you ask for; run it with the project's newest version, and report this"

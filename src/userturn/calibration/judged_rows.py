@@ -33,11 +33,11 @@ class Columns(NamedTuple):
     id: str | None = None  # the column that names a row in both files
     # rows with one value are a cluster, no more independent than copies
     item: str | None = None
-    verdict: Sequence[str] = ()  # of verdicts in the first file, each a judge if there are several
-    label: str | None = None  # of people's labels in the second file
+    verdict: Sequence[str] = ()  # columns of verdicts in the first file, one per judge if several
+    label: str | None = None  # the column of people's labels in the second file
     # groups of the first file from which rows were drawn for people
     stratum: str | None = None
-    by: Sequence[str] | None = None  # the columns by which there are groups
+    by: Sequence[str] | None = None  # the columns that define groups
     positive: Sequence[str] = ()  # the verdicts and labels that are a yes; every other one is a no
 
 
@@ -108,7 +108,7 @@ def _text(value: Any) -> str:
 
 
 POSITIVE = "say with --positive which values are a yes"
-Names = Mapping[str, str]  # what names a row: `id`, `sample`, and the columns of its group
+Names = Mapping[str, str]  # identifies a row: `id`, `sample`, and its group's columns
 
 
 class Judged(NamedTuple):

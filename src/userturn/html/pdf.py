@@ -1,7 +1,7 @@
 """Equal pictures give equal PDFs: the objects of a PDF in one order.
 
-The converter writes fonts and resources in another order each time, and numbers its objects by it.
-Here they are numbered as they are reached from the trailer, with named resources sorted.
+The converter's order of fonts and resources varies, and it numbers its objects in that order.
+Here objects are numbered as they are reached from the trailer, with named resources sorted.
 """
 
 import re

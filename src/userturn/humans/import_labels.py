@@ -36,7 +36,7 @@ ANNOTATIONS_SCHEMA: Schema = {
 
 
 IMPORTED_SCHEMA: Schema = {
-    **ANNOTATIONS_SCHEMA,  # what tables read: rounds imported without the rest still count
+    **ANNOTATIONS_SCHEMA,  # tables read these, and older rounds have no others
     "unsure": pl.Boolean,
     "seconds": pl.Float64,
 }

@@ -52,7 +52,7 @@ class LabelFile(NamedTuple):
     """The rows of one file, the problems of others, and what nothing reads."""
 
     rows: list[Row]
-    problems: list[str]  # one sentence for each row that is wrong by itself
+    problems: list[str]  # one sentence per wrong row
     unread: list[str]  # columns, keys or controls that nothing reads
 
 

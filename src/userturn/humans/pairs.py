@@ -209,7 +209,7 @@ def round_of_pairs(
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
 ) -> Drawn:
-    """Return a round's key, and what annotators see of the round."""
+    """Return a new round of pairs: its key, and what annotators see of it."""
     tokens = special_tokens(paths_to_descriptions)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     people = people_turns(paths_to_datasets)

@@ -48,7 +48,7 @@ def draw_once(
     if not rounds.is_drawn(round_name):
         key, items, noted = draw()
         identity = fingerprint([round_name, key["id"].to_list()])
-        if key.is_empty():  # nothing of it is labelled: it is drawn when there are turns for it
+        if key.is_empty():  # not kept, so that it is drawn when there are turns
             write_table(items, path_to_items, identity, **noted)
             write_table(key, path_to_key, identity, **noted)
             return

@@ -93,7 +93,7 @@ NEEDED = (
     "The first {n} turns are needed most: without their labels nothing is known of the judge whose "
     "verdicts are checked. Who cannot label all of them stops after these."
 )
-# Of Label Studio's `Text`, which alone would join spaces: as the page shows a text.
+# Shows Label Studio's `Text` as the page does. Without it spaces would be joined.
 LINE_STYLE = (
     "[class*=richtext__line] "
     "{ white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }"

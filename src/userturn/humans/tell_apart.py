@@ -39,7 +39,7 @@ from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import ITEM_KEYS, TURN_KEYS
 
-TOLD_APART = "told_apart"  # in journals and accounts, where a dataset's name stands
+TOLD_APART = "told_apart"  # in place of a dataset in journals and accounts
 PLACES = ("first", "second")
 SCHEMA = {
     "type": "object",
@@ -80,8 +80,8 @@ class Pair(NamedTuple):
 
     messages: Sequence[Message]  # messages before the answer, the last one the user's
     answer: str  # the answer; empty where the turns begin the conversation
-    one: str  # the turn that is asked about: the model's, or either one of two of a kind
-    other: str  # the person's, or the other one
+    one: str  # the model's turn, or either one of a control pair
+    other: str  # the person's turn, or the other one
 
 
 Choice = tuple[bool | None, bool | None]  # whether `one` is chosen, when it is first and second

@@ -62,7 +62,7 @@ def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[
     """Return the fewest parts of a chart that are legible, and a picture of each.
 
     The chart is in Vega-Lite, in rows and columns of panels or in panels below each other. If its
-    whole picture is legible, the result is no part and that picture alone. If even a single panel
+    whole picture is legible, the result has no parts and only that picture. If even a single panel
     is not legible, each panel is a part.
     """
     down, across = _sides(chart)

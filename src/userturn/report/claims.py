@@ -67,7 +67,7 @@ class Number(NamedTuple):
     what: str
     wanted: Mapping[str, Any]
     named: tuple[str, ...]
-    columns: tuple[str, str, str, str]  # number, limits, n
+    columns: tuple[str, str, str, str]  # estimate, lower and upper limit, n
 
 
 RATE = ("estimate", "lower", "upper", "n_scored")

@@ -88,7 +88,7 @@ def _counts(n_shown: int, found: Sequence[Comparison], n_flips: Sequence[int]) -
 
 def _text(text: str) -> str:
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
-    return escape(show_codes(cut)).replace("{{", "&#123;&#123;")  # no place of the template
+    return escape(show_codes(cut)).replace("{{", "&#123;&#123;")  # no placeholder of the template
 
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[str]], name: str) -> str:

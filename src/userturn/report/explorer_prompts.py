@@ -37,7 +37,7 @@ def prompt_parts(prompt: str, messages: Sequence[Part], user_header: str) -> lis
     return [part for part in reversed(parts) if part[1]]
 
 
-ROWS_PER_FILE = 500  # of one data file
+ROWS_PER_FILE = 500  # rows of one data file
 WRITERS = [TEMPLATE, "system", "user", "assistant"]
 Texts = dict[str, int]
 

@@ -34,7 +34,7 @@ class Study(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The study's name, with its model where other studies have other ones."""
+        """The study's name, with its model if studies of different models are compared."""
         return f"{self.name}, model {self.own}" if self.own else self.name
 
 

@@ -20,7 +20,7 @@ from userturn.tables.turn_rates import LIMITS as ENDINGS
 COUNTED = ["n_scored", "n_turns", "n_answers", "n_answers_cut"]
 COPIED = ["n_ok", "n_copies", "distinct", "distinct_lower", "distinct_upper"]
 RATE_SHOWN = [*LIMITS, *LENIENT, *COUNTED, *COPIED]
-FLOOR = [  # of a rate, in the table's words
+FLOOR = [  # columns of the table `rates`
     *("floor", "floor_lower", "floor_upper", "above_floor", "above_floor_lower"),
     *("above_floor_upper", "reacts", "reacts_lower", "reacts_upper"),
 ]

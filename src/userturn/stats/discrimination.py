@@ -55,7 +55,7 @@ def clustered_auc(
     if NEGLIGIBLE < area < 1 - NEGLIGIBLE:
         effect = _variance(placements - area, is_positive, names) / _of_area(area, *sizes)
         sizes /= max(1.0, effect)
-    else:  # nothing varies, so that turns of a cluster may all say the same
+    else:  # nothing varies, so turns of a cluster may be copies
         sizes = np.array(fewest, float)
     z = quantile_of(confidence)
     return Interval(area, *(_farthest(area, end, z, sizes) for end in (0.0, 1.0)))

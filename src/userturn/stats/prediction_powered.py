@@ -51,10 +51,10 @@ class Corrected(NamedTuple):
 
 class _Class(NamedTuple):
     share: float  # of the domain's turns
-    worth: float  # labels' worth of the weights
+    worth: float  # effective number of labels
     rest: float  # share of the class that nobody labelled
     mean_label: float
-    middle: float  # mean_label, drawn towards a half by the labels added
+    middle: float  # mean_label with the added labels, nearer to a half
     mean_prediction: float
     var_label: float
     var_prediction: float

@@ -154,7 +154,7 @@ class FollowUps(NamedTuple):
     design_effect: float  # what shared conversations multiply the variance of a difference by
     rate: float = 0.5  # share that the baseline identifies; of no use for a gain
     spread: float = 0.0  # standard deviation of a model's gains; of no use for a share
-    per_conversation: float = 1.0  # follow-ups of one; never fewer than the design effect
+    per_conversation: float = 1.0  # follow-ups; never fewer than the design effect
 
     @property
     def of_one(self) -> float:
@@ -168,7 +168,7 @@ def follow_ups_for_share(
     """Return the number of follow-ups that tell two models' shares apart with a given power."""
     turns = Turns(assumed.rate, 1.0, assumed.related)
     n = items_for_difference(turns, difference, 1, n_tests, power)
-    few = quantile_of(1 - level_of(n_tests)) ** 2 / 2  # conversations: as Guenther's for means
+    few = quantile_of(1 - level_of(n_tests)) ** 2 / 2  # conversations, as Guenther adds for means
     return int(np.ceil(n * assumed.design_effect + few * assumed.of_one))
 
 

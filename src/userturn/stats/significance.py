@@ -10,8 +10,8 @@ import numpy as np
 from userturn.stats.proportions import Array, Interval
 
 GRID = 2520  # shares of up to ten turns, and their differences, are whole multiples of 1/2520
-FINEST = 1000  # the largest denominator of a change that is looked for
-MANY = 1000  # with more distinct changes none is looked for
+FINEST = 1000  # the largest denominator that is tried for changes
+MANY = 1000  # with more distinct changes no denominator is tried
 TOLERANCE = 1e-8
 LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
 NEGLIGIBLE = 1e-18

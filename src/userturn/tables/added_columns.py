@@ -129,7 +129,7 @@ def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> p
 
 
 def with_holm(table: pl.DataFrame, sets: str | Sequence[str]) -> pl.DataFrame:
-    """Return a table with `p_adjusted`, by Holm's method within rows of equal values of `sets`."""
+    """Return a table with `p_adjusted`, by Holm over the rows with equal values in `sets`."""
     parts = []
     for part in table.partition_by(sets, maintain_order=True):
         adjusted = np.full(part.height, np.nan)

@@ -24,7 +24,7 @@ class Found(NamedTuple):
     this_study: str  # the numbers that it rests on, in words
     decision: rule.Decision | None  # None if the two cannot be compared
     note: str | None = None
-    n_items: int | None = None  # behind the numbers
+    n_items: int | None = None  # the items behind the numbers
 
 
 def _items(rows: pl.DataFrame) -> int:

@@ -114,5 +114,5 @@ def _margins(items: pl.DataFrame, of_cells: pl.DataFrame) -> Counts:
     w, n, y = (table[name].cast(pl.Float64).to_numpy() for name in ("w", "n", "y"))
     once = copies(m, z, n, y)
     m, z, n, y = m / once, z / once, n / once, y / once
-    least = float((w**2) @ m / (w @ m))  # Kish 1965, what unequal weights cost
+    least = float((w**2) @ m / (w @ m))  # Kish 1965: the cost of unequal weights
     return side_by_side((w * m, w * z), (n, y))._replace(least=np.array([least, 1.0]))

@@ -73,7 +73,7 @@ class Domain:
             .join(self.turns.select(*TURN_KEYS, "genuine"), on=TURN_KEYS, maintain_order="left")
             .with_columns(pl.col("genuine").fill_null(False).cast(pl.Float64), of=originals())
         )
-        if (table["of"] != table["item"]).any():  # labels of copies are one
+        if (table["of"] != table["item"]).any():  # copies share one label
             keys = ["stratum", *TURN_KEYS[:-2], "sample", "of"]
             w = pl.col("weight")
             mean = (pl.col("share_genuine", "genuine") * w).sum() / w.sum()
@@ -121,7 +121,7 @@ MEANINGS = {
     "n_labelled": "of which people labelled so many",
     "corrected_reason": "why there is none",
 }
-Domains = Mapping[tuple[Any, ...], Domain]  # by a cell or pool and a judge, as JUDGED_CELL_KEYS
+Domains = Mapping[tuple[Any, ...], Domain]  # by the values of JUDGED_CELL_KEYS
 
 
 def drawn_and_labelled(

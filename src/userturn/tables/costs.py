@@ -19,7 +19,7 @@ TABLE = Table(
     rule="tabulate_costs",
     place=310,
     row="a judge and cell, or dataset whose cells shared batches; or a judge over `all`",
-    made_of=("made_by_sources",),  # after every reply that costs something
+    made_of=("made_by_sources",),  # made after every reply that is paid for
     settings=("prices",),
     version=2,
 )

@@ -54,7 +54,7 @@ SIDES = (
         "turns that people do not call genuine",
     ),
 )
-STRICTEST = 1.0  # of a study whose record has no threshold: no number of turns reaches it
+STRICTEST = 1.0  # threshold of a study without one, which nothing reaches
 
 
 class Shortfall(NamedTuple):
@@ -62,7 +62,7 @@ class Shortfall(NamedTuple):
 
     measure: str
     why: str
-    n_missing: int | None  # None where labels that agree would not do
+    n_missing: int | None  # None if no number of labels would show it
 
 
 def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) -> list[Shortfall]:

@@ -107,7 +107,7 @@ class Pair(NamedTuple):
     condition: str  # name of the model or family
     baseline: str  # name of the other one
     models: list[str]  # of the condition
-    models_before: list[str]  # of the baseline; of each of several trainings its base
+    models_before: list[str]  # of the baseline, or the base of each training
 
 
 def pairs_of(grid: Grid) -> list[Pair]:

@@ -206,7 +206,7 @@ def write_all(
         elif ending == "csv":
             write_text(csv_of(table), path)
         elif layouts:
-            # The others are of the report alone.
+            # The other layouts are shown in the report alone.
             shown = [one for one in layouts if any(column.printed for column in one.columns)]
             titled = len(shown) > 1
             parts = [

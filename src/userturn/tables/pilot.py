@@ -230,7 +230,7 @@ def _of_both(both: pl.DataFrame) -> FollowUps:
     first, second = (both[name].to_numpy() for name in ("value", "value_second"))
     changes = first - second
     if not changes.any():
-        changes = first  # one model alone, or two that say the same
+        changes = first  # one model alone, or two with equal values
     spread = float(np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 2))
     covariance = float(np.cov(first, second)[0, 1])
     related = max(0.0, covariance / spread**2) if spread else 0.0

@@ -17,7 +17,7 @@ from userturn.tables.added_columns import HELD_OUT
 from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
 from userturn.tables.item_pairs import BASELINE, COUNTS, compared, in_scopes, scored_margins
 
-SMALLEST = 1e-9  # of the p-values that are told apart
+SMALLEST = 1e-9  # smaller p-values are not told apart
 
 
 def distance(changes: ArrayLike, confidence: float = CONFIDENCE) -> float:
@@ -154,7 +154,7 @@ def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
 def of_recipes(
     found: pl.DataFrame, items: pl.DataFrame, pairs_of: PairsOf, trainings: Trainings, seen: Seen
 ) -> pl.DataFrame:
-    """Return contrasts with rows over unseen datasets and over repeated trainings.
+    """Return contrasts, with further rows over unseen datasets and over repeated trainings.
 
     Rows of one of several trainings have scopes of their own.
     """

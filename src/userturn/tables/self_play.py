@@ -60,7 +60,7 @@ GAINS: Schema = {
     "value": pl.Float64,
     "depth": pl.Int64,
 }
-ASSISTANT_SPEECH = "assistant_turn_restate"  # the rubric's label of turns that speak as it
+ASSISTANT_SPEECH = "assistant_turn_restate"  # the rubric's label of assistant speech
 SPEECH, PROMPT, TURNS, GAIN = (
     (name, f"{name}_lower", f"{name}_upper")
     for name in ("assistant_speech", "repeats_prompt", "repeats_turns", "gain")

@@ -143,7 +143,7 @@ class Learnt:
 def count_overlap(
     learnt: Learnt, items: Sequence[Sequence[str]], conversations: Sequence[Sequence[str]]
 ) -> dict[str, int]:
-    """Return the numbers of items, and of those that occur, each by its best kind of match."""
+    """Return the number of items, and of those that occur, each under its best kind of match."""
     parts = contained(items, conversations)
     best = []
     for number, texts in enumerate(items):
