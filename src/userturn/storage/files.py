@@ -1,9 +1,8 @@
 """Files that are written whole or not at all, with their identity; given files, folders and locks.
 
-A lock ends with its process however that dies, which Snakemake's own lock does not: it is a file
-that only its owner's orderly end removes. So a driver holds one of these beside it. A process
-that gets it while Snakemake's still exists, on the host where it was taken, knows that its owner is
-gone.
+A lock ends with its process, however that dies. Snakemake's own lock does not: it is a file that
+only the orderly end of its owner removes. So a driver holds a lock of this module as well. A
+process on the same host that gets it while Snakemake's lock exists knows that the owner is gone.
 """
 
 import errno
@@ -30,9 +29,9 @@ _noting: list[set[Path]] = []  # the open sets of `files_written`, innermost las
 
 @contextmanager
 def files_written() -> Iterator[set[Path]]:
-    """Yield a set that collects the files that this process writes, in any thread, in the block.
+    """Yield a set to which every file is added that this process writes inside the block.
 
-    It contains the files of `written_whole` and `journal.Writer`.
+    It has the files of `written_whole` and `journal.Writer`, of all threads.
     """
     written: set[Path] = set()
     _noting.append(written)
@@ -43,7 +42,7 @@ def files_written() -> Iterator[set[Path]]:
 
 
 def note_written(path: Path) -> None:
-    """Note that a file was written, for every `files_written` that is open."""
+    """Add a written file to the set of every open `files_written` block."""
     for written in _noting:
         written.add(path)
 
@@ -85,12 +84,12 @@ def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> N
 
 
 def read_identity(path: str | Path) -> str | None:
-    """Return the identity of a Parquet file; None without a file, or one of another program."""
+    """Return the identity of an artifact, or None without a file that userturn wrote."""
     return read_artifact(path).get("identity")
 
 
 def read_artifact(path: str | Path) -> dict[str, Any]:
-    """Return the metadata of an artifact, Parquet or JSON; empty if userturn did not write it."""
+    """Return the metadata of a Parquet or JSON artifact, empty if userturn did not write it."""
     try:
         if Path(path).suffix == ".parquet":
             return _parquet_metadata(path)
@@ -116,7 +115,7 @@ def _parquet_metadata(path: str | Path) -> dict[str, str]:
 
 
 def copy_folder(folder: Path, to: Path, *left_out: str) -> None:
-    """Copy a folder with the times of its files, but for patterns of names; `to` may be there."""
+    """Copy a folder with the times of its files, except names of the patterns `left_out`."""
     ignore = shutil.ignore_patterns(*left_out)
     shutil.copytree(folder, to, ignore=ignore, dirs_exist_ok=True)
     for path in (to, *to.rglob("*")):
@@ -125,7 +124,7 @@ def copy_folder(folder: Path, to: Path, *left_out: str) -> None:
 
 
 def paths_below(folder: Path) -> list[Path]:
-    """Return all files and folders below a folder, sorted; links to folders are not followed.
+    """Return the sorted paths of all files and folders below a folder, not following links.
 
     Raises:
         OSError: a folder may not be read.
@@ -139,7 +138,7 @@ def _tell(error: OSError) -> None:
 
 
 def check_is_file(path: Path, expected: str) -> None:
-    """Check that a path is that of a file, or raise a `UserError`."""
+    """Check that a path is a file, or raise a `UserError`."""
     if not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise UserError(f"'{path}' {found}; expected {expected}{near_path(path)}")
@@ -149,7 +148,7 @@ def given_text(path: str | Path) -> str:
     """Return the text of a file.
 
     Raises:
-        UserError: it does not exist, is no file, may not be read, or is not UTF-8.
+        UserError: the path does not exist, is no file, may not be read, or is not UTF-8.
     """
     if Path(path).exists() and not Path(path).is_file():
         raise UserError(f"'{path}' is a folder, a pipe or a device, expected a file; correct it")
@@ -169,7 +168,7 @@ def given_object(path: str | Path) -> dict[str, Any]:
     """Return the object in a JSON file.
 
     Raises:
-        UserError: as `given_text`, or the file is not JSON, or another kind of value.
+        UserError: as for `given_text`, or the file is not JSON, or its value is no object.
     """
     try:
         content = json.loads(given_text(path))
@@ -187,10 +186,10 @@ class NoLocksError(UserError):
 
 
 def lock(file: int, path: Path, waits: bool = True) -> bool:
-    """Lock an open file for this process; False if another has it and one does not wait.
+    """Lock an open file for this process, and return whether that succeeded.
 
     Raises:
-        NoLocksError: its file system knows no locks.
+        NoLocksError: the file system knows no locks.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
@@ -207,7 +206,7 @@ def lock(file: int, path: Path, waits: bool = True) -> bool:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let one process of this machine run at a time; the lock ends with it, however it dies.
+    """Run the block in one process of this machine at a time, under a lock that ends with it.
 
     Raises:
         NoLocksError: as `lock`.
@@ -219,7 +218,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether a process of this machine holds the lock of a file; nobody that of none.
+    """Return whether a process of this machine holds the lock of a file, which may not exist.
 
     Raises:
         NoLocksError: as `lock`.

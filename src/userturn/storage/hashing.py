@@ -42,7 +42,7 @@ def beginning_sha256(path: str | Path, n_bytes: int) -> str:
 
 
 def short_hash(digest: str | None) -> str:
-    """Return the beginning of a hash, enough to tell two apart."""
+    """Return the beginning of a hash, long enough to tell two hashes apart, or "none"."""
     return "none" if digest is None else digest[:SHORT]
 
 
@@ -74,7 +74,7 @@ def sampled_sha256(path: Path) -> str:
 
 
 def files_fingerprint(paths: Iterable[Path]) -> str:
-    """Return one fingerprint of several files: names and contents.
+    """Return one fingerprint of the names and contents of several files.
 
     For a file over 64 MiB (weights) only the size, the first and the last MiB count, so that a
     model folder is identified in milliseconds whenever the workflow is parsed.

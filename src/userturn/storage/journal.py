@@ -1,8 +1,8 @@
 """Append-only journals: one checksummed JSON line for each finished request.
 
 A journal is a folder that many writers fill at once, each with its own file, so no lock is needed
-and a network file system suffices. A killed writer leaves at most one torn line; readers drop it,
-count it, and keep all others.
+and a network file system suffices. A killed writer leaves at most one torn line, which readers
+count and leave out.
 """
 
 import hashlib
@@ -30,13 +30,13 @@ def _checksum(body: bytes) -> bytes:
 
 
 def encode_line(record: Mapping[str, Any]) -> bytes:
-    """Return one journal line: JSON whose first key is the checksum of all that follows it."""
+    """Return one journal line, which is JSON whose first key is the checksum of the rest."""
     body = canonical_json(record)[1:].encode()
     return PREFIX + _checksum(body) + b'",' + body + b"\n"
 
 
 def is_whole(line: bytes) -> bool:
-    """Return whether a line is intact: neither torn nor altered."""
+    """Return whether a line is neither torn nor altered."""
     if not line.endswith(b"\n") or not line.startswith(PREFIX):
         return False
     return line[len(PREFIX) : BODY] == _checksum(line[BODY:-1]) + b'",'
@@ -59,7 +59,7 @@ def checksum_of(line: bytes) -> str:
 
 
 class Writer:
-    """Appends to one new file of a journal; made on the first line, flushed after every line."""
+    """A writer to one new file of a journal, which is made for the first line."""
 
     def __init__(self, folder: str | Path) -> None:
         """Prepare a writer whose file name no other writer can have."""
@@ -69,7 +69,7 @@ class Writer:
         self._descriptor: int | None = None
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Write one record as one line in one call, so that a kill leaves it whole or torn."""
+        """Write one record as one line in one call, so that a kill tears at most this line."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(
@@ -93,11 +93,11 @@ class Writer:
 
 
 class Lines(NamedTuple):
-    """Lines of one file of a journal that were read together."""
+    """Some lines of one journal file that were read together."""
 
     whole: list[bytes]  # the intact lines, oldest first
     n_torn: int  # number of torn or altered lines
-    end: int  # bytes before the first incomplete line; a later reader starts there
+    end: int  # bytes before the first incomplete line, where a later reader starts
 
 
 def files_of_journal(folder: str | Path) -> list[Path]:
@@ -119,7 +119,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
 
 
 def is_without_asks(folder: Path) -> bool:
-    """Return whether a journal was begun by a version that did not note what was asked for."""
+    """Return whether a journal was begun by a version that did not write asks."""
     for path in files_of_journal(folder)[:1]:
         with path.open("rb") as file:
             line = file.readline()
@@ -129,7 +129,7 @@ def is_without_asks(folder: Path) -> bool:
 
 @dataclass
 class Replay:
-    """The content of a journal: one record per key, and the number of unreadable lines."""
+    """The content of a journal, with one record per key and the number of torn lines."""
 
     records: dict[str, dict[str, Any]]
     n_lines: int = 0
@@ -137,7 +137,7 @@ class Replay:
 
 
 def read_journal(folder: str | Path) -> Replay:
-    """Read every line of a journal, oldest first; for each key the first finished record counts.
+    """Read a journal, oldest line first, and keep the first finished record of each key.
 
     Notes, which have no key of their own (`journal_table.NOTE_SCHEMA`), are left out.
     `userturn.storage.journal_table` reads the same content as a table, in half the time.
@@ -155,7 +155,7 @@ def read_journal(folder: str | Path) -> Replay:
 
 
 def finished_records(folder: Path, keys: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the first record without an error of each of some keys, as it stands in a journal."""
+    """Yield the first record without an error of each of some keys, as the journal has it."""
     left = set(keys)
     for path in files_of_journal(folder):
         for line in (line for part in read_lines(path) if left for line in part.whole):

@@ -53,14 +53,14 @@ def read_outcomes(
     """Read all files of a journal, oldest first, into a table with one row per key.
 
     Lines without a key are left out. For each key the first finished record counts, else the last
-    error. A record is finished unless its outcome is `error`: errors are kept to be counted, and
-    the next sweep sends them again.
+    error. A record is finished unless its outcome is `error`. Errors are kept to be counted, and
+    the next sweep sends their requests again.
 
     Args:
         journal: the journal.
-        keys: those whose records are kept, None for all.
-        columns: of the schema, including `key` and `outcome`; None for all.
-        schema: of the records.
+        keys: keys whose records are kept, or None for all.
+        columns: columns of the schema, including `key` and `outcome`, or None for all.
+        schema: schema of the records.
     """
     schema = {name: schema[name] for name in columns or schema}
     wanted = None if keys is None else keys.drop_nulls().sort()
@@ -71,13 +71,13 @@ def read_outcomes(
 
 
 def has_failed(folder: str | Path) -> bool:
-    """Return whether a journal has a request that ended in an error, even if it was asked again."""
+    """Return whether any request in a journal ended in an error, even if it was asked again."""
     schema = {"outcome": OUTCOME_SCHEMA["outcome"]}
     return any((block["outcome"] == "error").any() for block in blocks_of(folder, schema))
 
 
 def _only(wanted: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
-    """Return the records of some sorted keys, None for all; `is_in` would hash them each time."""
+    """Return the records of some sorted keys, which is faster than `is_in`, or all for None."""
     if wanted is None or wanted.is_empty():
         return records if wanted is None else records.clear()
     places = wanted.search_sorted(records["key"]).clip(upper_bound=len(wanted) - 1)
@@ -101,9 +101,9 @@ def table_of(lines: Iterable[bytes], schema: Schema) -> pl.DataFrame:
 def read_asked(
     journal: Sequence[Path], keys: pl.Series, asks: pl.Series | None = None
 ) -> pl.DataFrame:
-    """Return what the lines of some keys or asks say of requests: a row a line (`ASKED_SCHEMA`).
+    """Return the journal lines of some keys or asks, one row per line (`ASKED_SCHEMA`).
 
-    Notes of the keys are found by their asks.
+    Notes have no key, so they are found by their asks.
     """
     wanted = pl.col("key").is_in(keys.implode())
     if asks is not None:
@@ -113,6 +113,6 @@ def read_asked(
 
 
 def finished_keys(journal: Journal, keys: pl.Series) -> set[str]:
-    """Return which of some keys are finished in a journal."""
+    """Return those of some keys that a journal has finished."""
     outcomes = read_outcomes(journal, keys, ["key", "outcome"])
     return set(outcomes.filter(pl.col("outcome") != "error")["key"])

@@ -1,9 +1,9 @@
 """Leases: only one job at a time sweeps the same items of a model.
 
 A lease is a small file that its owner rewrites every few seconds. A job that wants a held lease
-watches it: if it changes, its owner lives and the newcomer ends; if it stays unchanged for long
-enough, its owner is gone and the newcomer takes the next generation of the lease. No clocks are
-compared, and exactly one process creates the file of a generation, so a network file system
+watches it. If the lease changes, its owner lives and the newcomer ends. If it stays unchanged for
+long enough, its owner is gone and the newcomer takes the next generation of the lease. No clocks
+are compared, and exactly one process creates the file of a generation, so a network file system
 suffices.
 """
 
@@ -33,7 +33,7 @@ PATIENCE = 60.0  # seconds without a renewal before a lease is taken over: twelv
 
 
 class LeaseError(UserError):
-    """A lease that another job holds; `owner` is that job.
+    """A lease that another job, its `owner`, holds.
 
     A retry of a job is only started when the driver sees that the lease is free.
     """
@@ -49,7 +49,7 @@ class LeaseError(UserError):
 
 
 def _machine() -> list[str]:
-    """Return what distinguishes this machine and container from others with the same name."""
+    """Return the marks that distinguish this machine and container from others of the same name."""
     marks = [Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")]
     boot = marks[0].read_text().strip() if marks[0].exists() else ""
     return [socket.gethostname(), boot, str(marks[1].readlink()) if marks[1].exists() else ""]
@@ -63,7 +63,7 @@ def _user() -> str:
 
 
 def this_owner() -> Content:
-    """Return the identity of this process: user, machine, process id, and SLURM job if any."""
+    """Return the marks of this process as an owner, such as its user, machine and SLURM job."""
     return {
         "user": _user(),
         "machine": _machine(),
@@ -76,7 +76,7 @@ def this_owner() -> Content:
 
 
 def describe_owner(owner: Mapping[str, Any]) -> str:
-    """Return the owner of a lease, as a part of a sentence."""
+    """Return the words for the owner of a lease in a sentence."""
     process = f"SLURM job {owner['job']}" if owner["job"] else f"process {owner['pid']}"
     gpus = f", GPUs {owner['gpus']}" if owner["gpus"] else ""
     return f"{process} of {owner['user']} on {owner['node']}{gpus}"
@@ -111,7 +111,7 @@ def overlap(one: str, other: str) -> bool:
 
 
 def _read(path: Path) -> Content | None:
-    """Return the content of a lease; None while it is being created, or if it is gone."""
+    """Return the content of a lease, or None if it is gone or still being created."""
     with suppress(FileNotFoundError, ValueError):
         content: Content = json.loads(path.read_bytes())
         return content
@@ -119,7 +119,7 @@ def _read(path: Path) -> Content | None:
 
 
 def newest(folder: Path) -> dict[str, tuple[int, Path]]:
-    """Return the last generation of every shard's lease, with its file."""
+    """Return the last generation of every shard's lease, and the path of its file."""
     leases: dict[str, tuple[int, Path]] = {}
     for path in folder.glob("*.json"):
         shard, _, generation = path.stem.partition(".")
@@ -129,7 +129,7 @@ def newest(folder: Path) -> dict[str, tuple[int, Path]]:
 
 
 def is_free(folder: Path, shard: str) -> bool:
-    """Return whether a shard's lease can be taken at once: there is none, or its owner is gone."""
+    """Return whether a shard's lease can be taken at once, because it has no living owner."""
     generation, path = newest(folder).get(shard, (0, folder))
     content = _read(path) if generation else None
     if content is None:
@@ -138,7 +138,7 @@ def is_free(folder: Path, shard: str) -> bool:
 
 
 def rivals(folder: Path, shard: str) -> dict[str, Content]:
-    """Return, by shard, the owners of leases on the same items that are not surely gone."""
+    """Return by shard the owners of leases on the same items, unless they are surely gone."""
     return {
         other: content["owner"]
         for other, content in held(folder).items()
@@ -161,7 +161,7 @@ def _wait_until_free(path: Path, patience: float) -> None:
     """Wait until a lease is released or its owner is gone.
 
     Raises:
-        LeaseError: its owner is at work.
+        LeaseError: the owner is at work.
     """
     first = seen = _read(path)
     deadline = time.monotonic() + patience
@@ -175,10 +175,10 @@ def _wait_until_free(path: Path, patience: float) -> None:
 
 
 def watch(folder: Path, shard: str, patience: float) -> None:
-    """Watch the owner of a lease for so many seconds.
+    """Watch the owner of a lease for `patience` seconds.
 
     Raises:
-        LeaseError: it is at work.
+        LeaseError: the owner is at work.
     """
     _wait_until_free(newest(folder)[shard][1], patience)
 
@@ -188,7 +188,7 @@ def _fresh() -> Content:
 
 
 def _take(folder: Path, shard: str, patience: float) -> Path:
-    """Take the lease's next generation for this process, and return its file."""
+    """Take the lease's next generation for this process, and return the path of its file."""
     folder.mkdir(parents=True, exist_ok=True)
     while True:
         generation, last = newest(folder).get(shard, (0, None))
@@ -237,8 +237,8 @@ def lease(
     """Hold the lease on a shard, such as 1of2, of a model's items, or on any other name.
 
     Args:
-        folder: of the model's leases.
-        shard: its name.
+        folder: folder of the model's leases.
+        shard: name of the shard.
         lost: called from another thread with the new owner if the lease is taken over.
         pause: seconds between two renewals.
         patience: seconds without a change after which an owner counts as gone.

@@ -31,7 +31,7 @@ TURN_KEYS = [*CELL_KEYS, "item", "sample"]
 STRATUM_KEYS = [*CELL_KEYS, "stratum"]
 JUDGED_CELL_KEYS = [*CELL_KEYS, "judge"]
 JUDGED_ITEM_KEYS = [*JUDGED_CELL_KEYS, "item"]
-# Their types, for the beginning of schemas.
+# Types of the columns that identify a cell, for the beginning of schemas.
 CELL_COLUMNS = {
     "model": pl.String,
     "dataset": pl.String,
@@ -53,7 +53,7 @@ def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: st
 def table_writer(
     schema: Schema, path: str | Path, identity: str, **more: str
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that adds rows to a table; its file appears when the block ends."""
+    """Yield a function that adds rows to a table, whose file appears when the block ends."""
     import pyarrow.parquet as pq  # half a second to import
 
     known = pl.DataFrame(schema=schema).to_arrow().schema
@@ -93,7 +93,7 @@ def _metadata(identity: str) -> dict[str, str]:
 
 
 def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
-    """Return the columns of a schema from several tables; an empty table if there are none."""
+    """Return the columns of a schema from several tables, or an empty table if there are none."""
     tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
 
@@ -109,7 +109,7 @@ def as_written(cell: str) -> str:
 
 
 def csv_of(table: pl.DataFrame) -> str:
-    """Return a table as CSV: no text is a formula, unseen characters are shown as ⟦U+XXXX⟧.
+    """Return a table as CSV, with no text a formula and unseen characters as ⟦U+XXXX⟧.
 
     Numbers stay numbers, negative ones too.
     """

@@ -1,9 +1,9 @@
-"""What a study's journals know content by: files that were reformatted, and names that changed.
+"""The identities and names that a study's journals keep when files or names change.
 
 Requests are stored under the hash of what they were first asked of. A model folder that has changed
-in form alone keeps the identity that it had, and a model or dataset that has another name keeps the
-place of its journal: the name under which it was first asked. Both follow from what the study has
-described, and `keep` writes them down before a job describes anything anew.
+in form alone keeps its identity. A model or dataset that was renamed keeps its place: the name
+under which it was first asked, in paths of journals and plans. Both follow from the descriptions in
+the study, and `keep` writes them down before a job describes anything anew.
 """
 
 import json
@@ -29,7 +29,7 @@ NOTHING: dict[str, Any] = {
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file of the study; an empty one if it cannot be read."""
+    """Return the object in a JSON file of the study, empty if it cannot be read."""
     try:
         content = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError):
@@ -38,7 +38,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def _is_like(found: Any, pattern: Mapping[str, Any]) -> bool:
-    """Return whether a value is a mapping with the mappings of a pattern."""
+    """Return whether a value is a mapping with the same nested mappings as a pattern."""
     if not isinstance(found, Mapping):
         return False
     return all(_is_like(found.get(key), within) for key, within in pattern.items())
@@ -46,9 +46,9 @@ def _is_like(found: Any, pattern: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class AsDescribed:
-    """What the description of one model knows content by."""
+    """The identities by which the description of one model knows content."""
 
-    forms: Mapping[str, str]  # by the form of content, the identity that it was first known by
+    forms: Mapping[str, str]  # by the hash of a form, the identity that it first had
 
     def of_folder(self, identity: str, folder: Path) -> str:
         """Return the identity that a model folder is known by; `identity` is that of its bytes."""

@@ -1,8 +1,8 @@
-"""Asks: what a request asks for, told without a tokenizer, and where the replies to it are.
+"""Asks: hashes of what requests ask for, made without a tokenizer, and the journals of replies.
 
 An ask is one hash of a model's settings, the sampling, and the texts that the prompt shows. It has
 no name of a model, dataset or item and no `max_model_len`, so it stays when these change. Requests
-of one ask have one prompt; the key, which has the prompt's tokens, is the evidence.
+of one ask have one prompt, which their keys prove, because a key has the prompt's tokens.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ LENGTH = 16  # bytes of a hash
 
 
 def digest(*parts: str) -> str:
-    """Return the hash of some texts; unknown if one of them is."""
+    """Return the hash of some texts, or UNKNOWN if one of them is."""
     if UNKNOWN in parts:
         return UNKNOWN
     state = blake2b(digest_size=LENGTH)
@@ -55,7 +55,7 @@ def _texts_of(message: Message) -> list[str]:
 
 
 def digest_of_answer(answer: ShownAnswer | None) -> str:
-    """Return what an ask says of an answer: its text, or a hash of that and its reasoning."""
+    """Return the part of an ask for an answer: its text, or a hash of text and reasoning."""
     if answer is None:
         return ""
     return answer.text if answer.reasoning is None else digest(answer.text, answer.reasoning)
@@ -63,7 +63,7 @@ def digest_of_answer(answer: ShownAnswer | None) -> str:
 
 @lru_cache(maxsize=1024)
 def _drawn(model: str, seed: int, role: str, depth: int, sample: int, sampling: Sampling) -> str:
-    """Return the hash of how something is drawn; a seed and its role matter above temperature 0."""
+    """Return the hash of how a reply is drawn, with seed and role only above temperature 0."""
     of = sampling
     drawn = [of.temperature, of.top_p, of.top_k, of.presence_penalty, of.max_tokens]
     by_seed = [seed, role_at(role, depth)] if sampling.temperature > 0 else []
@@ -76,7 +76,7 @@ class Asks:
 
     model: str  # hash of its settings
     seed: int  # the study's
-    answering: str  # hash of the settings that shape answers: all but how user turns are asked for
+    answering: str  # hash of the settings that shape answers, without those of probes
 
     def answer(
         self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
@@ -86,7 +86,7 @@ class Asks:
         return digest(drawn, digest_of(messages))
 
     def user_turn(self, shown: str, sampling: Sampling, sample: int, depth: int) -> str:
-        """Return the ask of a user turn after what `digest_of_probe` is the hash of."""
+        """Return the ask of a user turn, where `shown` is the result of `digest_of_probe`."""
         return digest(_drawn(self.model, self.seed, "user", depth, sample, sampling), shown)
 
     def score(self, kind: str, prompt: Iterable[Message], answer: ShownAnswer, turn: str) -> str:
@@ -107,7 +107,7 @@ def asks_of(grid: Grid, model: str) -> Asks:
 
 
 def _settings_read(grid: Grid, model: str) -> list[str] | None:
-    """Return the settings that a model's template reads: as described, else by its own folder."""
+    """Return the settings that a model's template reads, by its description or else its folder."""
     try:
         described: list[str] | None = read_description(grid, model)["settings_read"]
         return described
@@ -124,7 +124,7 @@ def digest_of_probe(
     donor: ShownAnswer | None,
     reference: str | None,
 ) -> str:
-    """Return the hash of what an operator shows, by what it declares to read of an item.
+    """Return the hash of the parts of an item that an operator declares to show.
 
     `donor` is the answer to another item, `reference` the dataset's own answer.
     """
@@ -140,13 +140,13 @@ NAMES: Schema = {"ask": pl.String, "asked_as": pl.String, "asked_item": pl.Strin
 
 
 def scan_plans(paths: Iterable[Path]) -> pl.LazyFrame:
-    """Return some plans as one table; those of an earlier version have no asks and names."""
+    """Return some plans as one table, null where an earlier version wrote no asks and names."""
     named = pl.LazyFrame(schema={"key": pl.String, **NAMES})
     return pl.concat([named, *map(pl.scan_parquet, paths)], how="diagonal")
 
 
 def names_of(plans: Iterable[Path]) -> dict[str, tuple[str, str]]:
-    """Return the names of dataset and item that requests of plans were asked under, by their key.
+    """Return by key the names of dataset and item under which requests of plans were asked.
 
     Requests that an earlier version planned are left out.
     """
@@ -165,17 +165,17 @@ class ForecastGrid(Grid):
         scratch: Path,
         replies: Mapping[str, pl.DataFrame],
     ) -> None:
-        """Take a grid's parts, a scratch folder, and by model what its journals have, by ask."""
+        """Take a grid's parts, a scratch folder, and by model the journals' replies, by ask."""
         super().__init__(config, results, contents)
         self.scratch = scratch
         self.replies = replies
 
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
-        """Return the folder of a plan, in the scratch folder."""
+        """Return the path of a plan's folder below the scratch folder."""
         return self.scratch / "requests" / model / dataset / identity
 
     def dataset_path(self, dataset: str) -> Path:
-        """Return the path of a dataset's items: in the scratch folder if they are not current."""
+        """Return the path of a dataset's items, in the scratch folder if they are not current."""
         prepared = self.scratch / "datasets" / f"{dataset}.parquet"
         return prepared if prepared.is_file() else super().dataset_path(dataset)
 
@@ -184,7 +184,7 @@ def journal_of(grid: Grid, model: str, dataset: str, plans: Iterable[Path]) -> J
     """Return the journal with the replies to some plans of a model and dataset.
 
     Requests keep the name that their dataset was first asked under, and its journal. In a forecast,
-    a reply that is not there yet is one whose text is unknown.
+    a reply that does not exist yet counts as one whose text is unknown.
     """
     asked = scan_plans(plans)
     if isinstance(grid, ForecastGrid):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 def whole_splits(shards: Iterable[str]) -> list[list[str]]:
-    """Return the shards, of names that are there once, of each number of which all are there."""
+    """Return the shards of each split that is complete, such as 1of2 and 2of2."""
     by_number: defaultdict[str, list[str]] = defaultdict(list)
     for shard in shards:
         by_number[shard.partition("of")[2]].append(shard)
@@ -19,7 +19,7 @@ PLAIN = "none"  # the perturbation that changes nothing
 
 
 class Cell(NamedTuple):
-    """One part of a grid; temperature as in paths: 0, 0.7, 1."""
+    """One part of a grid, with the temperature as in paths: 0, 0.7, 1."""
 
     model: str
     dataset: str
@@ -38,27 +38,27 @@ def temperature_name(value: float) -> str:
 
 
 def files_of(cells: Iterable[Cell], *names: str) -> list[str]:
-    """Return files of some cells as rules name them, grouped by cell."""
+    """Return the paths of files of some cells as rules name them, grouped by cell."""
     return [f"results/cells/{cell.folder}/{name}" for cell in cells for name in names]
 
 
 def verdicts_of(cells: Iterable[Cell], judges: Iterable[str]) -> list[str]:
-    """Return the verdicts of all judges on some cells as rules name them, grouped by cell."""
+    """Return the paths of judges' verdicts on some cells as rules name them, grouped by cell."""
     return files_of(cells, *(f"verdicts/{judge}.parquet" for judge in judges))
 
 
 def dataset_files(names: Iterable[str]) -> list[str]:
-    """Return the prepared tables of some datasets as rules name them."""
+    """Return the paths of the prepared tables of some datasets as rules name them."""
     return [f"results/datasets/{name}.parquet" for name in names]
 
 
 def description_files(names: Iterable[str]) -> list[str]:
-    """Return the descriptions of some models as rules name them."""
+    """Return the paths of the descriptions of some models as rules name them."""
     return [f"results/models/{name}.json" for name in names]
 
 
 def by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    """Return some cells by model and dataset, in their order."""
+    """Return some cells grouped by model and dataset, in their order."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         found.setdefault((cell.model, cell.dataset), []).append(cell)

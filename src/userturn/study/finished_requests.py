@@ -1,8 +1,8 @@
-"""Which answers, cells and scores have all their requests in the journal, as sweeps note it.
+"""Notes of sweeps on which answers, cells and scores have all their requests in the journal.
 
-A sweep is a job on a GPU. What a note vouches for is gathered without one, even if another part of
-the same model is still to be swept. A note is only believed while the model is described as it was
-and no journal file that it names has become shorter.
+A sweep is a job on a GPU. Tables that a note vouches for are collected without one, even if another
+part of the same model is still to be swept. A note is only believed while the model's description
+is the same and no journal file that it names has become shorter.
 """
 
 import json
@@ -32,7 +32,7 @@ class LostPlansError(LostRecordsError):
     """Requests whose plan is not in its folder, or is damaged."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder."""
+        """Take the plan's folder."""
         super().__init__(
             f"the plan of these requests is not in '{folder}', or is damaged; run the same command "
             "again, it plans them again"
@@ -43,13 +43,13 @@ class LostPlansError(LostRecordsError):
 def sweeps_folder(grid: Grid, model: str, after_others: bool = False) -> Path:
     """Return the folder of the markers and notes of a model's sweeps.
 
-    Those after other models' sweeps have one of their own, since a file has one record.
+    Sweeps that follow other models' sweeps have a folder of their own, since a file has one record.
     """
     return grid.results / "sweeps" / model / (AFTER_OTHERS if after_others else "")
 
 
 def must_send(grid: Grid, model: str) -> set[str]:
-    """Return the identities of requests that were thought to have replies and have none."""
+    """Return the identities of tables some of whose requests unexpectedly lack a reply."""
     found: set[str] = set()
     for after_others in (False, True):
         path = sweeps_folder(grid, model, after_others) / UNSENT
@@ -61,7 +61,7 @@ def must_send(grid: Grid, model: str) -> set[str]:
 def note_unsent(
     grid: Grid, model: str, pending: Collection[str], after_others: bool = False
 ) -> None:
-    """Note that a sweep must send requests of some identities; without any, remove the note."""
+    """Note the identities whose requests a sweep must send, or remove the note without any."""
     path = sweeps_folder(grid, model, after_others) / UNSENT
     if pending:
         write_json({"pending": sorted(pending)}, path, fingerprint(sorted(pending)))
@@ -75,7 +75,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 
 def _read_note(path: Path, described_as: str) -> dict[str, Any]:
-    """Return a note; an empty one if it is not there or of a model described otherwise."""
+    """Return a note, empty if it does not exist or the model's description has changed."""
     try:
         note: dict[str, Any] = json.loads(path.read_text())
         is_whole = note["finished"].keys() <= note["journals"].keys()
@@ -94,12 +94,12 @@ def note_finished(
     described_as: str,
     after_others: bool = False,
 ) -> None:
-    """Add to a shard's note what it has finished; nothing else writes while it holds the lease.
+    """Add the finished identities to a shard's note, which only the holder of the lease writes.
 
     Args:
-        grid: of the study.
-        model: name.
-        shard: such as 1of1.
+        grid: grid of the study.
+        model: name of the model.
+        shard: name of the shard, such as 1of1.
         finished: by dataset, the identities of answers, cells and scores.
         described_as: fingerprint of what identifies the model's requests.
         after_others: whether the sweep is one after other models'.
@@ -126,7 +126,7 @@ def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notes(grid: Grid, model: str) -> Iterator[Path]:
-    """Yield the paths of a model's notes, also under its earlier name and of other shards."""
+    """Yield the paths of the notes of all a model's shards, also under its earlier name."""
     for name in sorted({model, grid.places.of_model(model)}):
         for after_others in (False, True):
             folder = sweeps_folder(grid, name, after_others) / FINISHED
@@ -142,8 +142,8 @@ def _lengths(note: Mapping[str, Any]) -> set[int]:
 def finished_requests(grid: Grid, model: str) -> set[str]:
     """Return the identities of a model's answers, cells and scores that need no sweep.
 
-    They are in the notes of all of its shards, of the present number or of an earlier one. Without
-    a description of the model there are none.
+    An identity counts if it is in the notes of all shards, of the present or an earlier number of
+    shards. Without a description of the model there are none.
     """
     try:
         identity = request_identity(grid, model, present_description(grid, model))
@@ -158,10 +158,10 @@ def finished_requests(grid: Grid, model: str) -> set[str]:
 
 
 def written_plans(folder: Path) -> list[Path]:
-    """Return the paths of the plan of all shards.
+    """Return the paths of the plans of all shards.
 
     Raises:
-        LostPlansError: there are none, or one cannot be read.
+        LostPlansError: there is no plan, or one cannot be read.
     """
     paths = sorted(folder.glob("[!.]*.parquet"))
     if not paths or any(read_identity(path) != folder.name for path in paths):
@@ -171,10 +171,10 @@ def written_plans(folder: Path) -> list[Path]:
 
 @contextmanager
 def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
-    """Delete a model's markers if anything is missing inside the block: the next run makes it.
+    """Delete a model's markers if plans or records are missing inside the block.
 
     Damaged plans are deleted, too. If records are missing, so are the model's notes, so that the
-    next run sweeps.
+    next run sweeps again.
     """
     try:
         yield

@@ -31,16 +31,16 @@ from userturn.study.inputs import Contents, FileContents
 
 
 def read_rounds(path: Path) -> dict[str, int]:
-    """Return how often the verdicts of each folder were voided; empty if never."""
+    """Return how often the verdicts of each folder were voided, empty if never."""
     rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
     return rounds
 
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a study's models and datasets that have another than their own name.
+    """The first names of a study's models and datasets that were renamed.
 
-    Seeds and keys have that of a dataset, too.
+    A place is the name in paths, and for a dataset in seeds and keys as well.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Places:
         return f"{self.of_model(model)}/{self.of_dataset(dataset)}"
 
     def of_folder(self, folder: str) -> str:
-        """Return a folder of turns or grades by the names that they were first asked under."""
+        """Return a folder of turns or grades with the names that they were first asked under."""
         if folder.count("/") < 2:  # of no model
             return folder
         kind, model, dataset, *rest = folder.split("/")
@@ -79,9 +79,9 @@ class Grid:
         contents: Contents | None = None,
         confined_to: Path | None = None,
     ) -> None:
-        """Take a checked configuration; without `contents`, its files are read when needed.
+        """Take a checked configuration, whose files are read when needed if `contents` is None.
 
-        No file is opened outside of the folder `confined_to`, if there is one.
+        If `confined_to` is given, no file outside of that folder is opened.
         """
         self.config = config
         self.confined_to = confined_to
@@ -128,7 +128,7 @@ class Grid:
 
     @cached_property
     def trained(self) -> list[str]:
-        """Those of `described` that a recipe trains here, sorted; none in another format."""
+        """The models of `described` that a recipe trains here, in the default format, sorted."""
         known = in_default({name: self.entries[name] for name in self.described})
         return [name for name, entry in known.items() if "recipe" in entry]
 
@@ -142,11 +142,11 @@ class Grid:
         return dict(entry) if self.confined_to is None else confined(entry, self.confined_to)
 
     def n_samples(self, temperature: str) -> int:
-        """Return the number of samples per item at a temperature: one for greedy decoding."""
+        """Return the number of samples per item at a temperature, 1 for greedy decoding."""
         return self.config["samples"] if self.temperatures[temperature] > 0 else 1
 
     def answer_settings(self, model: str) -> dict[str, Any]:
-        """Return the sampling settings of a model's answers: the study's, then its entry's."""
+        """Return the sampling settings of a model's answers: its entry's, else the study's."""
         settings = {**self.config["answer"], **self.models[model].get("answer", {})}
         return {name: value for name, value in settings.items() if name != "samples"}
 
@@ -201,7 +201,7 @@ class Grid:
         return self._cell_identities[cell]
 
     def at(self, path: str) -> Path:
-        """Return where a file is that rules name from `results/` on."""
+        """Return the path of a file that rules name from `results/` on."""
         return self.results / path.removeprefix("results/")
 
     def dataset_path(self, dataset: str) -> Path:
@@ -214,11 +214,11 @@ class Grid:
         return Places(**self.contents.places)
 
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
-        """Return the folder of the plans of a cell (or of a dataset's answers)."""
+        """Return the folder of the plans of a cell or of a dataset's answers."""
         return self.results / "requests" / self.places.of_pair(model, dataset) / identity
 
     def journal_folder(self, model: str, dataset: str) -> Path:
-        """Return the journal of a model's continuations for a dataset."""
+        """Return the folder of the journal of a model and dataset."""
         return self.results / "journal" / self.places.of_pair(model, dataset)
 
     def leases_folder(self, model: str) -> Path:
@@ -262,13 +262,13 @@ class Grid:
         return self._rounds[judge].get(self.places.of_folder(folder), 0)
 
     def rounds_path(self, judge: str) -> Path:
-        """Return the file with the number of times that a judge's unscored verdicts were voided."""
+        """Return the path of the counts of how often a judge's unscored verdicts were voided."""
         return self.results / "journal" / "judges" / judge / "rejudged.json"
 
     def judged_identity(self, turns: str, judge: str, folder: str) -> str:
-        """Return the identity of a judge's verdicts on turns of an identity in a folder.
+        """Return the identity of a judge's verdicts on the turns of a folder.
 
-        Voiding them changes it.
+        `turns` is the identity of these turns. Voiding verdicts changes their identity.
         """
         identity = fingerprint([turns, judge, self.judge_identity(judge)])
         n = self.n_rejudged(judge, folder)

@@ -1,6 +1,6 @@
-"""What a grid is asked in a process of its own, since Snakemake's process loads no tables.
+"""Functions of a grid that run in another process, since Snakemake's process loads no tables.
 
-An answer is kept beside Snakemake's own notes until what it depends on changes; that file may be
+A result is kept beside Snakemake's own notes until what it depends on changes. Its file may be
 deleted at any time.
 """
 
@@ -22,13 +22,13 @@ from userturn.study.inputs import FileContents, RecordedContents
 
 
 def asked_elsewhere(function: str, grid: Grid, given: Mapping[str, Any], state: Any) -> Any:
-    """Return what a function answers about a grid, or None if it ended in an error.
+    """Return the result of a function of a grid, or None if it ended in an error.
 
     Args:
-        function: its dotted name; it takes the grid and `given`, and returns what JSON can hold.
+        function: dotted name of a function of the grid and `given`, whose result JSON can hold.
         grid: the grid.
         given: further arguments by name, as JSON can hold them.
-        state: everything else that the answer depends on.
+        state: everything else that the result depends on.
     """
     kept = NOTES / f"{function.rpartition('.')[2]}.json"
     made_of = fingerprint([grid.config, given, state])
@@ -68,7 +68,7 @@ def _ask(function: str, grid: Grid, given: Mapping[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Read a function, a grid and arguments from standard input, and write the answer, as JSON."""
+    """Read a function, a grid and arguments as JSON from standard input, and write the result."""
     told = json.load(sys.stdin)
     config, results, contents = (told["grid"][key] for key in ("config", "results", "contents"))
     known = FileContents(config, results) if contents is None else RecordedContents(**contents)
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def states(paths: list[Path]) -> list[list[Any]]:
-    """Return path, size and time of each file."""
+    """Return path, size and modification time (ns) of each file."""
     known = ((path, path.stat()) for path in paths)
     return [[str(path), now.st_size, now.st_mtime_ns] for path, now in known]
 

@@ -1,4 +1,4 @@
-"""The contents of files that a study's identities depend on, never the files' names.
+"""The contents of the files that a study's identities depend on, which never depend on names.
 
 A running study reads them from its files. An audited study has them in its record, since models
 and licensed datasets are not part of the results.
@@ -45,7 +45,7 @@ from userturn.study.annotation_files import annotation_files
 
 
 def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operator's settings, with the text it uses instead of its file's name."""
+    """Return an operator's settings, with the text that it uses in place of its file's name."""
     settings = dict(entry)
     path = settings.pop("texts", None)
     if path is not None:
@@ -59,7 +59,7 @@ def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-# What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
+# Keys of a model's entry that shape its output by value. `source` and `revision` count by the files
 # they lead to, `chat_template` and `system` by content, `answer` where answers are identified.
 SHAPES_OUTPUT = (
     *("dtype", "max_model_len", "trust_remote_code"),
@@ -78,7 +78,7 @@ RULES = "rules"  # in the metadata of grades, since rules 2
 
 @dataclass(frozen=True)
 class RecordedContents:
-    """The contents in a study's record; the properties of `FileContents` say what each is."""
+    """The contents in a study's record, which the properties of `FileContents` explain."""
 
     models: Mapping[str, Mapping[str, Any]]
     datasets: Mapping[str, str]
@@ -100,12 +100,12 @@ class RecordedContents:
 
     @property
     def rubric_path(self) -> str:
-        """The annotators' rubric."""
+        """The path of the annotators' rubric."""
         return RUBRIC if RUBRIC in self.texts else RUBRIC_1
 
 
 def _system(entry: ModelEntry) -> dict[str, str]:
-    """Return an entry's system prompt by its content; nothing for the template's own."""
+    """Return an entry's system prompt by its content, or nothing for the template's own."""
     path, system = system_file(entry), entry.get("system", TEMPLATES_OWN)
     if system == TEMPLATES_OWN:
         return {}
@@ -113,13 +113,13 @@ def _system(entry: ModelEntry) -> dict[str, str]:
 
 
 def _engine(config: Config, entry: ModelEntry) -> dict[str, str | None]:
-    """Return what an identity says of the engine; a server's number type is its own matter."""
+    """Return the fields of an identity on the engine, without the number type of a server."""
     name: dict[str, str | None] = {"engine": engine_name(config, entry)}
     return {**name, "dtype": None, "served_as": served_as(entry)} if has_endpoint(entry) else name
 
 
 class FileContents:
-    """The present contents of a configuration's files; each file is read when needed."""
+    """The present contents of a configuration's files, each read when needed."""
 
     def __init__(self, config: Config, results: str | Path = "results") -> None:
         """Take a checked configuration, and the results that may know its contents already."""
@@ -162,7 +162,7 @@ class FileContents:
     def training(self, name: str) -> str:
         """Return the identity of a trained model's training.
 
-        One that an earlier version finished keeps that version's.
+        A training that an earlier version finished keeps that version's identity.
         """
         recipe, judges = self.recipes[name], complete_judges(self._config)
         asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
@@ -180,13 +180,13 @@ class FileContents:
     def _recipe(self, model: str, entry: ModelEntry) -> Recipe:
         """Return a model's recipe, with the seed of its repetition.
 
-        Of a model that an earlier version trained, it is what it was shipped as.
+        For a model that an earlier version trained, it is the recipe as that version shipped it.
         """
         recorded = self._trained(trained_alike(model, entry)).get("recipe")
         return with_own_seed(as_trained(load_recipe(entry["recipe"]), recorded), entry)
 
     def _trained(self, model: str) -> dict[str, Any]:
-        """Return the record of a model's training; an empty one if there is none."""
+        """Return the record of a model's training, empty if there is none."""
         return read_object(self._results / "training" / model / "training.json")
 
     @cached_property
@@ -205,10 +205,10 @@ class FileContents:
 
     @cached_property
     def ids(self) -> int:
-        """How items are told apart: 1 in a study whose journals an earlier version began, else 2.
+        """The version of item ids: 1 if an earlier version began a journal, else 2.
 
-        By 2 an id that is made of content is made of messages alone, and no item is shown the
-        answer to its own content in place of its own.
+        In version 2, an id from content is made of messages alone, and the donor of an item never
+        has the same messages as the item.
         """
         journals = self._results / "journal"
         folders = {path.parent for path in journals.glob("*/*/[!.]*.jsonl")}
@@ -217,9 +217,9 @@ class FileContents:
 
     @cached_property
     def grading(self) -> int:
-        """By which rules answers are graded: 1 where an earlier version has graded all, else 2.
+        """The version of the grading rules: 1 if an earlier version graded all answers, else 2.
 
-        A study that grows is graded anew as a whole, which asks no model.
+        A study that grows is graded again as a whole, which asks no model.
         """
         pairs = product(models_in_formats(self._config), selected(self._config, "datasets"))
         paths = (self._results / "grades" / model / f"{name}.parquet" for model, name in pairs)
@@ -234,7 +234,7 @@ class FileContents:
 
     @cached_property
     def places(self) -> dict[str, dict[str, str]]:
-        """The names that were first asked under another one, by models and datasets."""
+        """The first names of renamed models and datasets, by kind and present name."""
         if not self._aliases.has_places:
             return {}  # and no file of a model or dataset is read for it
         other = {
@@ -244,7 +244,7 @@ class FileContents:
         return {kind: places for kind, places in other.items() if places}
 
     def keep_aliases(self) -> None:
-        """Write down by what names and identities these contents are known."""
+        """Write down the names and identities by which these contents are known."""
         self._aliases.keep(self._places)
 
     @cached_property
@@ -266,7 +266,7 @@ class FileContents:
 
     @cached_property
     def rubric_path(self) -> str:
-        """The annotators' rubric."""
+        """The path of the annotators' rubric."""
         return RUBRIC_1 if self._config["judge_defaults"]["rubric"] == RUBRIC_1 else RUBRIC
 
     @cached_property
@@ -286,30 +286,30 @@ class FileContents:
 
     @cached_property
     def labelled(self) -> str:
-        """Sha256 of the project's labelled user turns; empty if no judge reads them."""
+        """Sha256 of the project's labelled user turns, empty if no judge reads them."""
         controls = self._config["controls"]
         is_read = controls.get("labelled") or controls.get("injected")
         return file_sha256(LABELLED_TURNS) if is_read else ""
 
     @cached_property
     def hard_failures(self) -> str:
-        """Sha256 of the texts of hard planted failures; empty if none is planted."""
+        """Sha256 of the texts of hard planted failures, empty if none is planted."""
         return file_sha256(HARD_FAILURES) if self._config["controls"]["planted"] else ""
 
     @cached_property
     def harder_failures(self) -> str:
-        """Sha256 of the frames of harder planted failures; empty if none is planted."""
+        """Sha256 of the frames of harder planted failures, empty if none is planted."""
         is_older = self.rubric_path == RUBRIC_1
         return file_sha256(HARDER_FAILURES) if self.hard_failures and not is_older else ""
 
     @cached_property
     def reactions(self) -> str:
-        """Sha256 of the user turns that are scored after candidates; empty if there are none."""
+        """Sha256 of the user turns that are scored after candidates, empty if there are none."""
         return file_sha256(REACTIONS) if self._config["answer"].get("samples", 1) > 1 else ""
 
     @cached_property
     def embedder(self) -> str:
-        """Identity of the embedder's files; empty if there is none."""
+        """Identity of the embedder's files, empty if there is none."""
         entry = self._config.get("embedder")
         return source_identity(entry["source"], entry.get("revision")) if entry else ""
 

@@ -1,4 +1,4 @@
-"""What a study knows of a model: its description, its engines, and whether it could be loaded."""
+"""A study's knowledge of a model: its description, its engines, and whether it could be loaded."""
 
 import json
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ from userturn.prompts.examples import user
 from userturn.storage.files import read_identity
 from userturn.study.grid import Grid
 
-# Of what `engine_settings` returns, what is no setting of vLLM or no choice of the user.
+# Keys of `engine_settings` that are no settings of vLLM or no choices of the user.
 NO_OPTIONS = ("exact", "nnodes", "tensor_parallel_size")
 
 
 def model_setup(grid: Grid, model: str, folder: Path, is_fetched: bool = False) -> Setup:
     """Return the setup of a model of a study, whose files are in a folder.
 
-    `is_fetched` says whether the weights of a hub model must be there, too.
+    `is_fetched` says whether the weights of a hub model must have been downloaded.
     """
     entry = grid.entries[model]
     settings = engine_settings(grid.config, entry)
@@ -61,7 +61,7 @@ def _is_length_asked(grid: Grid, model: str) -> bool:
 
 
 def _writes(grid: Grid, model: str) -> dict[str, int]:
-    """Return the most tokens of an answer and of a user turn; a base that is not asked has none."""
+    """Return the most tokens of an answer and a user turn, empty for a base that is not asked."""
     if model not in grid.models:
         return {}
     turn = grid.config["user_turn"]["max_tokens"]
@@ -69,15 +69,15 @@ def _writes(grid: Grid, model: str) -> dict[str, int]:
 
 
 def with_prompts(setup: Setup, template: Template) -> Setup:
-    """Return a setup that knows how long the shortest prompt of a template is."""
+    """Return a setup with the number of tokens in the shortest prompt of a template."""
     return replace(setup, prompt_tokens=len(template.answer_prompt([user("?")]).token_ids))
 
 
 def look_at_model(grid: Grid, model: str, asks_hub: bool = True) -> None:
-    """Refuse a model that its engine would refuse, as far as its files are here.
+    """Refuse a model that its engine would refuse, as far as its local files tell.
 
-    One that is trained here is looked at when it is described. `asks_hub` says whether the hub is
-    asked for a model that is not here.
+    A model that is trained here is checked when it is described. `asks_hub` says whether the hub is
+    asked about a model that has no local files.
 
     Raises:
         UserError: the first reason.
@@ -99,7 +99,7 @@ Runners = Mapping[str, list[str]]  # models by the runner that wrote texts of th
 
 
 def recorded_runners(results: Path) -> Runners:
-    """Return the models of each runner, such as V2; sweeps without vLLM are left out."""
+    """Return the models of each vLLM runner, such as V2, from the records of sweeps."""
     found: dict[str, set[str]] = {}
     for path in sorted((results / "provenance").glob("sweep*/*/[!.]*.json")):
         for account in _engines(path):
@@ -109,7 +109,7 @@ def recorded_runners(results: Path) -> Runners:
 
 
 def _engines(path: Path) -> list[dict[str, Any]]:
-    """Return the engines of a record; none of one that is damaged, which the audit says."""
+    """Return the engines in a record, or none if it is damaged, which the audit reports."""
     try:
         found = json.loads(path.read_bytes())["made"].get("engines", [])
         return [account for account in found if isinstance(account, dict)]
@@ -118,7 +118,7 @@ def _engines(path: Path) -> list[dict[str, Any]]:
 
 
 def in_words(runners: Runners) -> str:
-    """Return which models have texts of which runner, as in `V1: a, b; V2: c`."""
+    """Return the runners and their models in words, as in `V1: a, b; V2: c`."""
     return "; ".join(f"{runner}: {', '.join(models)}" for runner, models in runners.items())
 
 
@@ -130,10 +130,10 @@ def read_description(grid: Grid, model: str) -> dict[str, Any]:
 
 
 def present_description(grid: Grid, model: str) -> dict[str, Any]:
-    """Return the description of a model as it is now, also under the name that it had before.
+    """Return the description of a model as it is now, under its present or earlier name.
 
     Raises:
-        LookupError: it has not been described yet.
+        LookupError: the model has not been described yet.
     """
     wanted = grid.model_fingerprint(model)
     for name in (model, grid.places.of_model(model)):
@@ -144,7 +144,7 @@ def present_description(grid: Grid, model: str) -> dict[str, Any]:
 
 
 def last_description(grid: Grid, model: str) -> dict[str, Any]:
-    """Return the description of a model, of whatever settings; an empty one if there is none."""
+    """Return the description of a model, even if its settings have changed, or an empty one."""
     is_there = (grid.results / "models" / f"{model}.json").is_file()
     return read_description(grid, model) if is_there else {}
 
@@ -175,8 +175,8 @@ def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
 def longest_text(grid: Grid, model: str, description: Mapping[str, Any]) -> int:
     """Return the largest number of tokens in prompt and continuation together.
 
-    It is what the entry says, and no more than the model's own. A description of an earlier
-    version does not have that: there the entry counts alone.
+    It is the entry's number, but no more than the model's own. Only the entry's counts if an
+    earlier version wrote the description, which then lacks the model's own.
     """
     most: int = grid.models[model]["max_model_len"]
     return min(most, description.get("longest_text") or most)

@@ -1,4 +1,4 @@
-"""What the settings of a study could do to whoever runs it, listed before anything is done.
+"""Powers: what the settings of a study could do to whoever runs it, listed before any is used.
 
 Every key of the configuration is described with its power (`config/keys.py`). A stranger's study is
 held to that description: a key, a type or a name beyond it is refused, and what is not harmless
@@ -29,7 +29,7 @@ NO_FILES = (NO_SYSTEM, TEMPLATES_OWN)
 
 
 class Power(NamedTuple):
-    """What one setting could do: its kind (`config/keys.py`), its key with dots, and its value."""
+    """The power of one setting: its kind (`config/keys.py`), its dotted key, and its value."""
 
     kind: str
     key: str
@@ -49,19 +49,19 @@ def check_may_run(
     configfiles: Sequence[str] = (),
     trusted: str | None = None,
 ) -> None:
-    """Check that a study is the user's own, or that the user knows what a stranger's could do.
+    """Check that a study is the user's own, or that the user has confirmed a stranger's powers.
 
     Args:
         named: the study as the user names it: a folder or an archive.
         results: its results folder, where it is now.
         recorded: the configuration in its record.
-        option: what the user asked for, such as `--sweep`.
-        instead: what is possible without it, in words.
+        option: the option that the user gave, such as `--sweep`.
+        instead: words for what is possible without that option.
         configfiles: the user's configuration files besides `config.yaml`.
         trusted: the hash of the list that the user has confirmed.
 
     Raises:
-        UserError: it is another's, with a setting that nobody knows, or one not confirmed.
+        UserError: it is a stranger's, and a setting is unknown or not confirmed.
     """
     if (why := why_not_own(results, recorded, configfiles)) is None:
         return
@@ -84,10 +84,10 @@ def check_may_run(
 
 
 def powers(config: Config, folder: Path) -> list[Power]:
-    """Return what the configuration and recipes of a study in a folder could do, sorted.
+    """Return the sorted powers of the configuration and recipes of a study in a folder.
 
     Raises:
-        UserError: a key, a type or a name is not one that is described.
+        UserError: a key, a type or a name is not described.
     """
     _check(config, config_schema(), ())
     found = [*_of(config, config_schema(), "", {})]
@@ -109,7 +109,7 @@ def _check(values: Any, schema: Mapping[str, Any], where: tuple[str, ...]) -> No
 def _of(
     value: Any, schema: Mapping[str, Any], key: str, entry: Mapping[str, Any]
 ) -> Iterator[Power]:
-    """Yield the powers of a value and of all below it; `entry` is the mapping that it is in."""
+    """Yield the powers of a value and all values below it, where `entry` is its mapping."""
     kind, name = schema.get("power"), key.rpartition(".")[2]
     if isinstance(value, str) and "source" in properties_of(schema):  # a model's short form
         yield from _of({"source": value}, schema, key, entry)
@@ -132,7 +132,7 @@ def _values(value: Any) -> Iterable[Any]:
 
 
 def _is_used(power: Power, folder: Path) -> bool:
-    """Return whether a power is one: a file inside the study is only read."""
+    """Return whether a power counts, which the path of a file inside the study does not."""
     return power.kind != "path" or fault_of_path(power.value, folder) is not None
 
 

@@ -25,7 +25,7 @@ MOST_CELLS = 100_000
 
 @contextmanager
 def understood(results: Path) -> Iterator[None]:
-    """Tell in a sentence that the record of a results folder is not of this version."""
+    """Raise a `UserError` if this version does not understand the record of a results folder."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -45,10 +45,10 @@ class StudyRecord:
     def grid(self, results: Path) -> Grid:
         """Return the study's grid over its results, wherever they are now.
 
-        That of another folder than the present one opens no file outside of it.
+        The grid of another study than the present one opens no file outside of its folder.
 
         Raises:
-            UserError: the configuration has not what this version needs.
+            UserError: the configuration lacks something that this version needs.
         """
         with understood(results):
             is_own = is_of_this_folder(results)
@@ -61,7 +61,7 @@ class StudyRecord:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The record as it is written; without what a study has none of."""
+        """The record as it is written, without contents that the study does not have."""
         content = asdict(self)
         for name in ("places", "reactions", "harder_failures", "embedder"):
             if not content["contents"][name]:
@@ -85,7 +85,7 @@ def record_study(config: Config, identity: str, path_to_record: str) -> None:
 
 
 def _check_names(record: StudyRecord) -> None:
-    """Check that every name in a record is one part of a path; ValueError if one is more."""
+    """Check that every name in a record is one part of a path, or raise a ValueError."""
     places = [place for names in record.contents.places.values() for place in names.values()]
     name = next((p for p in places if not is_part(p)), None) or misleading_name(record.config)
     if name is not None:
@@ -93,7 +93,7 @@ def _check_names(record: StudyRecord) -> None:
 
 
 def _check_size(config: Config) -> None:
-    """Check that a study has no more cells than a computer can list; ValueError if it has.
+    """Check that a study has no more cells than can be listed, or raise a ValueError.
 
     A short record can ask for any number: so many temperatures would fill the memory.
     """
@@ -112,7 +112,7 @@ def read_study_record(results: Path) -> StudyRecord:
     """Read the record in a results folder.
 
     Raises:
-        UserError: there is no record, or not in the form that `record_study` writes.
+        UserError: there is no record, or it is not in the form that `record_study` writes.
     """
     path = results / RECORD
     if not path.is_file():
