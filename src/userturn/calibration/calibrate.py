@@ -73,7 +73,7 @@ class LabelledRows(NamedTuple):
     def keys(self) -> pl.DataFrame:
         """Return the drawn rows of one judge, as the key of a round that was drawn by its labels.
 
-        Where the file names no strata, those of a group are the judge's yes, no and no verdict.
+        If the file names no strata, a group's strata are the judge's yes, no and no verdict.
         This allows for labels that were drawn by these, or without them. A stratum from which
         nothing was drawn counts as drawn whole.
         """
@@ -133,11 +133,7 @@ def _label(verdict: bool | None) -> str | None:
 
 
 def _no_yes_or_no(judged: Iterable[Judged]) -> dict[str, str]:
-    """Return the judges with a verdict that is neither yes nor no, each with its first such one.
-
-    Raises:
-        UserError: all judges have one.
-    """
+    """Return by judge its first verdict that is no yes or no. Raise UserError if all have one."""
     found: dict[str, str] = {}
     judges = set()
     for one in judged:

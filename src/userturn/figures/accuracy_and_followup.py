@@ -20,8 +20,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
     """Return accuracy and follow-up rates of each model and dataset, in rows with hover texts.
 
     Accuracy has neither temperature nor perturbation, since each item is answered once. Rows
-    without an estimate stay: without any row a panel would be missing, and others would take its
-    place.
+    without an estimate stay, since a panel without any row would be missing.
     """
     nothing = {"temperature": pl.lit(None, pl.Float64), "perturbation": pl.lit(None, pl.String)}
     counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]

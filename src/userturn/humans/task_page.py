@@ -65,7 +65,7 @@ def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn
 
 
 def _is_clear(row: Mapping[str, Any]) -> bool:
-    """Return whether all readings give a turn one label, and no round would hide a token of it."""
+    """Return whether a turn is English, has one label by all readings, and has no special token."""
     is_plain = row["language"] == "en" and "<|" not in row["turn"]
     return is_plain and len({row[name] for name in READINGS}) == 1
 
@@ -148,7 +148,7 @@ def _page_of(
         labels: `name`, `criterion` and `described` of each.
         practice: turns to learn the labels by, which are not of the round.
         rules: of the rubric.
-        ours: what the guide says of its own
+        ours: the note on labels that are the project's own.
     """
     parts = FOLDER.joinpath("annotate")
     template = read_page(

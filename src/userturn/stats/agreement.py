@@ -208,9 +208,8 @@ def estimate_all(
 def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
     """Return raw agreement with Wilson's limits at the effective sample size.
 
-    Design weights make many turns of the few that people saw. So the sample size is at most the
-    effective number of weighted units (Kish 1965). Where all raters agree or none does, it is at
-    most that of clusters.
+    Design weights make many turns of few, so the size is at most the effective number of weighted
+    units (Kish 1965). Where all raters agree, or none does, it is at most the number of clusters.
     """
     n_clusters = len(sums["paired"]) - 2
     paired, agreeing = sums["paired"][:n_clusters, 0], sums["agreeing"][:n_clusters, 0]

@@ -104,7 +104,7 @@ ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss
 
 
 class Correlation(NamedTuple):
-    """A rank correlation with its limits and p. What is None has a reason."""
+    """A rank correlation with its limits and p, each None with a reason if undefined."""
 
     estimate: float | None
     lower: float | None
@@ -245,7 +245,7 @@ NEGLIGIBLE = 1e-40  # chances below this, near the observed odds ratio, count as
 
 
 class Odds(NamedTuple):
-    """Odds ratio over tables with its limits, phi of the summed table, and p. None has a reason.
+    """Odds ratio over tables with limits, phi of the summed table and p, or None with a reason.
 
     The ratio and its upper limit are infinite where as many items as possible are both.
     """

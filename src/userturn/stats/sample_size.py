@@ -1,12 +1,12 @@
 """The numbers of items, samples and labels that a study needs for a given precision or power.
 
-For rates it is Wilson's interval at the effective number of turns, n k / (1 + (k - 1) ρ) for n
-items of k samples with the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). For
-changes, n δ² = (z₁√ψ + z₂√(ψ - δ²))² with ψ the mean square of an item's change (Connor 1987,
-Biometrics 43:207-211), at the level of Holm's first step. For two models' shares of reference
+A rate has Wilson's interval at the effective number of turns, n k / (1 + (k - 1) ρ) for n items of
+k samples with the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). A change
+solves n δ² = (z₁√ψ + z₂√(ψ - δ²))² at the level of Holm's first step, where ψ is the mean square of
+an item's change (Connor 1987, Biometrics 43:207-211). For two models' shares of reference
 follow-ups, half the square of the first quantile is added in conversations (Guenther 1981, Am Stat
-35:243-244). For their means it is the test over conversations, simulated where these are few. For
-labels it is Neyman's allocation to the two sides of a judge.
+35:243-244). Their mean gains have the test over conversations, simulated where these are few.
+Neyman's allocation shares labels between the two sides of a judge.
 """
 
 from collections.abc import Callable

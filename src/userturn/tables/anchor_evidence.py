@@ -196,7 +196,7 @@ def post_training(tables: Tables) -> Found:
 
 
 def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words whether a trained model has seen a dataset, the metric or user turns."""
+    """Yield in words what a trained model has already seen of what it is measured by."""
     said = {
         "seen": "has seen a dataset of these",
         "trains_on_the_metric": "was trained on the metric",

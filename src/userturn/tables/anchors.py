@@ -121,10 +121,7 @@ def _of_judge(tables: Tables, judge: str) -> Tables:
 def _compared(
     found: Found, why_not: str | None, words: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the columns with a study's result for a prediction and its outcome.
-
-    `why_not` is the reason why the two are not comparable. `words` has the words for outcomes.
-    """
+    """Return the columns of a study's result and outcome, with `why_not` if not comparable."""
     row = {"this_study": found.this_study, "note": why_not or found.note}
     if why_not or found.decision is None:
         return row | {"outcome": NOT_COMPARABLE, "n_more": None}

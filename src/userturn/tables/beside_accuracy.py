@@ -180,10 +180,7 @@ def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object,
 
 
 def _slope(group: pl.DataFrame) -> Interval | None:
-    """Return the least-squares slope of the models' rates over log2 of size.
-
-    It is a sum of the rates with fixed weights. None if there are fewer than three sizes.
-    """
+    """Return the least-squares slope of rates over log2 of size, or None below three sizes."""
     sizes = group.select("model", "size").unique().sort("size", "model")
     x = np.log2(sizes["size"].to_numpy())
     if len(np.unique(x)) < 3:

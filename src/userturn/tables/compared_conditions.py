@@ -181,9 +181,9 @@ def _counts(group: pl.DataFrame) -> Counts:
 def _compared(group: pl.DataFrame) -> dict[str, Any]:
     """Return the difference of two families' changes, with limits and the exact test.
 
-    The test is over the items that were scored in all four cells. It flips the sign of each item's
-    difference of changes, so that all turns of an item stay together (Fisher 1935, The Design of
-    Experiments, section 21).
+    The test is over the items scored in all four cells. It flips the sign of each item's difference
+    of changes (Fisher 1935, The Design of Experiments, section 21), so an item's turns stay
+    together.
     """
     counts = _counts(group)
     found = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))

@@ -52,7 +52,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of turns for each pair of labels of each two raters, with people first."""
+    """Return the number of turns for each pair of labels by any two raters, with people first."""
     tables = []
     for kind, first, second, table, raters in comparisons(labelled, judged):
         if first == PEOPLE:

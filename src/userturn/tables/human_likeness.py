@@ -155,8 +155,7 @@ def _by_annotator(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
 def _measures(labels: pl.DataFrame, seed: int, *names: object) -> dict[str, Any]:
     """Return the share of labels that take the model's turn for the person's, and agreement.
 
-    Labels of one pair are not independent, since its annotators saw the same turns in the same
-    order.
+    Labels of one pair are not independent, since its annotators saw the same turns in one order.
     """
     limits, method = rate_over(labels, ["conversation"], "model_chosen")
     return {

@@ -159,10 +159,7 @@ def _columns(group: pl.DataFrame) -> Columns:
 
 
 def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
-    """Return the turns of one group's items under the baseline and under the condition.
-
-    `genuine` are the genuine turns under each, `turns` the column of all turns.
-    """
+    """Return a group's turns under baseline and condition: all turns, and the genuine ones."""
     both = [group[turns + suffix] for suffix in (BASELINE, "")]
     return Counts(group["n"], *(np.asfortranarray(np.stack(c, axis=1)) for c in (both, genuine)))
 

@@ -226,7 +226,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
 
 
 def without_turns(turns: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a row with the reason for each control without a turn, per judge of controls."""
+    """Return per judge a row for each control that has no turn, with the reason."""
     controls = turns.filter(pl.col("kind").is_in(list(LABELS)), pl.col("source").is_in(CONTROLS))
     present = set(controls["kind"])
     none_planted = None if present - {HUMAN} else "no failure was planted"

@@ -126,8 +126,8 @@ def _alike(results: Path, judge: str) -> Assumption:
     """Return the intraclass correlation of an item's unperturbed turns at the highest temperature.
 
     By symmetric sums (Koch 1967, Technometrics 9:93) the covariance is the mean product of two
-    turns of an item and model, minus that of two turns of a model and different items. Sums are
-    over models within a dataset, then over datasets.
+    turns of an item and model, minus that of turns of different items. Both are means over
+    datasets.
     """
     paths = [str(path) for path in results.glob(f"cells/*/*/*/{PLAIN}/verdicts/{judge}.parquet")]
     items = count_items(paths).filter(is_default())
