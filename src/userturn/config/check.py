@@ -1,4 +1,4 @@
-"""What the schema cannot express, checked when the configuration is loaded."""
+"""Checks of a loaded configuration that its schema cannot express."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from userturn.config.validation import validate
 from userturn.errors import ConfigError, check_known, near_path
 from userturn.storage.hashing import check_sha256
 
-RESERVED = {  # what is beside them in the results
+RESERVED = {  # names of other folders and files of the results
     "models": {"human", "judges", "costs"},
     "datasets": {"labelled", "injected"},
 }
@@ -93,13 +93,13 @@ def _check_files(config: Config) -> None:
 
 
 def _model_entries(config: Config) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the models of a run that have an entry, and not only a source."""
+    """Return (name, entry) of a run's models whose value is an entry and not only a source."""
     entries = selected(config, "models").items()
     return [(name, entry) for name, entry in entries if isinstance(entry, Mapping)]
 
 
 def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
-    """Check that an entry says one of two things: a file, or a split of a dataset on the hub."""
+    """Check that a dataset's entry has keys of a file or of a split of the hub, not of both."""
     of_file, of_split = ("sha256", "rows", "columns"), ("config", "split", "files")
     if is_streamed(dataset):
         wrong, meant = of_file, "a `file`"
@@ -119,7 +119,7 @@ def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
 
 
 def _check_turns(config: Config) -> None:
-    """Check that entries with `turns` ask for nothing that belongs to one of the turns alone."""
+    """Check that entries with `turns` have no key that makes sense for a single turn only."""
     for name, dataset in prepared_datasets(config).items():
         if "turns" not in dataset:
             continue
@@ -138,7 +138,7 @@ def _check_turns(config: Config) -> None:
 
 
 def _check_nodes(config: Config) -> None:
-    """Check that GPUs spread evenly: each node gets the same part of every layer."""
+    """Check that a model's GPUs are a multiple of its nodes, since all nodes get equal parts."""
     for name, entry in _model_entries(config):
         whole = config["model_defaults"] | entry
         if whole["gpus"] % whole.get("nodes", 1):
@@ -149,7 +149,7 @@ def _check_nodes(config: Config) -> None:
 
 
 def _check_lengths(config: Config) -> None:
-    """Check that a prompt has room beside what is written after it: else no request is asked."""
+    """Check that `max_model_len` leaves room for a prompt beside the tokens to be written."""
     for name, entry in selected(config, "models").items():
         own = entry if isinstance(entry, Mapping) else {}
         length = own.get("max_model_len", config["model_defaults"]["max_model_len"])
@@ -169,7 +169,7 @@ def _check_lengths(config: Config) -> None:
 
 
 def check_predictions(config: Mapping[str, Any]) -> None:
-    """Check each prediction for what the schema cannot express, or raise ConfigError."""
+    """Check the predictions for faults that the schema cannot express, or raise ConfigError."""
     for name, one in config.get("predictions", {}).items():
         for key in ("model", "dataset", "perturbation"):
             known = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]

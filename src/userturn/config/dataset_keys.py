@@ -12,7 +12,7 @@ NO_VERIFIERS = {"__init__", "grade", "numbers"}
 
 
 def verifiers() -> list[str]:
-    """Return the names of all verifiers, sorted; none of their modules is imported."""
+    """Return the sorted names of all verifiers without importing their modules."""
     return sorted({path.stem for path in GRADING.glob("*.py")} - NO_VERIFIERS)
 
 
@@ -59,7 +59,7 @@ class Fields(TypedDict, total=False):
 
 
 class DatasetEntry(TypedDict, total=False):
-    """A dataset's entry: a local `file`, one of the hub, or a split of the hub's dataset."""
+    """A dataset's entry: a local `file`, one on the hub, or a split of a dataset on the hub."""
 
     hub: Annotated[
         str,

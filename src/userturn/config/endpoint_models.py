@@ -1,4 +1,4 @@
-"""Models with an `endpoint`: somebody else serves them, and no weights are loaded here."""
+"""Models with an `endpoint`, which somebody else serves, so that no weights are loaded here."""
 
 import re
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ NO_JOB: Mapping[str, int] = {"gpus": 0, "nodes": 1}
 
 
 def has_endpoint(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a server has a model."""
+    """Return whether a model is served at an endpoint."""
     return "endpoint" in entry
 
 
 def engine_name(config: Config, entry: Mapping[str, Any]) -> str:
-    """Return what runs a model, as it enters the model's identity."""
+    """Return the name of the engine or server that runs a model, as in the model's identity."""
     return SERVER if has_endpoint(entry) else str(config["engine"])
 
 
@@ -36,7 +36,7 @@ def served_as(entry: ModelEntry) -> str:
 
 
 def account_name(model: str) -> str:
-    """Return the name of a model's account, which no judge can have."""
+    """Return the name of a model's account, which cannot be a judge's name."""
     return f"model={model}"
 
 
@@ -46,7 +46,7 @@ def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Prices]:
 
 
 def check_endpoint_models(config: Config) -> None:
-    """Check the entries of models with an endpoint, and that no other has their keys."""
+    """Check the entries of models with an endpoint, and that no other entry has their keys."""
     models = {name: e for name, e in config["models"].items() if isinstance(e, Mapping)}
     asked = [name for name in selected(config, "models") if has_endpoint(models.get(name, {}))]
     if asked and config["determinism"] == "exact":
@@ -96,7 +96,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def check_address(where: str, url: str) -> None:
-    """Check the address of an API: it has no user name, query or path of a request in it."""
+    """Check that the address of an API has no user name, query or path of a request in it."""
     if "@" in url:
         raise ConfigError(f"{where}: contains a user name; expected https://host/v1")
     if "?" in url:
@@ -115,7 +115,7 @@ def check_address(where: str, url: str) -> None:
 
 
 def check_key_variable(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that an entry names a variable; a value that could be a key is never shown."""
+    """Check that `key_variable` is a variable's name, without showing what could be a key."""
     if not VARIABLE.fullmatch(entry.get("key_variable", "NAME")):
         raise ConfigError(
             f"{where}.key_variable: expected the NAME of an environment variable, such as "

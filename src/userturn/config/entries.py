@@ -1,4 +1,4 @@
-"""The entries that a run selects, complete with defaults, and the files of datasets."""
+"""The entries that a run selects, and the files of datasets."""
 
 import json
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ def currency(config: Config) -> str:
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:
-    """Return the definitions under `key` that this run makes, sorted by name."""
+    """Return the entries under `key` that this run selects, sorted by name."""
     names = config.get("run", {}).get(key, list(config[key]))
     return {name: config[key][name] for name in sorted(names)}
 
 
 def private_mark(dataset: DatasetEntry) -> str | None:
-    """Return the setting by which an entry's rows are never shown or exported, or None."""
+    """Return the setting in an entry that forbids to export its rows, or None."""
     if dataset.get("private"):
         return "private: true"
     return None if dataset.get("export", True) else "export: false"
@@ -38,7 +38,7 @@ def grader(dataset: DatasetEntry) -> str | None:
 
 
 def asked_judges(config: Config) -> list[str]:
-    """Return the judges of user turns and those that grade answers, sorted."""
+    """Return the sorted names of the judges of user turns and of those that grade answers."""
     graders = map(grader, selected(config, "datasets").values())
     return sorted({*selected(config, "judges"), *filter(None, graders)})
 
@@ -50,13 +50,13 @@ def human_datasets(config: Config) -> dict[str, DatasetEntry]:
 
 
 def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
-    """Return the settings of likelihood, or None if a study turns it off or is older."""
+    """Return the settings of likelihood, or None if they are off or not yet known to the study."""
     settings: Mapping[str, Any] | None = config.get("likelihood") or None
     return settings
 
 
 def pair_rounds(config: Config) -> list[str]:
-    """Return the rounds of pairs; none if a study has none or is older."""
+    """Return the names of the rounds of pairs, or none if an older study does not know them."""
     return list(config["humans"].get("pairs", {"rounds": []})["rounds"])
 
 
@@ -68,19 +68,19 @@ def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
 
 
 def prepared_datasets(config: Config) -> dict[str, DatasetEntry]:
-    """Return all datasets of a run: of the grid, of the controls, of the likelihood."""
+    """Return all datasets of a run: those of the grid, the controls and the likelihood."""
     return selected(config, "datasets") | human_datasets(config) | likelihood_datasets(config)
 
 
 def is_streamed(entry: Mapping[str, Any]) -> bool:
-    """Return whether an entry is a split of a dataset on the hub, and no file of it."""
+    """Return whether an entry names a split of a dataset on the hub, not a file."""
     return "hub" in entry and "file" not in entry
 
 
 def by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
-    """Return a dataset's entry once for each of its files, by the language of the file.
+    """Return a dataset's entry once per file, by the language of the file.
 
-    A single file is under None. A split of the hub has none.
+    A single file has the language None. A split of the hub has no file.
     """
     if is_streamed(entry):
         return {}
@@ -96,7 +96,7 @@ def by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
 
 
 def paths_of(entry: Mapping[str, Any]) -> list[str]:
-    """Return the names of a dataset's files, as its entry has them, or as a folder has them."""
+    """Return the paths of a dataset's files, those in a folder instead of the folder itself."""
     named = [one["file"] for one in by_language(entry).values()]
     return [path for name in named for path in _files_in(name)]
 
@@ -108,10 +108,10 @@ def _files_in(name: str) -> list[str]:
 
 
 def saved_files(folder: Path) -> list[Path]:
-    """Return the Arrow files of a folder that `save_to_disk` of `datasets` wrote, in order.
+    """Return the paths of the Arrow files that `save_to_disk` of `datasets` wrote, in order.
 
     Raises:
-        ConfigError: another folder, or one of several splits.
+        ConfigError: the folder was not written by it, or has several splits.
     """
     try:
         if (folder / SPLITS).is_file():

@@ -1,8 +1,8 @@
 """Family, size and bases of a model, and trainings that are repeated with other seeds.
 
-`seeds: 3` is three models, and one recipe's row. The first has the entry's own name and the
-recipe's seed, the third `name-seed3` and that seed plus two. A model whose base is repeated, too,
-is trained from the base of its own number.
+`seeds: 3` gives three models, which are one row by recipe. The first has the entry's name and the
+recipe's seed, the third the name `name-seed3` and that seed plus two. If the base of a model is
+repeated, too, each training starts from the base of the same number.
 """
 
 import re
@@ -24,7 +24,7 @@ Trainings = Mapping[Pair, Sequence[Pair]]
 
 
 class FamilyMember(NamedTuple):
-    """A model of a family; sizes in billions of parameters, None if unknown."""
+    """A model of a family, with its sizes in billions of parameters, None if unknown."""
 
     model: str
     family: str
@@ -33,15 +33,15 @@ class FamilyMember(NamedTuple):
 
 
 def family(name: str) -> str:
-    """Return the name up to the first `-` before a digit: qwen3.5 of qwen3.5-35b-a3b."""
+    """Return the part of a name before the first `-` and digit: qwen3.5 of qwen3.5-35b-a3b."""
     found = FAMILY.match(name)
     return found[1] if found else name
 
 
 def size(name: str) -> tuple[float, float] | tuple[None, None]:
-    """Return all and active parameters in billions of a name such as 135m, 0.8b or 35b-a3b.
+    """Return the total and active billions of parameters that a name states (0.8b or 35b-a3b).
 
-    They are equal where every parameter is used for every token, and None without a size.
+    Both are equal if every parameter is used for every token, and None if the name has no size.
     """
     found = SIZE.search(name)
     if found is None:
@@ -51,10 +51,10 @@ def size(name: str) -> tuple[float, float] | tuple[None, None]:
 
 
 def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
-    """Return the families' members in the order of family, size and name; unknown sizes last.
+    """Return the families' members in the order of family, size (unknown ones last) and name.
 
-    The keys `family` and `size` of an entry win over its model's name. Models in another format
-    than the default are of a family of their own, `family+format`.
+    An entry's keys `family` and `size` take precedence over the model's name. Models in another
+    format than the default have a family of their own, `family+format`.
     """
     members = []
     for name, entry in models.items():
@@ -69,8 +69,8 @@ def baselines(
 ) -> list[tuple[str, str]]:
     """Return pairs of a post-trained model of the grid and one of its bases, the nearest first.
 
-    A model trained from a trained one is compared with that one and with the base of both. So
-    `entries` are those of all models of the configuration.
+    A model trained from a trained model is paired with that model and with the base of both.
+    `entries` has all models of the configuration, `models` those of the grid.
     """
     found = []
     for name in sorted(models):
@@ -83,20 +83,20 @@ def baselines(
 
 
 def numbered(name: str, number: int) -> str:
-    """Return the name of a training of a model by its number, from 1."""
+    """Return the name of the model that a training makes, from the training's number from 1."""
     return name if number == 1 else f"{name}-seed{number}"
 
 
 def n_seeds(entry: Any) -> int:
-    """Return how often an entry, which may be wrong in any way, is trained."""
+    """Return the number of trainings of an entry, which need not be valid."""
     seeds = entry.get("seeds") if isinstance(entry, Mapping) else None
     return min(seeds, MOST_SEEDS) if isinstance(seeds, int) else 1
 
 
 def repeat_trainings(config: Mapping[str, Any]) -> None:
-    """Add, in place, the further trainings of models to a configuration, and to its run.
+    """Add an entry per further training to a configuration and its run, in place.
 
-    The configuration may still be wrong in any way.
+    The configuration need not be valid yet.
     """
     models, run = config.get("models"), config.get("run")
     if not isinstance(models, dict):
@@ -119,7 +119,7 @@ def _repetition(entry: Mapping[str, Any], number: int, models: Mapping[str, Any]
 
 
 def check_repeated(config: Config) -> None:
-    """Check the entries that are trained several times: their recipes, bases and names."""
+    """Check the recipes, bases and names of entries that are trained several times."""
     models = config["models"]
     for name, entry in sorted(models.items()):
         if not isinstance(entry, Mapping) or "seeds" not in entry:
@@ -145,7 +145,7 @@ def check_repeated(config: Config) -> None:
 
 
 def trained_alike(name: str, entry: ModelEntry) -> str:
-    """Return the first of the trainings that differ from a model's by their seed alone."""
+    """Return the name of the first among the trainings that differ from a model's only in seed."""
     first = model_of(name)
     if "repetition" in entry:
         first = first.removesuffix(numbered("", entry["repetition"]))
@@ -153,7 +153,7 @@ def trained_alike(name: str, entry: ModelEntry) -> str:
 
 
 def with_own_seed(recipe: Recipe, entry: ModelEntry) -> Recipe:
-    """Return a recipe as a repetition follows it: the third training has its seed plus two."""
+    """Return a recipe with the seed of an entry's repetition: the third has the seed plus two."""
     if "repetition" not in entry:
         return recipe
     how = recipe["optimisation"]
@@ -164,9 +164,9 @@ def with_own_seed(recipe: Recipe, entry: ModelEntry) -> Recipe:
 def trainings(
     models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
 ) -> dict[Pair, list[Pair]]:
-    """Return the pairs of `baselines`, each training and its base, those of a recipe together.
+    """Return the pairs of `baselines`, grouped so that repetitions of a training are together.
 
-    They are by the first training and the base that it is compared with.
+    The key of a group is its first pair: the first training and its base.
     """
     found: dict[Pair, list[Pair]] = {}
     for name, base in baselines(models, entries):

@@ -1,13 +1,13 @@
 """Prompt formats: other ways of writing the same conversation for the same model.
 
-`default` is the model's entry as it is. A model in another format is a line of the grid by the name
-`model+format`, so that its cells, answers and journals have places of their own. User turns are
-asked for raw, under the user header, or in role-play, by an instruction.
+`default` is the model's entry as it is. A model in another format is a line of the grid named
+`model+format`, so that its cells, answers and journals have their own paths. User turns are asked
+for either raw, under the user header, or in role-play, by an instruction.
 
-Models behind a chat API (`api: chat`) are sent messages, and play the user. Nothing is known of
-their tokenizer and template. A stand-in of ours has a token for each byte and a token before and
-after each message, so that prompts are written, planned, hashed and proven like those of any model,
-and taken apart into messages when they are sent.
+Models behind a chat API (`api: chat`) receive messages and play the user. Their tokenizer and
+template are unknown. Our stand-in has a token per byte and a token before and after each message.
+So their prompts are written, planned, hashed and audited like those of any model, and split into
+messages when they are sent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an ans
 
 
 def in_format(model: str, name: str) -> str:
-    """Return the name of a model in a format; in `default` its own."""
+    """Return the name of a model in a format, which in `default` is the model's own name."""
     return model if name == DEFAULT else f"{model}{BETWEEN}{name}"
 
 
@@ -60,17 +60,17 @@ def model_of(name: str) -> str:
 
 
 def format_of(name: str) -> str:
-    """Return the format of a name such as `model+format`; `default` if it names none."""
+    """Return the format of a name such as `model+format`, or `default` if the name has none."""
     return name.partition(BETWEEN)[2] or DEFAULT
 
 
 def in_default(models: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return the models in the default format: another format is not another model."""
+    """Return the models in the default format, each of which is a model of its own."""
     return {name: found for name, found in models.items() if format_of(name) == DEFAULT}
 
 
 def beside_default(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each model in another format with its name in the default format, sorted."""
+    """Return (name, name in the default format) of each model in another format, sorted."""
     return sorted((name, model_of(name)) for name in names if format_of(name) != DEFAULT)
 
 
@@ -94,7 +94,7 @@ def models_in_formats(config: Config) -> list[str]:
 
 
 def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) -> ModelEntry:
-    """Return a model's complete entry with the choices of a format, by that one's name."""
+    """Return a model's complete entry changed by the choices of the format with a name."""
     changed: dict[str, Any] = {**entry}
     if "base" in entry:
         changed["base"] = in_format(entry["base"], name)
@@ -117,7 +117,7 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
 
 
 def answers_as(models: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
-    """Return the model whose answers one such as `model+format` has, since only turns differ."""
+    """Return the model that has the same answers as `model+format`, or None if they differ."""
     model = model_of(name)
     if name == model or model not in models:
         return None
@@ -130,13 +130,13 @@ def answers_as(models: Mapping[str, Mapping[str, Any]], name: str) -> str | None
 
 
 def system_file(entry: Mapping[str, Any]) -> str | None:
-    """Return the file with the system prompt of a model or a format; None without."""
+    """Return the path of the system prompt of a model or a format, or None if there is no file."""
     system = entry.get("system", TEMPLATES_OWN)
     return None if system in (NO_SYSTEM, TEMPLATES_OWN) else str(system)
 
 
 def check_formats(config: Config) -> None:
-    """Check the formats of a configuration, and what models' entries say in their words."""
+    """Check the formats of a configuration, and the keys of formats in models' entries."""
     entries = config.get("formats", {})
     _check_run(config, entries)
     models = {n: e for n, e in config["models"].items() if isinstance(e, Mapping)}
@@ -156,7 +156,7 @@ def check_formats(config: Config) -> None:
 
 
 def _check_texts(where: str, entry: Mapping[str, Any]) -> None:
-    """Check the system prompt of a model or a format, and how it asks for user turns."""
+    """Check the files and probe of a model's or a format's entry."""
     path = system_file(entry)
     if path is not None and not Path(path).is_file():
         raise ConfigError(
@@ -190,21 +190,21 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
 
 
 def is_chat(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a model is asked by a chat API."""
+    """Return whether a model is asked through a chat API."""
     return entry.get("api") == CHAT
 
 
 def as_chat(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of a model behind a chat API, with the stand-in as its source.
 
-    Its own `source` is its name on the server, unless `served_as` says another.
+    The former `source` becomes `served_as`, its name on the server, unless that key is given.
     """
     named = {"served_as": entry["source"], "probe": ROLE_PLAY, **entry}
     return {**named, "source": STAND_IN, "revision": "main", "max_model_len": LONGEST_CHAT}
 
 
 def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
-    """Check that the entry of a model behind a chat API asks nothing of it that it cannot do."""
+    """Check that the entry of a model behind a chat API has only keys that such an API serves."""
     if found := [key for key in OF_THE_SERVER if key in entry]:
         raise ConfigError(
             f"{where}: found `{found[0]}` beside `api: {CHAT}`; a chat API takes messages, and its "
@@ -224,32 +224,32 @@ def check_chat_probe(where: str, entry: Mapping[str, Any]) -> None:
 
 
 def plays_the_user(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a model is told to play the user, by its entry."""
+    """Return whether an entry's probe tells the model to play the user."""
     return entry.get("probe") == ROLE_PLAY
 
 
 def is_played(description: Mapping[str, Any]) -> bool:
-    """Tell whether a described model writes user turns as its own answers, in role-play."""
+    """Return whether a model, by its description, writes user turns in role-play."""
     return description.get("header") == PLAYED
 
 
 def roles_of(entry: Mapping[str, Any]) -> str:
-    """Return how an entry's role-play shows the conversation: roles `swapped`, or `quoted`."""
+    """Return how role-play shows the conversation: `swapped` (roles) or `quoted` (as text)."""
     return str(entry.get("roles", SWAPPED))
 
 
 def instruction_file(entry: Mapping[str, Any]) -> str:
-    """Return the file with the instruction of an entry's role-play."""
+    """Return the path of the instruction of an entry's role-play."""
     return str(entry.get("instruction", INSTRUCTION))
 
 
 def of_the_probe(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an entry that says how user turns are asked for."""
+    """Return the keys of an entry that say how user turns are asked for."""
     return {key: entry[key] for key in OF_THE_PROBE if key in entry}
 
 
 def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return what identifies an entry's role-play, its instruction by content; nothing for raw."""
+    """Return the part of an identity that role-play adds, which is empty for the raw probe."""
     if not plays_the_user(entry):
         return {}
     instruction = file_sha256(instruction_file(entry))
@@ -257,7 +257,7 @@ def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_probe(where: str, entry: Mapping[str, Any]) -> None:
-    """Check how an entry asks for user turns: keys of role-play, and its instruction."""
+    """Check an entry's keys of role-play and the file of its instruction."""
     if not plays_the_user(entry):
         for key in OF_ROLE_PLAY:
             if key in entry:

@@ -49,7 +49,7 @@ class ServerSettings(VllmSettings, total=False):
 
 
 class ServerEntry(TypedDict):
-    """How a server is asked: the model's name there, and the care that is taken."""
+    """How a server is asked: the model's name there, and limits such as timeout and attempts."""
 
     model: Annotated[
         str, program("Name at the endpoint; where it is served, its source.", minLength=1)
@@ -62,7 +62,7 @@ class ServerEntry(TypedDict):
 class EndpointEntry(ResourceEntry, ServerEntry, total=False):
     """The entry of a judge with an endpoint, completed by `judge_defaults`.
 
-    Those keys that are always there, but for `kind` and `model`, are those that it gives.
+    Of the required keys, `kind` and `model` are the entry's own. `judge_defaults` has the others.
     """
 
     kind: Annotated[
@@ -109,13 +109,13 @@ class JudgeEntry(EndpointEntry, total=False):
 
 
 class JudgeDefaults(TypedDict, total=False):
-    """What `judge_defaults` gives to one kind of judge only."""
+    """The keys of `judge_defaults` that only one kind of judge takes."""
 
     scored_prompt: Annotated[str, path("File with the judge's prompt.")]
 
 
 class Controls(TypedDict, total=False):
-    """User turns of a known kind."""
+    """The controls: user turns whose label is known."""
 
     human: Annotated[Required[Names], part("Datasets whose real user turns are judged.")]
     planted: Annotated[
@@ -130,7 +130,7 @@ class Controls(TypedDict, total=False):
 
 
 class JudgeCard(TypedDict):
-    """What a judge must reach."""
+    """The values that a judge's card must reach."""
 
     min_sensitivity: Annotated[
         Share, part("Least lower limit of the share of genuine turns that it calls genuine.")

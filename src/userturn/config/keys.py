@@ -1,8 +1,8 @@
-"""How a key of the configuration is described: its meaning, its bounds, and what it could do.
+"""How a key of the configuration is described: meaning, bounds, and what a stranger could do by it.
 
-Each key of a description (`model_keys.py` and its like) is a type with one of these beside it:
-`Annotated[int, harmless("Seed of the draw.", minimum=0)]`. Bounds are words of JSON Schema, and
-`form` says in an error what a pattern asks for.
+Each key in `model_keys.py` and its like is a type with one of these descriptions:
+`Annotated[int, harmless("Seed of the draw.", minimum=0)]`. Bounds are words of JSON Schema. `form`
+says in an error message what a pattern asks for.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 @dataclass(frozen=True, eq=False)  # types are hashed with what is beside them
 class Key:
-    """What is known of a key besides its type."""
+    """The description of a key besides its type."""
 
     meaning: str  # one sentence for the reference; empty for what only narrows a type
     power: str | None  # what a stranger could do with its value; None if its type says that
@@ -35,7 +35,7 @@ def address(meaning: str) -> Key:
 
 
 def code(meaning: str) -> Key:
-    """Describe a key that lets somebody else's code run in this process."""
+    """Describe a key that lets code of others run in this process."""
     return Key(meaning, "code", {})
 
 
@@ -50,7 +50,7 @@ def program(meaning: str, **bounds: Any) -> Key:
 
 
 def part(meaning: str, **bounds: Any) -> Key:
-    """Describe a key whose type says the rest: its bounds and power, or the keys below it."""
+    """Describe a key whose type has the rest: its bounds and power, or the keys below it."""
     return Key(meaning, None, bounds)
 
 
@@ -99,7 +99,7 @@ Below1 = Annotated[float, harmless(exclusiveMinimum=0, exclusiveMaximum=1)]
 
 
 class OwnSampling(TypedDict, total=False):
-    """How answers are sampled, where that differs from the study's."""
+    """How a model's answers are sampled where that differs from the study's settings."""
 
     temperature: Temperature
     top_p: TopP
@@ -117,7 +117,7 @@ class Prices(TypedDict):
 
 
 class EngineSettings(TypedDict, total=False):
-    """vLLM's settings that are numbers: no file, no module, no code; none changes tokens."""
+    """vLLM's settings that are mere numbers: none names a file or code, or changes tokens."""
 
     max_num_seqs: Annotated[Positive, part("Requests computed together.")]
     max_num_batched_tokens: Annotated[

@@ -2,7 +2,7 @@
 
 A clone, and a study that is run again, have a whole configuration. A study's own folder
 (`userturn new`) has a short `config.yaml`, which is merged over that of the installation. A study
-that was begun with rubric 1, which has no *arguably*, or with langdetect keeps it.
+that began with rubric 1 (without *arguably*) or with langdetect keeps it.
 """
 
 import json
@@ -28,9 +28,9 @@ CONFIG = "config.yaml"
 REGISTRATION = "preregistration.json"  # beside config.yaml
 CATALOGUE = "data/catalogue.yaml"
 IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
-RUBRIC, RUBRIC_1 = "data/rubric_2.yaml", "data/rubric.yaml"  # that people read, too
+RUBRIC, RUBRIC_1 = "data/rubric_2.yaml", "data/rubric.yaml"  # people read them, too
 RUBRICS = (RUBRIC, RUBRIC_1)
-FORMER = {  # by a text of rubric 2, that of rubric 1
+FORMER = {  # texts of rubric 1 by those of rubric 2
     RUBRIC: RUBRIC_1,
     "data/judge_prompt_2.txt": "data/judge_prompt.txt",
     "data/scored_prompt_2.txt": "data/scored_prompt.txt",
@@ -40,7 +40,7 @@ DETECTOR_KEY, FORMER_DETECTOR = "language_detector", "langdetect"
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key that is given twice is an error; PyYAML takes the last."""
+    """A YAML loader that refuses a key given twice, of which PyYAML would take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -48,7 +48,7 @@ class _StrictLoader(yaml.SafeLoader):
             if key_node.tag == MERGE:
                 continue
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):  # such as no, which is false, and 1.10, which is 1.1
+            if not isinstance(key, str):  # such as `no`, read as false, or 1.10, read as 1.1
                 written = "" if isinstance(key, list | dict) else f" {key_node.value}"
                 raise _fault(key_node, f"the key{written} is {key!r}, expected text; quote it")
             if key in seen:
@@ -67,9 +67,9 @@ def _refuse(loader: yaml.SafeLoader, node: yaml.Node) -> None:
 
 
 def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
-    """Return a number that is written as people read it.
+    """Return a number, or refuse one that YAML reads otherwise than people do.
 
-    YAML takes 1:30 for 90, so a time limit in hours for many more minutes, and 010 for 8.
+    YAML reads 1:30 as 90, so a time limit in hours as many more minutes, and 010 as 8.
     """
     is_whole = node.tag.endswith(":int")
     value = loader.construct_yaml_int(node) if is_whole else loader.construct_yaml_float(node)
@@ -92,7 +92,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
     """Read one configuration file.
 
     Raises:
-        ConfigError: it does not exist, or is not a mapping in YAML and UTF-8 with each key once.
+        ConfigError: it does not exist, or is no YAML mapping in UTF-8 with each key once.
     """
     if not path.is_file():
         raise ConfigError(
@@ -132,7 +132,7 @@ def _parsed(path: Path) -> Any:
         if "'\\t'" in problem:
             problem = "a tab, expected spaces"
         raise ConfigError(f"{path}{line}: not YAML ({problem}); fix it") from error
-    except ValueError as error:  # a date or number that there is not
+    except ValueError as error:  # a date or number that does not exist
         said = str(error).partition(";")[0]
         raise ConfigError(f"{path}: not YAML ({said}); correct the value or quote it") from error
 
@@ -140,7 +140,7 @@ def _parsed(path: Path) -> Any:
 def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: str) -> int:
     """Return how many values a value holds, itself included, with its anchors written out.
 
-    Mappings and lists are told by their ids: those that it is in, and those counted before.
+    `above` has the ids of the mappings and lists around it, `known` the numbers counted before.
     """
     if not isinstance(value, dict | list):
         return 1
@@ -156,10 +156,10 @@ def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: s
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
-    The catalogue's datasets and further trainings are there.
+    The catalogue's datasets and the entries of repeated trainings are added.
 
     Raises:
-        ConfigError: a file that cannot be read.
+        ConfigError: a file cannot be read.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):
@@ -170,7 +170,7 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
-    """Return `load_config` of the study in the present folder, with more files over its own."""
+    """Return the configuration of the study in the present folder, with more files over its own."""
     config = load_config([*config_files(), *configfiles])
     keep_own_rubric(config)
     keep_own_detector(config)
@@ -182,7 +182,7 @@ LAST_RUN = NOTES / "configfiles.json"
 
 
 def note_run(configfiles: Iterable[str | Path]) -> None:
-    """Note the configuration files of a run, which commands in the same folder then take."""
+    """Note the configuration files of a run, for later commands in the same folder."""
     here = Path.cwd()
     paths = [here / path for path in configfiles]  # a study's own move with its folder
     noted = [path.relative_to(here) if here in path.parents else path for path in paths]
@@ -191,9 +191,9 @@ def note_run(configfiles: Iterable[str | Path]) -> None:
 
 
 def files_of_last_run() -> list[str]:
-    """Return the configuration files of the last run in this folder that are still there.
+    """Return the paths of the last run's configuration files in this folder that still exist.
 
-    They say what a command is about, and authorise nothing (`config.trust`).
+    They tell which study a command is about, but authorise nothing (`config.trust`).
     """
     try:
         noted = [str(path) for path in json.loads(LAST_RUN.read_text())]
@@ -211,7 +211,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def installed(name: str) -> Path:
-    """Return a file or folder of the workflow's installation.
+    """Return the path of a file or folder of the workflow's installation.
 
     Raises:
         ConfigError: the package was installed without the workflow's files.
@@ -226,13 +226,13 @@ def installed(name: str) -> Path:
 
 
 def config_files() -> list[Path]:
-    """Return the configuration files of the study in the present folder, in order of merging."""
+    """Return the paths of the present folder's configuration files, in order of merging."""
     own = Path(CONFIG)
     return [own] if not own.is_file() or _is_whole(own) else [installed(CONFIG), own]
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether a configuration needs no other one below it; one that is broken does not."""
+    """Return whether a configuration is whole, or cannot be read, and needs no other below it."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -247,10 +247,10 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def add_catalogue(config: Mapping[str, Any]) -> None:
-    """Add, in place, the catalogue's datasets to a configuration whose run selects some.
+    """Add the catalogue's datasets to a configuration whose run selects datasets, in place.
 
-    An entry without `file` and `hub` changes single keys of the catalogue's. Without a selection
-    all datasets are run, and none is added. The configuration may still be wrong in any way.
+    An entry without `file` and `hub` changes single keys of the catalogue's entry. Without a
+    selection all datasets are run, so none is added. The configuration need not be valid yet.
     """
     run, own = config.get("run"), config.get("datasets")
     if isinstance(own, dict) and isinstance(run, Mapping) and "datasets" in run:
@@ -261,10 +261,9 @@ def add_catalogue(config: Mapping[str, Any]) -> None:
 
 
 def has_rubric_1(results: Path) -> bool:
-    """Return whether a study was begun with rubric 1, as its record says.
+    """Return whether a study began with rubric 1, by its record.
 
-    Without a record it is as in the present folder, whose texts an older version may have put
-    there.
+    Without a record, the present folder tells, whose texts may come from an older version.
     """
     try:
         texts = json.loads((results / "study.json").read_bytes())["contents"]["texts"]
@@ -274,10 +273,10 @@ def has_rubric_1(results: Path) -> bool:
 
 
 def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) -> None:
-    """Give a configuration, in place, the texts of rubric 1 if its study was begun with it.
+    """Give a configuration the texts of rubric 1 if its study began with it, in place.
 
-    Then nothing that judges or people were asked is asked again, and nothing more. The
-    configuration may still be wrong in any way.
+    So judges and people are asked neither the same again nor anything more. The configuration
+    need not be valid yet.
     """
     if not has_rubric_1(results):
         return
@@ -291,15 +290,15 @@ def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) 
 
 
 def detector_of(config: Mapping[str, Any]) -> str:
-    """Return what tells languages in a study; configurations of earlier versions do not say it."""
+    """Return the language detector of a study, by default that of earlier versions."""
     return str(config.get(DETECTOR_KEY, FORMER_DETECTOR))
 
 
 def keep_own_detector(config: Mapping[str, Any], results: Path = Path("results")) -> None:
-    """Give a configuration, in place, the detector with which its study was begun.
+    """Give a configuration the language detector with which its study began, in place.
 
-    Then no item of it is another one, and nothing is asked again. A study without a record is as
-    its configuration says.
+    So its items stay the same, and nothing is asked again. Without a record, the configuration
+    stays as it is.
     """
     try:
         recorded = json.loads((results / "study.json").read_bytes())["config"]

@@ -1,7 +1,7 @@
 """The keys of models, of the formats in which they are run, and of how turns are sampled.
 
-All of a model's `vllm` but `CHANGE_TOKENS` change how fast it runs and where it fits: the tokens
-only as far as another batch rounds otherwise, which is no part of an identity (docs/engines.md).
+Except for `CHANGE_TOKENS`, a model's `vllm` settings change only its speed and memory. Tokens may
+differ as other batches round otherwise, which is no part of an identity (docs/engines.md).
 """
 
 from collections.abc import Mapping
@@ -65,9 +65,9 @@ Instruction = Annotated[
 
 
 class ModelEntry(ResourceEntry, total=False):
-    """A model's entry, completed by `model_defaults`, a trained model's also by its base's.
+    """A model's entry, completed by `model_defaults` and, if trained here, by its base's entry.
 
-    Those keys that are always there, but for `source`, are those that `model_defaults` gives.
+    Of the required keys, `source` is the entry's own, and `model_defaults` has the others.
     """
 
     base: Annotated[Name, part("The model that this one was post-trained from.")]
@@ -162,7 +162,7 @@ CHANGE_TOKENS = ("kv_cache_dtype", "quantization")
 
 
 def identifying_vllm(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an entry's `vllm` adds to its identity; nothing if it changes no token."""
+    """Return the part of an identity that `vllm` settings add, empty if they change no token."""
     own = entry.get("vllm", {})
     found = {name: own[name] for name in CHANGE_TOKENS if own.get(name, "auto") != "auto"}
     return {"vllm": found} if found else {}

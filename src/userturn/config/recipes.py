@@ -1,4 +1,4 @@
-"""Recipes: what a base is trained on, how, and towards what; each a file of data/recipes."""
+"""Training recipes, each a file of data/recipes: the data, the method and the rewards."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ class Conversations(TypedDict, total=False):
 
 
 class Lora(TypedDict):
-    """The adapter."""
+    """The LoRA adapter."""
 
     rank: Annotated[Positive, part("Rank of each update.")]
     alpha: Annotated[
@@ -44,7 +44,7 @@ class Lora(TypedDict):
 
 
 class Optimisation(TypedDict):
-    """How the steps are made."""
+    """The settings of the optimiser's steps."""
 
     steps: Annotated[NotRequired[Positive], part("Updates of the weights.")]
     epochs: Annotated[
@@ -88,7 +88,7 @@ class Sft(TypedDict, total=False):
 
 
 class Simulator(TypedDict):
-    """Who plays the user."""
+    """The endpoint that plays the user."""
 
     endpoint: Judge
     turns: Annotated[Positive, part("Of the simulated user at most.")]
@@ -124,13 +124,13 @@ class Followup(TypedDict):
 
 
 class Gain(TypedDict):
-    """A reward without a judge: how much likelier the base finds the user turn after its answer."""
+    """A reward without a judge: the gain of the user turn, computed by the base."""
 
     weight: Annotated[float, harmless("Of a nat a character, over answers of others.")]
 
 
 class Rewards(TypedDict, total=False):
-    """What is rewarded."""
+    """The rewards."""
 
     accuracy: Annotated[Accuracy, part("A right last answer.")]
     interactivity: Annotated[Interactivity, part("What an endpoint says of the conversation.")]
@@ -171,7 +171,7 @@ class Grpo(TypedDict):
 
 
 class Curve(TypedDict):
-    """What is measured at each checkpoint, over conversations that are not learnt."""
+    """The measurements at each checkpoint, over conversations that are not trained on."""
 
     items: Annotated[Positive, part("Conversations.")]
     max_tokens: Annotated[Positive, part("Of an answer, and of the user turn after it.")]
@@ -207,7 +207,7 @@ class RecipeKeys(TypedDict):
 
 RECIPES = Path("data/recipes")
 OF_USER_TURNS = ("followup", "gain")  # rewards of the turn that the study probes
-# What an endpoint is told, by what it is asked for; a judge of follow-ups has a prompt of its own.
+# The instruction of an endpoint by its purpose. A judge of follow-ups has a prompt of its own.
 PROMPTS = {
     "simulator": Path("data/simulator_prompt.txt"),
     "interactivity": Path("data/interactivity_prompt.txt"),
@@ -258,7 +258,7 @@ def load_recipe(name: str) -> dict[str, Any]:
 
 
 def endpoints_of(recipe: Recipe) -> dict[str, str]:
-    """Return the judges of the config that a recipe asks, by purpose."""
+    """Return the names of the configuration's judges that a recipe asks, by purpose."""
     drawn = recipe.get("grpo", {})
     rewards = drawn.get("rewards", {})
     named = {
@@ -270,7 +270,7 @@ def endpoints_of(recipe: Recipe) -> dict[str, str]:
 
 
 def check_recipe(name: str, config: Config) -> None:
-    """Check that this configuration can follow a recipe.
+    """Check that a recipe can be followed with this configuration.
 
     Raises:
         ConfigError: the recipe, or a file, dataset or judge that it names, does not exist.

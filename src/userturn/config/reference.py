@@ -34,7 +34,7 @@ Node = Mapping[str, Any]
 
 
 class Row(NamedTuple):
-    """One key: its path with dots, JSON Schema, and default or None."""
+    """A key by its dotted path, with its JSON Schema and its default or None."""
 
     key: str
     schema: Node
@@ -53,7 +53,7 @@ def rows(key: str, schema: Node, default: Any) -> Iterator[Row]:
 
 
 def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each top-level key with its rows; entries have their defaults from `*_defaults`."""
+    """Yield each top-level key with its rows, with the defaults of entries from `*_defaults`."""
     for name, below in schema["properties"].items():
         place = DEFAULTS.get(name, name)
         default = None if place is None else config.get(place)
@@ -61,7 +61,7 @@ def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
 
 
 def type_of(schema: Node) -> str:
-    """Return the values that a key accepts, in words: integer, at least 1."""
+    """Return the values that a key accepts in words, such as "integer, at least 1"."""
     if "enum" in schema:
         values = ", ".join(f"`{value}`" for value in schema["enum"])
         return values if len(schema["enum"]) == 1 else f"one of {values}"
@@ -75,7 +75,7 @@ def type_of(schema: Node) -> str:
 
 
 def default_of(row: Row) -> str:
-    """Return a default in YAML; empty if the keys below it have their own."""
+    """Return a row's default in YAML, or an empty text if the keys below have their own."""
     if row.default is None or properties_of(row.schema):
         return ""
     text = json.dumps(row.default, ensure_ascii=False)
@@ -83,7 +83,7 @@ def default_of(row: Row) -> str:
 
 
 def reference(schema: Node, config: Node) -> str:
-    """Return the page, in Markdown."""
+    """Return the reference page in Markdown."""
     parts = [HEAD]
     for name, found in all_rows(schema, config):
         parts.append(f"\n## {name}\n\n{found[0].schema.get('description', '')}\n")
@@ -97,7 +97,7 @@ def reference(schema: Node, config: Node) -> str:
 
 
 def main() -> None:
-    """Rewrite the page; run in the project's folder."""
+    """Rewrite the reference page in the project's folder, the present one."""
     PAGE.write_text(reference(config_schema(), load_config(["config.yaml"])), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of the configuration: from the types of its keys, and what is beside them."""
+"""The JSON Schema of the configuration, made from its keys' types and descriptions."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,9 +27,9 @@ NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneTy
 
 
 def object_schema(described: type) -> Schema:
-    """Return the schema of a closed object, whose keys a TypedDict describes.
+    """Return the schema of an object that has only the keys of a TypedDict.
 
-    Keys without a description are left out: cluster resources, which have a table of their own.
+    Keys without a description are left out. They are cluster resources, with a table of their own.
     """
     hints = get_type_hints(described, include_extras=True)
     known = {name: schema for name in hints if "description" in (schema := _schema(hints[name]))}
@@ -43,7 +43,7 @@ def object_schema(described: type) -> Schema:
 
 
 def properties_of(schema: Mapping[str, Any]) -> dict[str, Schema]:
-    """Return the keys of an object, or of the form of a value that is one."""
+    """Return the schemas of an object's keys, or of the keys of those `oneOf` forms with keys."""
     forms = [schema, *schema.get("oneOf", ())]
     return {name: below for form in forms for name, below in form.get("properties", {}).items()}
 
@@ -75,7 +75,7 @@ def _narrowed(schema: Schema, keys: tuple[Key, ...]) -> Schema:
 
 
 def _either(kinds: tuple[Any, ...]) -> Schema:
-    """Return the schema of several types: one that lists them, if none is a certain value."""
+    """Return the schema of several types, merged into one unless some type is a literal."""
     schemas = list(map(_schema, kinds))
     if any("enum" in schema for schema in schemas):
         return {"oneOf": schemas}
@@ -101,7 +101,7 @@ NEEDS_BASE = {
     "then": {"required": ["base"]},
     "else": {"required": ["source"]},
 }
-OF_THE_HUB = {  # a model that has no content here by which it is known
+OF_THE_HUB = {  # a model whose content is not here to identify it
     "if": {"properties": {"source": {"pattern": "^[./~]"}}},
     "else": {"required": ["revision"]},
 }
@@ -133,13 +133,13 @@ def _resources(rule: str) -> Schema:
 
 
 def _closed(schema: Schema, more: Schema) -> Schema:
-    """Return the schema of an entry, of whose keys none is required, with more keys."""
+    """Return the schema of an entry with more keys, none of which is required."""
     properties = schema.get("properties", {}) | more
     return schema | {"additionalProperties": False, "required": [], "properties": properties}
 
 
 def _defaults(entry: Schema, own: tuple[str, ...], rule: str, resources: list[str]) -> Schema:
-    """Return the schema of defaults: of what a complete entry always has and need not say."""
+    """Return the schema of defaults: the required keys of an entry except its own ones."""
     always = [name for name in entry["required"] if name not in own]
     properties = {name: entry["properties"][name] for name in always}
     return {

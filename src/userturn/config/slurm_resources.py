@@ -1,4 +1,4 @@
-"""The resources of a job that loads a model: one table, from which everything else follows.
+"""The resources of a job that loads a model, in one table from which all else is derived.
 
 A setting is a row of SETTINGS. The configuration's schema, the resources of the rules, the options
 that `userturn doctor` tries, and the defaults that `config.yaml` must give are derived from it.
@@ -13,12 +13,12 @@ from userturn.errors import noted_error
 THREADS = 8
 MEMORY, TIME = "memory", "time"  # what a job ran out of
 
-# How attempts of this run ended that ran out of something, by their log.
+# What the attempts of this run ran out of, by their log.
 _ends: dict[str, list[str]] = {}
 
 
 def note_end(log: str, lacked: str) -> None:
-    """Note that an attempt at the job with a log ran out of memory or time."""
+    """Note that an attempt at the job with a log file ran out of memory or time."""
     _ends.setdefault(log, []).append(lacked)
 
 
@@ -40,7 +40,7 @@ class ResourceEntry(TypedDict):
     max_runtime: int
 
 
-ENDS_AT_ONCE = ResourceEntry(  # of a retry that would meet an error which stays
+ENDS_AT_ONCE = ResourceEntry(  # the job of a retry that would meet a lasting error
     gpus=0, nodes=1, shards=1, mem_mb=4000, max_mem_mb=4000, runtime=10, max_runtime=10
 )
 Value = Callable[[ResourceEntry, int], int | str]
@@ -48,10 +48,10 @@ Value = Callable[[ResourceEntry, int], int | str]
 
 
 class Setting(NamedTuple):
-    """One key that sets a resource of a job.
+    """A key that sets a resource of a job.
 
-    It is for the rules `sweep` (a model's entry), `train` (`training` in it) or `serve_judge` (a
-    judge's entry).
+    Its rules are `sweep` (key of a model's entry), `train` (key of `training` in it) or
+    `serve_judge` (key of a judge's entry).
     """
 
     schema: Mapping[str, Any]  # of its value
@@ -59,11 +59,11 @@ class Setting(NamedTuple):
     resources: Mapping[str, Value] = {}  # of Snakemake, by name
     options: Mapping[str, Value] = {}  # of sbatch, by name
     is_optional: bool = False  # whether `model_defaults` may leave it out
-    grows_after: str = ""  # how attempts ended after which the next one asks for more
+    grows_after: str = ""  # what an attempt ran out of if the next one shall ask for more
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
-    """Return the GPUs of a job on one node; 0 for several nodes, see `_gres`."""
+    """Return the number of GPUs of a job on one node, or 0 for several nodes (see `_gres`)."""
     return int(entry["gpus"]) if entry["nodes"] == 1 else 0
 
 
@@ -72,16 +72,16 @@ def _gpu_model(entry: ResourceEntry, attempt: int) -> str:
 
 
 def _typed_gpu(entry: ResourceEntry, attempt: int) -> str:
-    """Return GPUs on one node as sbatch takes them: 2 or h100:2."""
+    """Return the GPUs on one node as sbatch takes them, such as 2 or h100:2."""
     n, model = _gpu(entry, attempt), _gpu_model(entry, attempt)
     return f"{model}:{n}" if n and model else str(n or "")
 
 
 def _gres(entry: ResourceEntry, attempt: int) -> str:
-    """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
+    """Return the GPUs per node, such as gpu:h100:4, or an empty text for a job on one node.
 
-    A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
-    ask for all of it on the first node.
+    Given a number for the whole job, SLURM could spread the GPUs unevenly, and the SLURM plugin
+    would ask for all of them on the first node.
     """
     n_each = entry["gpus"] // entry["nodes"]
     if entry["nodes"] == 1 or n_each == 0:
@@ -90,18 +90,18 @@ def _gres(entry: ResourceEntry, attempt: int) -> str:
 
 
 def _cores(entry: ResourceEntry, attempt: int) -> int:
-    """Return the CPU cores on each node: vLLM needs at least two, plus one for each GPU."""
+    """Return the CPU cores per node. vLLM needs at least two plus one per GPU."""
     return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
 
 
 def _mem_mb(entry: ResourceEntry, attempt: int) -> int:
-    """Return the memory of a job in MB; each attempt adds half of the first one's."""
+    """Return the memory of a job in MB, to which each attempt adds half of the first attempt's."""
     most = max(entry["max_mem_mb"], entry["mem_mb"])
     return int(min(entry["mem_mb"] * (1 + attempt) // 2, most))
 
 
 def _runtime(entry: ResourceEntry, attempt: int) -> int:
-    """Return the time limit of a job in minutes; each attempt adds that of the first one."""
+    """Return the time limit of a job in minutes, to which each attempt adds the first attempt's."""
     most = max(entry["max_runtime"], entry["runtime"])
     return int(min(entry["runtime"] * attempt, most))
 
@@ -111,7 +111,7 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
 
 
 def _place(key: str, resource: str, description: str) -> Setting:
-    """Return the setting of a text that says where a job may run, or who pays for it."""
+    """Return the setting of a text that names where a job may run, or who pays for it."""
 
     def of_entry(entry: ResourceEntry, attempt: int) -> str:
         return str(entry.get(key, ""))
@@ -203,7 +203,7 @@ class Resources:
     def __init__(
         self, entries: Mapping[str, ResourceEntry], log: str, wildcard: str = "model"
     ) -> None:
-        """Take complete entries by a wildcard's values, and `logs/x/{wildcards.model}.log`."""
+        """Take complete entries by a wildcard's value, and the log's pattern with that wildcard."""
         self.entries, self.log, self.wildcard = entries, log, wildcard
 
     def _by_job(self, value_of: Value, grows_after: str) -> Callable[[Any, int], int | str]:
@@ -219,7 +219,7 @@ class Resources:
         return of_job
 
     def threads(self, wildcards: Any) -> int:
-        """Return the CPU cores of a job on each node."""
+        """Return the CPU cores per node of a job."""
         return _cores(self.entries[getattr(wildcards, self.wildcard)], 1)
 
     def of_job(
@@ -227,8 +227,8 @@ class Resources:
     ) -> dict[str, Callable[[Any, int], int | str]]:
         """Return a function of wildcards and attempt for each resource of Snakemake.
 
-        A resource that no entry sets is left to the profile; `defaults` are those of Snakemake, for
-        the entries that leave out what others set.
+        A resource that no entry sets is left to the profile. If only some entries set one, the rest
+        take it from `defaults`, those of Snakemake.
         """
         return {
             name: self._or_default(self._by_job(value_of, setting.grows_after), name, defaults)

@@ -1,4 +1,4 @@
-"""The keys of a configuration: a study, the part of it that is run, and what entries start from."""
+"""The keys of a whole configuration: the study, its run, and the defaults of entries."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -26,7 +26,7 @@ from userturn.config.model_keys import Answer, FormatEntry, UserTurn
 
 
 class Margins(TypedDict):
-    """What counts as nothing."""
+    """The margins within which a rate or a difference counts as nothing."""
 
     near_zero: Annotated[Below1, part("A rate below it is near zero.")]
     change: Annotated[Below1, part("A smaller change of a rate, up or down, is none.")]
@@ -54,14 +54,14 @@ class Statistics(TypedDict):
 
 
 class Against(TypedDict, total=False):
-    """The baseline of a predicted change: one of these."""
+    """The baseline of a predicted change, by one of these keys."""
 
     temperature: Annotated[float, harmless("Since this temperature.", minimum=0)]
     perturbation: Annotated[str, harmless("Since this perturbation, or none.")]
 
 
 class Prediction(TypedDict, total=False):
-    """One predicted rate, or change of a rate, and the edges between which it holds."""
+    """A predicted rate, or change of a rate, and the limits between which it should lie."""
 
     says: Annotated[Text, part("The claim in words.")]
     of: Annotated[Literal["follow-up", "accuracy"], harmless("What is predicted; the first.")]
@@ -79,14 +79,14 @@ DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
 
 
 class AboutStudy(TypedDict, total=False):
-    """What the report says of a study at its top."""
+    """The name and date at the top of the report."""
 
     name: Annotated[Text, part("Name of the study.")]
     date: Annotated[str, harmless("When it was begun; no clock is read for it.", **DATE)]
 
 
 class PartOfGrid(TypedDict, total=False):
-    """The part of the grid that people's items are drawn from."""
+    """The part of the grid from which items for people are drawn."""
 
     models: Selection
     formats: Selection
@@ -163,7 +163,7 @@ class Run(TypedDict, total=False):
 
 
 class Likelihood(TypedDict):
-    """Which turns are scored, and after what."""
+    """Which turns are scored, and after which contexts."""
 
     datasets: Annotated[Names, part("Datasets whose reference follow-ups are scored.")]
     turns: Annotated[Natural, part("Own turns of each cell that are scored; 0 for none.")]
@@ -201,7 +201,7 @@ class SelfPlay(TypedDict):
 
 
 class Study(TypedDict):
-    """A whole configuration; `schema.py` adds the entries that have defaults, and the defaults."""
+    """A whole configuration. `schema.py` adds the entries that have defaults, and the defaults."""
 
     study: Annotated[NotRequired[AboutStudy], part("What the report says of the study at its top.")]
     run: Annotated[NotRequired[Run], part("The part of the grid that a run makes.")]

@@ -1,4 +1,4 @@
-"""Trained models: their entries, completed from their bases, what they saw, and their identity."""
+"""Trained models: their complete entries, the datasets they saw, and their identity."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -41,21 +41,21 @@ DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 
 def as_trained(recipe: Recipe, recorded: Recipe | None) -> Recipe:
-    """Return a recipe, or the recorded one if it is what an earlier version shipped as this one."""
+    """Return a recipe, or the recorded one if an earlier version shipped that in its place."""
     former = FORMER.get(fingerprint(recipe)[:16], ())
     return recorded if recorded and fingerprint(recorded)[:16] in former else recipe
 
 
 def trained_folder(results: str | Path, model: str) -> str:
-    """Return the folder of a trained model, as an entry's `source` names it."""
+    """Return the path of a trained model's folder, in the form of an entry's `source`."""
     path = f"{results}/training/{model}/model"
     return path if Path(path).is_absolute() else f"./{path}"
 
 
 def is_rounded(results: str | Path, model: str) -> bool:
-    """Return whether an earlier version merged a trained model, in the number type of its base.
+    """Return whether an earlier version merged a trained model in the number type of its base.
 
-    A study keeps such a model as it is, and the number type that its requests were made in.
+    A study keeps such a model, and the number type in which its requests were made.
     """
     path = Path(results, "training", model, "training.json")
     try:
@@ -65,10 +65,10 @@ def is_rounded(results: str | Path, model: str) -> bool:
 
 
 def chain(entries: Mapping[str, Any], model: str) -> list[str]:
-    """Return a model and its bases, down to one that was not trained here.
+    """Return the names of a model and its bases, down to the base that was not trained here.
 
     Raises:
-        ConfigError: a base is not a model, or is trained from this model.
+        ConfigError: a base is not a model of the configuration, or is trained from this model.
     """
     names = [model]
     while isinstance(entry := entries[names[-1]], Mapping) and "recipe" in entry:
@@ -81,7 +81,7 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
 
 
 def described(config: Config) -> list[str]:
-    """Return the models of a run in its formats, and those that they were trained from, sorted."""
+    """Return the sorted names of the models that need a description: a run's, and their bases."""
     entries = config["models"]
     bases = {name for model in selected(config, "models") for name in chain(entries, model)}
     return sorted(bases.union(models_in_formats(config)))
@@ -90,7 +90,7 @@ def described(config: Config) -> list[str]:
 def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntry]:
     """Return every model's complete entry, in each format of the run.
 
-    A trained one inherits what it does not set.
+    A trained model inherits the keys that it does not set from its base.
     """
     entries = config["models"]
     found = {name: _complete(config, results, chain(entries, name)) for name in entries}
@@ -119,7 +119,7 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
 
 
 def training_entry(entry: ModelEntry) -> ModelEntry:
-    """Return the resources of a trained model's training: its `training`, else its entry."""
+    """Return a trained model's entry with the resources of its training, for one process."""
     one_process = {"gpus": min(1, int(entry["gpus"])), "nodes": 1}
     return cast("ModelEntry", {**entry, **one_process, **entry.get("training", {})})
 
@@ -151,13 +151,13 @@ def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
 
 
 def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
-    """Return whether a reward of a model was the verdict that the study reports."""
+    """Return whether some recipe of a model rewards the verdict that the study reports."""
     made_by = recipes_of(entries, recipes, model)
     return any(recipe.get("trains_on_the_metric", False) for recipe in made_by)
 
 
 def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
-    """Return whether a recipe of a model teaches it user turns, which the study then probes."""
+    """Return whether some recipe of a model trains it on user turns, which the study measures."""
     return any(
         "user" in recipe.get("sft", {}).get("loss_on", ())
         or recipe.get("grpo", {}).get("turn") == "user"
@@ -166,7 +166,7 @@ def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:
 
 
 def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
-    """Return the identity of a recipe's files: their content, or hub path and revision."""
+    """Return the identity of a recipe's files: their sha256, or hub path and revision."""
     return [
         part if "hub" in part else part | {"file": file_sha256(part["file"])}
         for part in recipe["data"]
@@ -182,10 +182,10 @@ def training_identity(
     """Return the identity of a training: recipe, data, base and version of the code.
 
     Args:
-        recipe: parsed, so that its comments do not count.
+        recipe: the parsed recipe, so that its comments do not count.
         base: identity of the base and its template.
-        judges: identity of each judge that it asks, by name.
-        version: of the code.
+        judges: identity of each judge that the training asks, by name.
+        version: version of the training code.
     """
     asked = endpoints_of(recipe)
     return fingerprint(

@@ -1,8 +1,8 @@
 """What a study's record alone cannot authorise: running, reading or sending anything.
 
 A record can come from anybody. The configuration in the working directory is the user's own and
-must agree with it. A record names files (an instruction, a chat template, rows), and models,
-datasets and the like, which become parts of paths: what it names is opened only inside its folder.
+must agree with it. A record names files (an instruction, a chat template, rows), and its names of
+models and datasets become parts of paths. All of these are opened only inside the study's folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ NOWHERE = "./outside/of/the/study"  # where no file is
 def is_of_this_folder(results: Path) -> bool:
     """Return whether a results folder is that of the present folder, and so the user's own.
 
-    Without a configuration beside it, it is of an archive that was unpacked here.
+    Without a configuration beside it, it comes from an archive that was unpacked here.
     """
     return results.resolve() == Path(RESULTS).resolve() and Path(CONFIG).is_file()
 
@@ -33,12 +33,12 @@ def is_of_this_folder(results: Path) -> bool:
 def why_not_own(
     results: Path, recorded: Mapping[str, Any], configfiles: Sequence[str] = ()
 ) -> str | None:
-    """Return why a study is not that of the present folder and configuration; None if it is.
+    """Return why a study is not that of the present folder and configuration, or None if it is.
 
     Args:
-        results: its results folder, where it is now.
+        results: the study's results folder.
         recorded: the configuration in its record.
-        configfiles: the user's files besides `config.yaml`.
+        configfiles: the user's configuration files besides `config.yaml`.
     """
     if not is_of_this_folder(results):
         return f"is not the `{RESULTS}` of this folder with a {CONFIG} beside it"
@@ -50,7 +50,7 @@ def why_not_own(
 
 
 def _others(recorded: Any, own: Any, key: str = "") -> Iterator[str]:
-    """Yield the keys of a recorded configuration whose values are not also the user's own."""
+    """Yield the dotted keys whose recorded value the user's own configuration does not have."""
     if not (isinstance(recorded, Mapping) and isinstance(own, Mapping)):
         if recorded != own:
             yield key
@@ -61,7 +61,7 @@ def _others(recorded: Any, own: Any, key: str = "") -> Iterator[str]:
 
 
 def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
-    """Check that not only a study's record allows a model's own code to run.
+    """Check that the user's own configuration allows a model's code to run, if it has any.
 
     Raises:
         UserError: the model brings code, and the user's own entry does not trust it.
@@ -78,7 +78,7 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
 
 
 def _files(config: Config) -> list[tuple[str, str]]:
-    """Return every file of a configuration with its key, such as `datasets.mine.file`."""
+    """Return (dotted key, path) of every file that a configuration names."""
     found: list[tuple[str, str]] = []
 
     def note(key: str, path: str) -> str:
@@ -123,7 +123,7 @@ def _source(source: str, where: str, rename: Rename) -> str:
 
 
 def fault_of_path(path: str, folder: Path) -> str | None:
-    """Return why a stranger's study in a folder may not have a file opened, or None."""
+    """Return why a path in a stranger's study in `folder` must not be opened, or None."""
     if Path(path).is_absolute() or path.startswith("~"):
         return "not relative"
     try:
@@ -137,14 +137,14 @@ def fault_of_path(path: str, folder: Path) -> str | None:
 
 
 def named_files(config: Config) -> list[str]:
-    """Return the files and folders that a configuration names, as it names them."""
+    """Return the paths of the files and folders that a configuration names, as written there."""
     return [path for _, path in _files(config)]
 
 
 def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield each file of a stranger's configuration that is not opened: key, path and why.
+    """Yield (key, path, reason) of each file in a stranger's configuration that is not opened.
 
-    A model may lie anywhere: it is compared where it is inside the study, and named if it is not.
+    Models are left out: they may lie anywhere, and are compared only inside the study.
     """
     for key, path in _files(config):
         fault = fault_of_path(path, folder)
@@ -153,7 +153,7 @@ def faults_of_paths(config: Config, folder: Path) -> Iterator[tuple[str, str, st
 
 
 def confined(entry: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a stranger's entry that names nothing outside of the study's folder, but nowhere."""
+    """Return a stranger's entry with each path that leads out of the study's folder replaced."""
     return dict(_entry(entry, "", lambda _, path: NOWHERE if fault_of_path(path, folder) else path))
 
 

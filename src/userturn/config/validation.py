@@ -1,4 +1,4 @@
-"""Values checked against a JSON Schema: one sentence for the first thing that is wrong."""
+"""Values checked against a JSON Schema, with one sentence for the first fault."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def schema_sentence(error: Any) -> str:
-    """Return a schema error as one sentence: where, what was found, what was expected."""
+    """Return a schema error as one sentence: the key, the value found, the value expected."""
     where = ".".join(str(part) for part in error.absolute_path) or "config"
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
@@ -81,7 +81,7 @@ def _types(wanted: str | list[str]) -> str:
 
 
 def _form(schema: Mapping[str, Any]) -> str:
-    """Return one form of `oneOf` in a few words: its keys, its values, or its type."""
+    """Return a form of `oneOf` in a few words: its keys, its values, or its type."""
     if "required" in schema:
         return "+".join(schema["required"])
     if schema.get("enum") == [False]:
@@ -90,7 +90,7 @@ def _form(schema: Mapping[str, Any]) -> str:
 
 
 def plain_number(value: Any, kind: str) -> int | float | None:
-    """Return a value as a number of the kind `integer` or `number`; None if it is not plainly one.
+    """Return a value as a number of a kind (`integer` or `number`), or None if it clearly is none.
 
     An integer is read from 12, "12", 12.0 and 12e0, never from 12.5.
     """
@@ -106,7 +106,7 @@ def plain_number(value: Any, kind: str) -> int | float | None:
 
 
 def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
-    """Replace, in place, each value of a configuration that should be a number and plainly is."""
+    """Replace each text or float that should be a number, or integer, and clearly is, in place."""
     # 1.0 counts as an integer in JSON Schema
     for error in _errors(config, schema, "integer", lambda value: isinstance(value, int)):
         wanted = error.validator_value if error.validator == "type" else ()
@@ -118,7 +118,7 @@ def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
 
 
 def validate(config: Config) -> None:
-    """Check a configuration by its description; numbers written as text become numbers in place.
+    """Check a configuration against its schema, and turn numbers written as text into numbers.
 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
@@ -129,7 +129,7 @@ def validate(config: Config) -> None:
 
 
 def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
-    """Check values against a JSON Schema; `where` says where in the config they are.
+    """Check values against a JSON Schema, with `where` as their place in the configuration.
 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
@@ -139,13 +139,13 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
 
 
 def allowed_fault(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> str | None:
-    """Return what a configuration says beyond a schema, as one sentence; what it lacks is none."""
+    """Return the first schema error other than a missing key as one sentence, or None."""
     errors = (e for e in _faults(values, schema, where) if e.validator != "required")
     return next(map(schema_sentence, errors), None)
 
 
 def _faults(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
-    """Return the errors of values, the nearest to the top first."""
+    """Return the schema errors of values, the nearest to the top first."""
     for key in reversed(list(where)):
         values, schema = {key: values}, {"properties": {key: schema}}
     errors = _errors(values, schema, "number", _is_finite)
@@ -159,7 +159,7 @@ def _is_finite(value: Any) -> bool:
 def _errors(
     values: Any, schema: Mapping[str, Any], kind: str, is_kind: Callable[[Any], bool]
 ) -> list[Any]:
-    """Return the errors of values by a schema with another notion of one kind of number."""
+    """Return the schema errors of values, where `is_kind` decides what is a number of a kind."""
     from jsonschema import Draft7Validator  # not in the processes that check no configuration
     from jsonschema.validators import extend
 
