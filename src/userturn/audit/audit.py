@@ -1,8 +1,8 @@
 """The checks of an audit, and its result, told in the terminal, as JSON and as a page.
 
-An artifact was compared, is a root, or was not compared because of something. A root is what no
+An artifact was compared, is a root, or was not compared for a reason. A root is an artifact that no
 job can make again without a model or the people who made the study: the configuration, descriptions
-of models, plans of requests, trainings. Other checks look at them.
+of models, plans of requests, trainings. Other checks read the roots.
 """
 
 import json
@@ -79,7 +79,7 @@ CHECKS = {
 def needs_of(
     has_journals: bool, n_regenerated: int, n_rejudged: int, with_tokenizers: bool
 ) -> dict[str, str]:
-    """Return what the checks need that are not made, by name."""
+    """Return what each check that was not made would need, by name of the check."""
     needs = {
         "prompts": with_tokenizers or "--tokenizer",
         "journals": has_journals or "journals",
@@ -105,7 +105,7 @@ def checklist(
     found: Iterable[object],
     excused: Mapping[str, str],
 ) -> list[Status]:
-    """Return the status of every artifact that records claim, or that is excused, sorted."""
+    """Return the status of every artifact that records claim or that is excused, sorted by path."""
     said = [item for item in found if isinstance(item, Status)]
     marks = {of.artifact: of for of in sorted(said, key=lambda of: of.state == OTHER)}
     marks |= {path: not_compared(path, why) for path, why in excused.items()}
@@ -148,7 +148,7 @@ def counted(statuses: Iterable[Status]) -> str:
 
 
 def reasons(statuses: Iterable[Status]) -> dict[str, list[str]]:
-    """Return the artifacts that were not compared, by the reason."""
+    """Return the paths of the artifacts that were not compared, by reason."""
     found: dict[str, list[str]] = {}
     for status in statuses:
         if status.state == OTHER:
@@ -161,12 +161,12 @@ class Audit:
     """The result of an audit, with findings and notes sorted.
 
     Attributes:
-        n_artifacts: number of artifacts that records claim and that exist or were left out, and of
-            those that this version would make besides.
+        n_artifacts: number of artifacts that records claim and that exist or were left out, plus
+            those that only this version would make.
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
         made: when and by which code the study was made, in words.
-        needs: what the checks need that were not made, by name.
+        needs: what each check that was not made would need, by name of the check.
     """
 
     findings: list[Finding]
@@ -180,7 +180,7 @@ class Audit:
 
     @property
     def is_partial(self) -> bool:
-        """Whether something was not compared that could be."""
+        """Whether some artifact that could be compared was not."""
         return any(of.could_be for of in self.statuses)
 
 
@@ -207,13 +207,13 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _html(text: str) -> str:
-    """Return a sentence as HTML, with what stands between backticks as code, options unbroken."""
+    """Return a sentence as HTML, with text in backticks as code and options on one line."""
     whole = OPTION.sub(r'<span class="option">\g<0></span>', escape(show_unseen(text)))
     return re.sub("`([^`]+)`", r"<code>\1</code>", whole)
 
 
 def audit_page(found: Audit) -> str:
-    """Return the page of an audit: one HTML text without any script."""
+    """Return the HTML page of an audit, which has no script."""
     by_reason = reasons(found.statuses).items()
     rows = [(f"{len(paths):,}", why, ", ".join(paths)) for why, paths in by_reason]
     not_compared = _table(("n", "why", "artifacts"), rows)
@@ -232,7 +232,7 @@ def audit_page(found: Audit) -> str:
 
 
 def _by_folder(found: Audit) -> str:
-    """Return how many artifacts in each folder were compared."""
+    """Return the HTML table of how many artifacts have each state, by folder."""
     n = Counter((of.artifact.split("/")[1], of.state) for of in found.statuses)
     states = (COMPARED, ROOT, OTHER)
     rows = [
@@ -242,7 +242,7 @@ def _by_folder(found: Audit) -> str:
 
 
 def _checklist(found: Audit) -> str:
-    """Return every check, and what it found or needs."""
+    """Return the HTML table of all checks with the number of findings, or what a check needs."""
     n = Counter(item.check for item in found.findings)
     needs = {name: f"not made: needs {what}" for name, what in found.needs.items()}
     rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
@@ -258,7 +258,7 @@ def with_config_in(found: Audit, folder: Path) -> Audit:
 
 
 def write_audit(found: Audit, config: Config, folder: Path) -> None:
-    """Write an audit as JSON and as a page, and the configuration that its commands use.
+    """Write the JSON file and the page of an audit, and the configuration that its commands use.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -279,7 +279,7 @@ def write_audit(found: Audit, config: Config, folder: Path) -> None:
 
 
 def format_audit(found: Audit) -> str:
-    """Return an audit as text: findings with commands to paste, then notes, then the result."""
+    """Return an audit as text: findings with commands to paste, then notes and the result."""
     lines = [_finding(finding) for finding in found.findings]
     lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
     for why, paths in reasons(found.statuses).items():
@@ -292,7 +292,7 @@ def format_audit(found: Audit) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    """Return a finding as lines; its command is on one line, however long, to be pasted."""
+    """Return a finding as lines, with its command unbroken on one line so that it can be pasted."""
     expected, found = (" ".join(text.split()) for text in (finding.expected, finding.found))
     lines = (
         f"{finding.check}: {finding.artifact}",
@@ -304,5 +304,5 @@ def _finding(finding: Finding) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a text on one line, so that no file's name looks like a line of an audit."""
+    """Return a text on one line, so that no file name can imitate a line of an audit."""
     return text.replace("\n", "\\n")

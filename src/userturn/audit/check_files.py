@@ -1,8 +1,8 @@
 """Does every file exist, unchanged, and was it made from the present inputs?
 
 Every artifact belongs to the record of one job, with its hash, and the hashes of a job's inputs
-must be those of the artifacts they came from. File times are never read. No file holds a secret,
-and what describes a study is what this version says of it.
+must be those of the artifacts they came from. File times are never read. No file may hold a secret,
+and the documents that describe a study must be those that this version writes.
 """
 
 import json
@@ -38,7 +38,7 @@ DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if it
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
-    """Return all faults of files and records."""
+    """Return all findings and notes about files and records."""
     needed = _needed(files, wanted)
     return [
         *(_unreadable(files, path) for path, record in files.records.items() if record is None),
@@ -53,7 +53,7 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
 
 
 def _unreadable(files: Files, path: str) -> Finding:
-    """Return that a record is damaged; its outputs, if it names any, are to be made again."""
+    """Return the finding of a damaged record, whose fix makes the outputs that it names again."""
     try:
         outputs = map(str, json.loads(files.at(path).read_bytes())["outputs"])
         named = [name for name in outputs if name.startswith("results/")]
@@ -68,7 +68,7 @@ def _unreadable(files: Files, path: str) -> Finding:
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
     """Return whether the configuration still needs a job's outputs.
 
-    A study has no table of what it has not, such as trained models that were taken out.
+    Tables about what a study no longer has, such as removed trained models, are not needed.
     """
     is_table = all(name.startswith(OF_STUDY) for name in record["outputs"])
     is_of_all = not record["wildcards"] and not is_table
@@ -76,9 +76,9 @@ def _is_current(record: JobRecord, wanted: Identities) -> bool:
 
 
 def _needed(files: Files, wanted: Identities) -> set[str]:
-    """Return what jobs made that the configuration still needs.
+    """Return the paths of all files made by jobs that the configuration still needs.
 
-    Beside their outputs these are pins, and plans of wanted cells.
+    Besides outputs these are pins, and plans of wanted cells.
     """
     identities, needed = set(wanted.values()), {*wanted}
     for _, record in files.readable:
@@ -91,7 +91,7 @@ def _needed(files: Files, wanted: Identities) -> set[str]:
 
 
 def _is_planned_otherwise(files: Files, plan: str) -> bool:
-    """Return whether the requests of a lost plan are planned, by another number of shards."""
+    """Return whether the requests of a lost plan are in plans for another number of shards."""
     folder = f"{PurePosixPath(plan).parent}/"
     there = [PurePosixPath(path).stem for path in files.hashes if path.startswith(folder)]
     return plan.startswith("results/requests/") and whole_splits(there) != []
@@ -126,7 +126,7 @@ def _claimed_twice(files: Files) -> Iterator[Finding]:
 
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    """Yield files of no job: a finding if the pipeline would read them, else a note."""
+    """Yield a finding for each file of no job that the pipeline would read, else a note."""
     others = []
     made: Mapping[str, Collection[str]] = {"results/tables": TABLES, "results/figures": FIGURES}
     for artifact in files.present:
@@ -151,8 +151,8 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     """Yield artifacts that were made from other inputs than the present ones.
 
-    Inputs of the project (rubric, captions) are the files beside the results, which may belong to
-    another project, so other content there is only a note.
+    Files beside the results (rubric, captions) may belong to another project, so a different
+    content there is only a note.
     """
     beside = set()
     for name, noted, made in _noted_inputs(files, wanted):
@@ -170,7 +170,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 
 
 def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, str]]:
-    """Yield the inputs of current jobs, with their hashes and what was made from them."""
+    """Yield (input, its recorded hash, an artifact made from it) for the jobs still needed."""
     for _, record in files.readable:
         if not _is_current(record, wanted) or record["rule"] in DRAWN_ONCE:
             continue
@@ -184,7 +184,7 @@ def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, 
 
 
 def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Finding]:
-    """Yield every place that looks like a secret; the secret itself is never shown."""
+    """Yield every place with a likely secret, which itself is never shown."""
     values = key_values(record.config)
     fix = "revoke that key where it was issued, then remove it from the file"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
@@ -200,9 +200,9 @@ AGAIN = "export the study again: its sheet is written from its tables"
 
 
 def check_documents(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Yield what describes a study and is another than this version writes of it.
+    """Yield documents about a study that differ from those that this version writes.
 
-    Another version may say otherwise, and of a copy that lacks tables, less can be said.
+    A study by another version, or a copy that lacks tables, may have others.
     """
     if any(map(files.other_code, files.makers)):
         return

@@ -1,7 +1,7 @@
 """Does every journal begin with what jobs recorded of it, and have no line that no job recorded?
 
-And do the names that journals are kept under agree with the study? Nothing in a finished study
-follows from these; what a later run asks again does.
+And do the names under which journals are kept agree with the study? Nothing in a finished study
+follows from these names, but they decide what a later run asks again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,13 @@ from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
 PATH = "results/journal/aliases.json"
-# A run that has a job writes them before it.
+# Aliases are written by each run with a job, before its first job.
 AGAIN = f"{SNAKEMAKE} --force results/study.json && {SNAKEMAKE}"
 FIX = "restore the file from a copy, or remove it: the next run of the study writes it"
 
 
 def check_journals(files: Files) -> Iterator[Finding]:
-    """Yield journals that do not begin with what a job recorded, or go on after it."""
+    """Yield journals that do not begin with what a job recorded, or that continue after it."""
     if not files.has_journals:
         return  # which the checklist says
     for maker, record in files.readable:
@@ -46,7 +46,7 @@ def check_journals(files: Files) -> Iterator[Finding]:
 
 
 def _accounts(files: Files) -> Iterator[Finding]:
-    """Yield damaged accounts of costs, trials of other judges, and locks that are not empty."""
+    """Yield damaged accounts of costs, trials in another judge's folder, and non-empty locks."""
     journals = files.results / "journal"
     folder = journals / "costs"
     damaged = [path for path in folder.glob("*/[!.]*.account") if not is_sound(path.read_bytes())]
@@ -61,7 +61,7 @@ def _accounts(files: Files) -> Iterator[Finding]:
 
 
 def _unrecorded_lines(files: Files) -> Iterator[Finding]:
-    """Yield journals with lines that no job recorded: they could replace recorded ones."""
+    """Yield journals with lines that no job recorded, since these could replace recorded lines."""
     recorded: dict[str, int] = {}
     for _, record in files.readable:
         for name, noted in record["journals"].items():
@@ -88,7 +88,7 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
 
 
 def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
-    """Yield what the aliases of a study say that its configuration and descriptions do not."""
+    """Yield aliases of a study that contradict its configuration or descriptions of models."""
     place = files.at(PATH)
     if not place.is_file():
         if _are_missing(files):
@@ -105,7 +105,7 @@ def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
 def _are_missing(files: Files) -> bool:
     """Return whether a study with journals, made by this version, lost its aliases.
 
-    Versions before them wrote none, and a copy may be without.
+    Earlier versions wrote no aliases, and a copy may be without them.
     """
     if PATH in files.left_out or not any(files.results.glob("journal/*/*/*.jsonl")):
         return False
@@ -139,7 +139,7 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
 
 
 def _stored(files: Files, kind: str, places: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return the places of what the study has of a kind, by identity."""
+    """Return the places of all stored files of a kind, by identity."""
     found: dict[str, set[str]] = {}
     for path in sorted(files.results.glob(STORED[kind])):
         name = path.name.removesuffix(path.suffix)

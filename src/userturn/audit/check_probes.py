@@ -1,8 +1,8 @@
-"""Does every probe show the answer that its perturbation says, changed exactly so?
+"""Does every probe show the answer that its perturbation asks for, changed as it says?
 
 And does it end in the user header of its model's description? No tokenizer is needed: if an
-operator counts tokens, the plan's counts are taken as the tokenizer's, and everything that follows
-from them is compared.
+operator counts tokens, the counts in the plan are trusted, and everything that follows from them
+is compared.
 """
 
 import json
@@ -37,7 +37,7 @@ from userturn.workflow.study_files import FAULTS
 
 
 class NotedTokenizer:
-    """The part of a tokenizer that operators use, simulated from the change in a plan."""
+    """The part of a tokenizer that operators use, simulated from the change noted in a plan."""
 
     is_fast = True
 
@@ -47,17 +47,17 @@ class NotedTokenizer:
         self.end = int(change.get("n_characters_kept", 0))
 
     def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
-        """Return the recorded number of tokens, the kept ones ending at the recorded place."""
+        """Return as many tokens as recorded, all of which end where the kept text ends."""
         spans = [(0, self.end)] * self.n_tokens
         return {"input_ids": list(range(self.n_tokens)), "offset_mapping": spans}
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Return nothing: the spans say what is kept."""
+        """Return an empty text, since the spans tell which part of the answer is kept."""
         return ""
 
 
 def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
-    """Yield the first user turn of a table whose shown answer does not follow from the answers."""
+    """Yield the first user turn of a table that was shown another answer than it should be."""
     try:
         wrong = _wrong_probe(pair, of)
     except BrokenError:
@@ -71,7 +71,7 @@ def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
 
 
 def check_headers(pair: Pair, folder: str) -> Iterator[Finding]:
-    """Yield a plan of user turns with a prompt that does not end in the model's user header."""
+    """Yield each plan of user turns with a prompt that does not end in the model's user header."""
     header = pair.description["user_header"]
     for file in sorted(pair.whole(folder).glob("[!.]*.parquet")):
         prompts = pl.scan_parquet(file).select("item", "prompt_text").drop_nulls()
@@ -82,7 +82,7 @@ def check_headers(pair: Pair, folder: str) -> Iterator[Finding]:
 
 
 def _wrong_probe(pair: Pair, of: Asked) -> str | None:
-    """Return the first item whose shown answer or recorded change is wrong."""
+    """Return the first item whose shown answer or recorded change is wrong, or None."""
     turns = pair.read(of.path)
     contexts = _contexts(pair, of)
     n_answers = asked(pair.grid)[of.stands_after].n_samples
@@ -104,7 +104,7 @@ def _wrong_probe(pair: Pair, of: Asked) -> str | None:
 
 
 def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
-    """Return what a table's probes are made of, by item and number of the answer."""
+    """Return the contexts from which probes are made, by item and sample of the answer."""
     operator = operator_of(pair.grid, of)
     is_own = asked(pair.grid)[of.stands_after].model == pair.model
     form = AnswerForm.of(pair.description) if is_own else AnswerForm()
@@ -125,7 +125,7 @@ def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
 
 
 def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
-    """Return why there is no answer to show, if there is none."""
+    """Return why there is no answer to show, or None if there is one."""
     if context.answer is None and not needs_reference(operator):
         return NO_ANSWER
     try:
@@ -138,7 +138,7 @@ def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
 def _shown(
     context: Context, operator: Mapping[str, Any], change: str
 ) -> tuple[str | None, str | None]:
-    """Return the answer that readers of a turn see, and the change, in the form of a plan."""
+    """Return the answer that readers of a turn see, and its change as JSON, or None for both."""
     if context.answer is None and not needs_reference(operator):
         return None, None
     try:

@@ -54,7 +54,7 @@ UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
 def check_prompts(results: Path) -> Iterator[Item]:
     """Render all prompts of a study and decode all its texts again.
 
-    What was looked at are its descriptions of models and its plans.
+    Each description of a model and each plan gets a status.
 
     Raises:
         UserError: the folder has no record.
@@ -80,7 +80,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
             continue
         prompts = json.loads(json.dumps(prompts_of(template, others)))
         differing = [name for name in sorted(prompts) if description.get(name) != prompts[name]]
-        if differing and files.other_code(path) is None:  # which may describe less
+        if differing and files.other_code(path) is None:  # another version may describe less
             expected = f"{differing[0]} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another")
         else:  # a study keeps the header and ends of its description
@@ -99,7 +99,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
 ) -> tuple[Template, list[Other]]:
-    """Return the template of a model whose tokenizer is on this machine, and its other formats."""
+    """Return a model's template, whose tokenizer must be on this machine, and its other formats."""
     entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for place in (grid.results.parent, Path.cwd()):
@@ -114,20 +114,20 @@ def _templates(
 
 @dataclass
 class RecordedPlans(SweepPlans):
-    """The plans of a model's texts, made of the tables of a finished study below `grid`'s results.
+    """Plans made again from the tables of a finished study, and written to `grid`'s results.
 
-    `study` is the grid of that study.
+    `study` is the grid of the finished study.
     """
 
     study: Grid = field(kw_only=True)
 
     def shown(self, answers: Asked) -> Shown:
-        """Return the answers of a table that are shown."""
+        """Return the answers of a table as probes show them."""
         table = pl.read_parquet(place_of(self.study, answers.path))
         return answers_shown(table, self.form if answers.model == self.model else AnswerForm())
 
     def before(self, of: Asked) -> pl.DataFrame:
-        """Return the conversations that a table goes on with."""
+        """Return the conversations that a table continues."""
         return pl.read_parquet(place_of(self.study, judged(self.study)[of.folder].items))
 
 
@@ -153,7 +153,7 @@ def _scorer(planner: Planner) -> Scorer:
 
 
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
-    """Compare the tokens that are scored with those of the rendered contexts and turns."""
+    """Compare the scored tokens in plans with the tokens of contexts and turns rendered again."""
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not are_known(grid, scored):
             continue
@@ -176,7 +176,7 @@ def _compared_plan(grid: Grid, path: Path) -> Status:
 
 
 def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
-    """Return scoring requests under the names of their dataset that a plan notes."""
+    """Return scoring requests with keys for the dataset's names that a plan notes."""
     keys = [
         row["key"]
         and scoring_request(
@@ -188,9 +188,9 @@ def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]
 
 
 def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner) -> Iterator[Item]:
-    """Compare a plan with its recomputation, and the texts of its table with their tokens.
+    """Compare plans with their recomputation, and the texts of their table with its tokens.
 
-    Requests may have been asked under other names, which the plan has.
+    Requests may have been asked under other names, which are taken from the plans.
     """
     yield from (_compared_plan(grid, plan) for plan in sorted(folder.glob("[!.]*.parquet")))
     there, again = read_whole_plan(folder), pl.read_parquet(made.path)
@@ -210,7 +210,7 @@ def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner)
 
 
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
-    """Return the first row whose text is not the decoding of its tokens."""
+    """Return the first row whose text is not the decoding of its tokens, or None."""
     requests = {request.key: request for _, request in made.requests()}
     rows = table.filter(pl.col("outcome").is_in(ANSWERED))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():

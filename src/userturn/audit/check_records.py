@@ -32,7 +32,7 @@ IN_PATHS = {
 def check_records(
     files: Files, wanted: Identities, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
-    """Yield the records of other jobs, and those of other settings or people's files."""
+    """Yield records that belong to another job, other settings or other people's files."""
     for path, record in files.readable:
         made = min(record["outputs"], key=lambda name: (name not in wanted, name))
         rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
@@ -61,7 +61,7 @@ def check_records(
 
 
 def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
-    """Yield what the tables of this version were made from if their records do not name it."""
+    """Yield inputs of this version's tables that the tables' records do not name."""
     for rule in study.tables.rules:
         record = files.records.get(f"results/provenance/{rule}.json")
         if record is None or record["identity"] != identity_of(study, rule):
@@ -74,14 +74,14 @@ def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
-    """Return whether a record is of a rule and of wildcards in any order."""
+    """Return whether a record has a rule and wildcards, these in any order."""
     values = [f"{IN_PATHS.get(name, '')}{v}" for name, v in record["wildcards"].items()]
     is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
     return is_named and sorted(values) == sorted(names)
 
 
 def _is_in_turn(began: str | None, ended: str | None) -> bool:
-    """Return whether a job ended after it began, or the clock was set back by an hour at most."""
+    """Return whether a job ended after it began, or up to an hour before as clocks are set back."""
     if began is None or ended is None:
         return True
     try:
@@ -91,11 +91,11 @@ def _is_in_turn(began: str | None, ended: str | None) -> bool:
 
 
 PLACES = ("results/sweeps/", "results/judging/", "results/served/")
-NOTES = "/finished/"  # a shard's note of what needs no sweep
+NOTES = "/finished/"  # notes of the tables that a shard need not sweep
 
 
 def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
-    """Yield the markers and notes that say something else than plans and records."""
+    """Yield the markers and notes that contradict plans and records."""
     for path in files.present:
         if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
@@ -108,7 +108,7 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
-    """Return what a marker or note says that is not so, or None."""
+    """Return what is wrong in a marker or note, or None."""
     identity = content["artifact"]["identity"]
     if content["artifact"] != artifact(identity):
         return "another form of artifact"
@@ -131,10 +131,10 @@ def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any])
 def _wrong_count(
     files: Files, wanted: Identities, path: str, content: dict[str, Any]
 ) -> str | None:
-    """Compare the number of requests found and asked with the plans, if all of them are here.
+    """Return how a marker's number of requests differs from the plans, or None.
 
-    A sweep that was left cells alone also looks for the answers before their turns, and one that
-    shows the answers to other items for those of other shards, unless all was finished. The plans
+    A sweep with only cells left also counts the answers before their turns. A sweep that shows
+    the answers to other items also counts those in other shards, unless all were finished. Plans
     of an earlier configuration may be gone, so its markers are not compared.
     """
     shard, model = Path(path).stem, path.split("/")[2]
@@ -168,14 +168,14 @@ def _wrong_count(
 
 
 def _shards(plan: Path) -> list[Path]:
-    """Return the plans of the same requests for every shard; none if one of them is not here."""
+    """Return the plans of all shards that a plan belongs to, or none if one of them is missing."""
     plans = {path.stem: path for path in sorted(plan.parent.glob("[1-9]*.parquet"))}
     of_all = (names for names in whole_splits(plans) if plan.stem in names)
     return [plans[name] for name in next(of_all, [])]
 
 
 def _lent(plan: Path) -> Iterator[tuple[str, str]]:
-    """Yield dataset and key of the other shards' answers that `shuffled_answer` shows here."""
+    """Yield (dataset, key) of the answers in other shards that `shuffled_answer` shows here."""
     tables = [pl.read_parquet(path, columns=["item", "key"]) for path in _shards(plan)]
     keys = dict(pl.concat(tables).rows())
     own, following = {*pl.read_parquet(plan, columns=["item"])["item"]}, next_in_hash_order(keys)
@@ -184,12 +184,12 @@ def _lent(plan: Path) -> Iterator[tuple[str, str]]:
 
 
 def _plans(files: Files, identity: str, shard: str) -> list[Path]:
-    """Return the plans of one shard for some answers, cell or scores, under any name."""
+    """Return the paths of one shard's plans with an identity, under any model and dataset."""
     return sorted(files.results.glob(f"requests/*/*/{identity}/{shard}.parquet"))
 
 
 def _requests(plan: Path) -> Iterator[tuple[str, str]]:
-    """Yield dataset and key of every planned request."""
+    """Yield (dataset, key) of every planned request."""
     keys = pl.read_parquet(plan, columns=["key"])["key"].drop_nulls()
     return ((plan.parts[-3], key) for key in keys)
 

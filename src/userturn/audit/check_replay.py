@@ -1,7 +1,7 @@
 """Does every job that needs no model make the same again from its recorded inputs?
 
-Each is run in a scratch folder, on the study's own files, by the function that the table of jobs
-names. What another version, library or font makes otherwise accuses nobody: it is not compared.
+Each job runs in a scratch folder, on the study's own files, by the function that the table of jobs
+names. An output that another version, library or font explains is no finding: it is not compared.
 """
 
 import json
@@ -35,7 +35,7 @@ from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study_files import FAULTS, OF_A_RUN, Files
 
 OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
-CHECKS = {  # by rule, the check that its findings are of
+CHECKS = {  # the check to which findings of a rule belong
     "take_human_turns": "controls",
     "plant_failures": "controls",
     "take_labelled_turns": "controls",
@@ -65,7 +65,7 @@ NO_ACCOUNTS = "it is counted in accounts, which come with the journals"
 
 
 class Replay(NamedTuple):
-    """A study whose jobs are run again, the artifacts that it wants, and those already reported."""
+    """A study whose jobs are run again, the paths that it wants, and those already reported."""
 
     here: Remaking
     wanted: frozenset[str]
@@ -73,7 +73,7 @@ class Replay(NamedTuple):
 
 
 def replayable(files: Files, of_tables: bool) -> list[str]:
-    """Return the records of jobs that are run again: of tables and what shows them, or others."""
+    """Return the record paths of jobs to run again: those of tables and pages, or all others."""
     rules = {rule for rule in CHECKS if (rule in OF_TABLES) == of_tables}
     return [path for path, record in files.readable if record["rule"] in rules]
 
@@ -81,7 +81,7 @@ def replayable(files: Files, of_tables: bool) -> list[str]:
 def check_replay(
     study: Remaking, wanted: frozenset[str], broken: frozenset[str], jobs: Iterable[str]
 ) -> list[Item]:
-    """Run jobs again, and return what differs, and what was compared and what not."""
+    """Run jobs again, and return findings and the status of every output."""
     files = study.files
     fetching = [*_fetching(files, broken)]
     unsound = broken | {finding.artifact for finding in fetching}
@@ -94,17 +94,17 @@ def check_replay(
 
 
 def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Yield the figures that would fetch something: nothing is made from them."""
+    """Yield the figures that would load data from an address, from which nothing is made."""
     for path in files.hashes:
         if path.endswith(CHART) and path not in broken:
-            with suppress(*FAULTS):  # one that cannot be read is found otherwise
+            with suppress(*FAULTS):  # an unreadable one is another check's finding
                 if names_an_address(json.loads(files.at(path).read_bytes())):
                     found = "a `url` in it; it was not drawn"
                     yield Finding("figures", path, "a figure with its own data", found)
 
 
 def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
-    """Run a job again, and compare each of its outputs that is here."""
+    """Run a job again, and compare each of its outputs that this copy has."""
     outputs = [path for path in sorted(job["outputs"]) if path not in of.broken]
     if of.wanted.isdisjoint(job["outputs"]):
         return  # of cells, tables or a round that the configuration does not ask for
@@ -130,7 +130,7 @@ def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
 
 
 def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
-    """Return why a job cannot be run again, and whether another copy could, or None."""
+    """Return why a job cannot be run again and whether it could be with another copy, or None."""
     if job["rule"] == COUNTING and not of.here.files.has_journals:
         return NO_ACCOUNTS, True
     try:
@@ -157,7 +157,7 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
 
 
 def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
-    """Compare an output with the one that was made again."""
+    """Compare an output of a job with the same file made again."""
     made, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
     if not made.is_file():
         changed = _other_version(of.here.files, job, path)
@@ -177,7 +177,7 @@ def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
 
 
 def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
-    """Return how a file differs from the one that was made again."""
+    """Return how a file differs from the same file made again, or None."""
     if made.suffix == ".csv":
         copy = csv_of(pl.read_parquet(there.with_suffix(".parquet"))).encode()
         is_equal = copy == there.read_bytes()
@@ -195,7 +195,7 @@ def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
 
 
 def made_by_other(files: Files, path: str) -> str | None:
-    """Return that another version of userturn made a file, and this one otherwise, or None."""
+    """Return the sentence that another version of userturn made a file, or None if none did."""
     commit = files.other_code(path)
     return commit and (
         f"another version of userturn ({commit}) made it, and this one makes it otherwise; audit "
@@ -204,9 +204,9 @@ def made_by_other(files: Files, path: str) -> str | None:
 
 
 def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
-    """Return that another version of userturn or of a package explains a difference, or None.
+    """Return which version of userturn or of a package explains a difference, or None.
 
-    No version may change the rows that turns are made of.
+    No version may change the rows from which turns are made, so their differences count.
     """
     if CHECKS[job["rule"]] == "rows":
         return None
@@ -220,9 +220,9 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
 
 
 def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
-    """Take back what is found of pictures of a kind where most differ: so of the report.
+    """Replace findings of pictures, and so of the report, by a status if most of a kind differ.
 
-    Other fonts draw other bytes, and the report draws parts of figures for paper.
+    Other fonts give other bytes, and the report contains parts of the figures.
     """
     wrong = {item.artifact for item in found if isinstance(item, Finding)}
     drawn = [i.artifact for i in found if isinstance(i, Status) and i.state == COMPARED]
@@ -243,7 +243,7 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
 
 
 def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
-    """Take back what is found of a file whose input differs itself: the first one is told."""
+    """Replace findings of files whose inputs differ too, so that only the first cause is told."""
     wrong = {item.artifact for item in found if isinstance(item, Finding)}
     made_of: dict[str, set[str]] = {path: set() for path in wrong}
     for path in wrong:

@@ -32,9 +32,9 @@ RERUN_SCHEMA: Schema = {
 class Reruns(NamedTuple):
     """The results of running requests again, and the money spent, None if no price is known.
 
-    The table has one row per request: `key`; `artifact`, a path that begins with the results
-    folder's name, and its `row` from 0; those of `MEASURES`, null if there is nothing to compare;
-    `reason` why it was not run again.
+    The table has one row per request. Its columns are `key`, `artifact` (a path that begins with
+    the results folder's name), `row` in that artifact from 0, the columns of `MEASURES` (null if
+    nothing was compared), and `reason` why the request was not run again.
     """
 
     table: pl.DataFrame
@@ -42,7 +42,7 @@ class Reruns(NamedTuple):
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """How many are equal, of how many that were compared, by measure."""
+        """The number of equal rows and the number of compared rows, by measure."""
         seen = {measure: self.table[measure].drop_nulls() for measure in MEASURES}
         return {measure: (int(column.sum()), len(column)) for measure, column in seen.items()}
 
@@ -53,7 +53,7 @@ class Reruns(NamedTuple):
 
 
 class SampledRow(NamedTuple):
-    """A row of an artifact that was drawn."""
+    """A row that was drawn from an artifact."""
 
     path: Path
     row: int
@@ -63,7 +63,7 @@ class SampledRow(NamedTuple):
 def draw_rows_by(
     column: str, paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
 ) -> dict[str, list[SampledRow]]:
-    """Return at most `k` random rows of some tables by the values of a column, sorted."""
+    """Return at most `k` random rows of some tables, by the sorted values of a column."""
     groups: dict[str, list[SampledRow]] = {}
     for drawn in draw_rows(paths, is_wanted, k, rng):
         groups.setdefault(drawn.values[column], []).append(drawn)
@@ -75,8 +75,8 @@ def draw_rows(
 ) -> Iterator[SampledRow]:
     """Yield at most `k` random rows of some tables, each as likely as any other.
 
-    Unreadable tables are skipped: a damaged file is reported by its hash. They are read by pyarrow,
-    since Polars ends the process at some damages, for which it wants more memory than there is.
+    Unreadable tables are skipped, since a damaged file is reported by its hash. Tables are read by
+    pyarrow, because some damaged files make Polars ask for too much memory and end the process.
     """
     frames = [pl.DataFrame(schema={"row": pl.UInt32, "file": pl.Int32})]
     for number, path in enumerate(paths):
@@ -99,7 +99,7 @@ def _rows_of(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
 
 
 def rerun_table(results: Path, rows: Sequence[tuple[SampledRow, dict[str, Any]]]) -> pl.DataFrame:
-    """Return the outcomes of drawn rows as a table; missing values are null."""
+    """Return the outcomes of drawn rows as the table of `Reruns`, with null for missing values."""
     named = [
         {
             "key": drawn.values["key"],
@@ -120,12 +120,12 @@ FORGED = (0.01, 0.05, 0.2)  # shares of forged rows for which an audit states it
 
 
 class Samples(NamedTuple):
-    """The random samples of an audit: how many requests to run and verdicts to ask for again.
+    """The random samples of an audit: numbers of requests to run and verdicts to ask for again.
 
     Attributes:
-        nonce: seed of the draws; fresh for each audit, so that nobody knows the sample beforehand.
-        configfiles: the user's configuration files besides `config.yaml`, for a study of theirs.
-        trusted: hash of what the user has confirmed that a stranger's study may do.
+        nonce: seed of the draws, new for each audit so that nobody knows the sample beforehand.
+        configfiles: the configuration files besides `config.yaml` of a study of the user's own.
+        trusted: hash of what the user has allowed a stranger's study to do.
     """
 
     n_regenerated: int = 0
@@ -136,16 +136,16 @@ class Samples(NamedTuple):
 
     @property
     def option(self) -> str | None:
-        """The option by which models or judges are asked again; None without."""
+        """The option that asks models or judges again, or None if no sample is drawn."""
         return "--regenerate" if self.n_regenerated else "--rejudge" if self.n_rejudged else None
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return the generator of one of the draws."""
+        """Return the random generator of one draw, which its names tell apart."""
         return generator(0, "audit", self.nonce, *names)
 
 
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
-    """Run requests of engine and judges again, as many as `samples` says."""
+    """Run as many requests to the engine and the judges again as `samples` says."""
     if samples.nonce:  # which also draws the answers that were graded again
         text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same again"
         yield Note("samples", "results", text)
@@ -168,7 +168,7 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
 
 
 def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
-    """Yield how many rows are equal, which were not run, and the chance to find a forged one."""
+    """Yield notes on shares of equal rows, on rows not run, and on the chance to find forgery."""
     shares = [
         "{} {} of {}, {:.1%} [{:.1%}, {:.1%}]".format(m.replace("_", " "), k, n, *wilson(k, n))
         for m, (k, n) in reruns.counts.items()
@@ -216,7 +216,7 @@ def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:
 
 
 def other_scores(reruns: Reruns) -> Iterator[Finding]:
-    """Yield the turns whose likelihood is another when they are scored again."""
+    """Yield the turns whose likelihood differs when they are scored again."""
     for row in reruns.table.filter(~pl.col("equal_scores")).to_dicts():
         expected = f"the model's own score, within {MOST_APART:g} nats a token"
         found = f"another in row {row['row']}"

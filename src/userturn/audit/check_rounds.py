@@ -1,6 +1,6 @@
 """Are the turns of a round for people those that its samples give, shown as the models wrote them?
 
-A round stays as it was drawn, so it is compared only where its samples and turns are still here.
+A round stays as it was drawn, so it is compared only if its samples and turns still exist.
 """
 
 import re
@@ -77,13 +77,13 @@ def check_drawn(files: Files) -> Iterator[Finding]:
 
 
 def _inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
-    """Return the inputs that a round was drawn from with their hashes; none if unknown."""
+    """Return the hashes of the inputs of a round by path, or none if they are unknown."""
     record = files.records.get(f"results/provenance/{rule}/{name}.json")
     return dict(record["inputs"]) if record else {}
 
 
 def _is_empty(files: Files, path: str) -> bool:
-    """Return whether a table is there and has no rows."""
+    """Return whether a table exists and has no rows."""
     try:
         return pl.scan_parquet(files.at(path)).head(1).collect().is_empty()
     except FAULTS:
@@ -98,7 +98,7 @@ def _drawn_again(
     wrong_key: Callable[[Sequence[str]], Wrong | None],
     wrong_items: Callable[[Sequence[str]], Wrong | None],
 ) -> Iterator[Item]:
-    """Yield what differs between a round and the same drawn again, if its inputs are still here."""
+    """Draw a round again if its inputs still exist, and yield what differs."""
     key, items = (f"{folder}/{kind}.parquet" for kind in ("key", "items"))
     if not broken.isdisjoint((key, items)):
         return
@@ -120,7 +120,7 @@ def _drawn_again(
 
 
 def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) -> Iterator[Finding]:
-    """Yield the samples of a round that are those of other cells."""
+    """Yield the samples of a round whose rows belong to other cells than their path."""
     for cell in humans.cells:
         (path,) = files_of([cell], "human_sample.parquet")
         if path not in inputs or not files.at(path).is_file():
@@ -133,15 +133,15 @@ def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) ->
 
 
 def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
-    """Return the columns of a schema from those of some files whose paths have an ending."""
+    """Return the columns of a schema from those files whose paths have an ending."""
     return read_tables([str(files.at(path)) for path in paths if path.endswith(ending)], schema)
 
 
 def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Wrong | None:
-    """Compare a key with the turns that come first in their strata.
+    """Compare a round's key with the turns that come first in their strata.
 
-    How many turns more than its settings ask for a stratum gave, and what a model's family is
-    called, are taken from the key, since these settings may have changed since.
+    The key itself tells the names of model families, and how many turns a stratum gave beyond its
+    settings, since those settings may have changed since.
     """
     path = f"results/humans/{name}/key.parquet"
     shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
@@ -172,7 +172,7 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
 
 
 def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Iterator[Item]:
-    """Compare the order in which people are asked; rounds that do not note one have that of ids."""
+    """Compare the order in which people are asked, which by default is the order of ids."""
     key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
     of_round, before = (_read(files, paths, "", KEY_SCHEMA) for paths in ([key], _keys(inputs)))
     asked, n_first = asked_first(of_round, before, humans.grid.config["judge_card"])
@@ -187,12 +187,12 @@ def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) ->
 
 
 def _keys(inputs: Sequence[str]) -> list[str]:
-    """Return the keys of earlier rounds among the inputs of one."""
+    """Return the paths of the keys of earlier rounds among a round's inputs."""
     return [path for path in inputs if path.endswith("/key.parquet")]
 
 
 def _restored(name: str) -> str:
-    """Return what to do about a round that is not what was drawn."""
+    """Return the fix of a round that is not the one that was drawn."""
     return f"restore results/drawn/{name} from a copy: a round is drawn once"
 
 
@@ -201,7 +201,7 @@ def _wrong_pairs(
 ) -> Wrong | None:
     """Compare a key of pairs, or what annotators saw, with the round drawn again.
 
-    How many pairs its settings asked for is taken from the key, since these may have changed since.
+    The number of pairs per cell is taken from the key, since the settings may have changed since.
     """
     folder = f"results/pairs/{name}"
     n = int(pl.read_parquet_metadata(files.at(f"{folder}/key.parquet"))[PER_CELL])

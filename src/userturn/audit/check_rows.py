@@ -81,7 +81,7 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
 
 
 def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
-    """Compare the conversations of a depth with what they are continued from."""
+    """Compare the conversations of a depth with those that continue the depth before."""
     depth = asked(pair.grid)[turns.path].depth
 
     def made() -> pl.DataFrame:
@@ -92,7 +92,7 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
 
 
 def _items_of(pair: Pair, of: Asked) -> list[str]:
-    """Return the items that a table asks about."""
+    """Return the ids of the items that a table asks about."""
     if not of.goes_on_from:
         return pair.items
     items = judged(pair.grid)[of.folder].items
@@ -100,7 +100,7 @@ def _items_of(pair: Pair, of: Asked) -> list[str]:
 
 
 def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
-    """Yield a table of which more rows are errors than the study allows."""
+    """Yield a table with a larger share of errors than the study allows."""
     most = pair.grid.config["max_error_share"]
     try:
         table = pair.read(path)
@@ -114,7 +114,7 @@ def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
 
 
 def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
-    """Compare a plan with the items and samples that it should have."""
+    """Compare the plans of a table with the items and samples that they should have."""
     names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
     items = set(_items_of(pair, of))
     plans = {n: pair.whole(f"{folder}/{n}") for n in names}
@@ -139,7 +139,7 @@ def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
 
 
 def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
-    """Compare items, samples, seeds and keys with their inputs."""
+    """Compare the items, samples, seeds and keys of a table with their inputs."""
     table, items = pair.read(of.path), _items_of(pair, of)
     sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     table = table.with_columns(sample=sample)
@@ -158,7 +158,7 @@ def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
 
 
 def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
-    """Return the first seed or key of a table that does not follow from its request."""
+    """Return the first seed or key of a table that does not follow from its request, or None."""
     writer = "user" if of.kind == USER_TURNS else "assistant"
     role = role_at(writer, of.depth)
     drawn = {**of.drawn, **turn_ends(pair.description, writer)}
@@ -182,10 +182,10 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
 
 
 def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None:
-    """Return the first row of a table that did not end as any engine ends a text.
+    """Return the first row of a table whose text ended as no engine ends one, or None.
 
-    How many tokens a server counted is not known where it told none, so only texts that were
-    written here must be as long as the limit that ended them.
+    A server may not tell its number of tokens, so only texts of this machine's engines must be as
+    long as the limit that ended them.
     """
     longest = longest_text(pair.grid, pair.model, pair.description)
     is_served = has_endpoint(pair.grid.models[pair.model])
@@ -199,14 +199,14 @@ def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None
 
 
 def check_likelihood(pair: Pair) -> Iterator[Item]:
-    """Plan the turns and contexts to score again, join plans and journals again, and compare."""
+    """Compare plans and tables of scores with those made again from turns and journals."""
     for scored in asked_of(pair.grid, pair.model):
         if scored.dataset == pair.dataset and scored.kind == SCORES:
             yield from _scores(pair, scored)
 
 
 def _scores(pair: Pair, scored: Asked) -> Iterator[Item]:
-    """Compare each shard's plan with its turns and contexts, and scores with their journal."""
+    """Compare each shard's plan with its turns and contexts, and scores with the journal."""
     grid = pair.grid
     folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
     for place in sorted(folder.glob("[!.]*.parquet")):
@@ -231,7 +231,7 @@ def _wrong_plan(pair: Pair, scored: Asked, path: str, place: Path) -> Iterator[F
 
 
 def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wrong | None:
-    """Return how a plan differs from the turns and contexts to score, if they are known."""
+    """Return how a plan differs from the turns and contexts to score, or None if it does not."""
     if not are_known(grid, scored):
         return None
     rows = [named for named, _, _ in named_rows(turns_to_score(grid, scored, shard))]
@@ -241,10 +241,10 @@ def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wr
 
 
 def are_known(grid: Grid, scored: Asked) -> bool:
-    """Return whether the turns of a plan and their contexts can be told again.
+    """Return whether the turns and contexts of a plan can be derived again.
 
-    A model's own are in its journal. If a request had ended in an error when the plan was made, a
-    turn or answer may have come since. Fixed turns are in a file, as the study had it.
+    A model's own turns are in its journal. If a request ended in an error when the plan was made,
+    its turn or answer may have arrived since. Fixed turns need the file that the study used.
     """
     if scored.name == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
         return False
@@ -255,7 +255,7 @@ def are_known(grid: Grid, scored: Asked) -> bool:
 
 
 def _wrong_score(grid: Grid, scored: Asked, plan: pl.DataFrame) -> Wrong | None:
-    """Return the first key of a plan that does not follow from its request."""
+    """Return the first key of a plan that does not follow from its request, or None."""
     identity = request_identity(grid, scored.model, read_description(grid, scored.model))
     dataset = grid.places.of_dataset(scored.dataset)
     asked_as = pl.col("asked_as").fill_null(dataset)

@@ -28,9 +28,9 @@ OPENED = "in its own folder an audit opens it; for others, put it there by a rel
 
 
 def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
-    """Return the files that a stranger's configuration names and an audit does not open.
+    """Return the files outside of the study that a stranger's configuration names.
 
-    A record of a job that names such a file is not read at all, which is found with the records.
+    An audit does not open them. A job's record that names such a file is a finding of its own.
     """
     if is_of_this_folder(files.results):
         return []
@@ -41,7 +41,7 @@ def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
-    """Yield what a model's description does not say as its entry and its pin do."""
+    """Yield where a model's description contradicts its entry or its pin."""
     for name, line in grid.models.items():
         path = f"results/models/{name}.json"
         if not files.at(path).is_file():
@@ -67,7 +67,7 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
 def _not_as_asked(
     path: str, description: Mapping[str, Any], entry: ModelEntry
 ) -> Iterator[Finding]:
-    """Yield what a model's description and its entry in the configuration do not agree on."""
+    """Yield where a model's description contradicts its entry in the configuration."""
     asked = {
         "source": entry["source"],
         "revision_asked_for": entry["revision"],
@@ -105,7 +105,7 @@ TELLING = (".parquet", ".json")  # files that say whose settings made them
 def check_settings(
     files: Files, record: StudyRecord, study: Study, asked_for: Identities
 ) -> list[Finding | Note]:
-    """Return every deviation from the study's record."""
+    """Return all findings and notes about files that deviate from the study's record."""
     grid = study.grid
     return [
         *_identities(files, asked_for),
@@ -146,7 +146,7 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
 
 
 def check_held_out(files: Files) -> Iterator[Finding]:
-    """Yield datasets of which items occur in training data and that no recipe declares."""
+    """Yield datasets with items in training data, if the recipe does not declare them."""
     path = "results/tables/training_overlap.parquet"
     with suppress(*FAULTS):  # there is none, or it is found altered
         overlap = pl.read_parquet(files.at(path)).filter(~pl.col("seen"))
@@ -172,7 +172,8 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
     """Yield artifacts that a copy lacks although the configuration does not withhold them.
 
-    Whether a file quotes withheld rows cannot be told without them, so what is said to is noted.
+    Without the withheld rows nobody can tell whether a file quotes them, so a file that was left
+    out for that reason gives a note.
     """
     if not files.left_out:
         return

@@ -1,7 +1,7 @@
 """Do datasets, local models and trainings follow from their sources, if those are available?
 
-A file may be inside the project or archive around the results, or in the hub's cache. Only a file
-with the content in the study's record is read: any other is not the study's.
+A file may be inside the project or archive around the results, or in the hub's cache. A file is
+read only if it has the content in the study's record, since any other is not the study's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ def _dataset(
 
 
 def _is_inside(path: Path) -> bool:
-    """Return whether a path leads into the folder around the results, in which a check runs."""
+    """Return whether a path leads into the folder around the results, where a check runs."""
     return path.resolve().is_relative_to(Path.cwd().resolve())
 
 
@@ -87,9 +87,9 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
 
 
 def _why_away(source: str) -> str | None:
-    """Return why a local model is not here, or None if it is.
+    """Return why a local model is not available, or None if it is.
 
-    One that is neither beside the results nor in a package might be anybody's of the same name.
+    A folder of that name elsewhere than beside the results or in a package might be another model.
     """
     try:
         place = local_path(source)
@@ -126,7 +126,7 @@ def _changed_model(
 
 
 def is_at_hand(file: str, digest: str) -> bool:
-    """Return whether a file inside the folder around the results has the content of a digest."""
+    """Return whether a file is inside the folder around the results and has a digest."""
     path = Path(file)
     try:
         return _is_inside(path) and path.is_file() and file_sha256(path) == digest
@@ -138,7 +138,7 @@ LEARNT_FROM = ("training", "base_identity", "data_sha256")  # they name the fold
 
 
 def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
-    """Yield the records of trainings that say something else than what they are made of."""
+    """Yield the records of trainings that contradict their inputs."""
     for model in grid.contents.recipes:
         path = f"results/training/{model}/training.json"
         if path not in files.makers or not files.at(path).is_file():
@@ -159,7 +159,7 @@ def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
 
 
 def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str | None:
-    """Return what a record says that is not so, or None; what is not here is not compared."""
+    """Return what is wrong in a training's record, or None, as far as its inputs are here."""
     base = grid.entries[model]["base"]
     if content["artifact"]["identity"] == grid.training_identity(model):
         is_said = {key: content[key] for key in ("base", "recipe", "training")}

@@ -29,11 +29,11 @@ EARLIER_GRADES = (
     "results/grades and run `snakemake`, which asks no model"
 )
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
-MOST_OVERDUE = 3  # of them may take all the time that a verifier gives to one
+MOST_OVERDUE = 3  # answers that may take the whole time limit of a verifier
 
 
 def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
-    """Yield what is wrong with the verdicts of every judge on a table of user turns."""
+    """Compare the verdicts of every judge on a table of user turns with those made again."""
     for judge, entry in pair.grid.judges.items():
         kind, path = kind_of(entry), turns.verdicts(judge)
         if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
@@ -45,7 +45,7 @@ def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
 
 
 def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
-    """Return a judge's verdicts on a table of user turns, recomputed or from its journal."""
+    """Return the table of a judge's verdicts on user turns, recomputed or from its journal."""
     asked = CellToJudge(str(pair.whole(turns.path)), str(pair.whole(turns.items)))
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
@@ -54,7 +54,7 @@ def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
 
 
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
-    """Grade some random answers of each table again; a judge's grades are checked by hash."""
+    """Grade some random answers of each table again, unless a judge graded them."""
     for of in asked_of(pair.grid, pair.model):
         if of.dataset == pair.dataset and of.grades:
             yield from _grades_of(pair, of, rng)

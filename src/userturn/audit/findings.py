@@ -1,4 +1,4 @@
-"""Findings and notes of an audit, and how a table differs from the same made again.
+"""Findings and notes of an audit, and how a table differs from the same table made again.
 
 No finding shows a text of a dataset.
 """
@@ -20,9 +20,9 @@ COMPARED, ROOT, OTHER = "compared", "a root", "not compared"
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A fault in a study: the artifact has its path from the project's folder.
+    """A fault of an artifact, which is given by its path from the project's folder.
 
-    `fix` is the command that fixes it, or what to do; without, the command that makes it again.
+    `fix` is a command or an instruction, by default the command that makes the artifact again.
     """
 
     check: str
@@ -32,7 +32,7 @@ class Finding:
     fix: str = ""
 
     def __post_init__(self) -> None:
-        """Name the command that makes the artifact again."""
+        """Set the default of `fix`."""
         object.__setattr__(self, "fix", self.fix or remake(self.artifact))
 
 
@@ -47,7 +47,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Status:
-    """What became of an artifact: `COMPARED`, with or without a finding; `ROOT`; or `OTHER`.
+    """The state of an artifact: `COMPARED` (with or without a finding), `ROOT` or `OTHER`.
 
     `could_be` says whether another copy, machine or version could compare it.
     """
@@ -59,7 +59,7 @@ class Status:
 
 
 def not_compared(artifact: str, why: str, could_be: bool = True) -> Status:
-    """Return that an artifact was not made again."""
+    """Return the status of an artifact that was not made again."""
     return Status(artifact, OTHER, why, could_be)
 
 
@@ -91,10 +91,10 @@ def remake(path: str) -> str:
 
 
 def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
-    """Return a finding whose fix asks for the sweeps that its model has now.
+    """Return a finding whose fix names the sweeps that its model has now.
 
-    The fix may name model and shard as journal and plans do. `sweeps` has the markers of each
-    model, by the name that it was first asked under.
+    Its present fix may have the names of model and shard in journal and plans. `sweeps` has the
+    paths of each model's markers, by the name under which the model was first asked.
     """
     marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^ ]+", finding.fix)
     if marker is None:
@@ -111,7 +111,7 @@ Wrong = tuple[str, str]  # expected and found
 
 
 def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
-    """Return how a table differs from its recomputation, or None."""
+    """Return how a table differs from its recomputation as (expected, found), or None."""
     if made.schema != there.schema:
         return f"columns {', '.join(made.columns)}", f"columns {', '.join(there.columns)}"
     if made.equals(there):
@@ -138,7 +138,7 @@ def _place(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
 
 
 def first_other_line(made: Path, there: Path) -> Wrong:
-    """Return the first line, by number, of a printed table that differs when made again."""
+    """Return the number of the first line of a printed table that differs when made again."""
     lines = zip_longest(made.read_bytes().splitlines(), there.read_bytes().splitlines())
     n = next((n for n, (line, other) in enumerate(lines, 1) if line != other), 0)
     return f"line {n} as its Parquet file has it", "another line"

@@ -31,7 +31,7 @@ def place_of(grid: Grid, path: str) -> Path:
 
 @dataclass(frozen=True)
 class Pair:
-    """A model and a dataset of an audited study, whose grid is over the folder where it is now.
+    """A model and a dataset of an audited study, whose grid has the study's present folder.
 
     Attributes:
         with_journals: False for a copy without journals.
@@ -47,12 +47,12 @@ class Pair:
 
     @property
     def path_to_items(self) -> str:
-        """The dataset's prepared table."""
+        """The path of the dataset's prepared table."""
         return f"results/datasets/{self.dataset}.parquet"
 
     @cached_property
     def items(self) -> list[str]:
-        """The items of the dataset."""
+        """The ids of the dataset's items."""
         return self.read(self.path_to_items)["item"].to_list()
 
     @cached_property
@@ -72,22 +72,22 @@ class Pair:
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
-        """The outcomes in the journal of the model and dataset."""
+        """The table of outcomes in the journal of the model and dataset."""
         grid, model, dataset = self.grid, self.model, self.dataset
         plans = sorted(grid.requests_folder(model, dataset, "").glob("*/[!.]*.parquet"))
         return read_outcomes(journal_of(grid, model, dataset, plans))
 
     def names(self, identity: str) -> dict[str, tuple[str, str]]:
-        """Return the names of dataset and item under which requests of a plan were asked, by key.
+        """Return the dataset and item under whose names requests of a plan were asked, by key.
 
-        Those of an earlier version have none here: they have the names of dataset and item.
+        Requests of earlier versions are missing here: they were asked under the present names.
         """
         folder = self.grid.requests_folder(self.model, self.dataset, identity)
         return names_of(sorted(folder.glob("[!.]*.parquet")))
 
     @cached_property
     def never_failed(self) -> bool:
-        """Whether no request ever failed, so that plans were made of the answers that there are."""
+        """Whether no request ever failed, so that plans were made from the present answers."""
         journal = self.grid.journal_folder(self.model, self.dataset)
         return self.with_journals and not has_failed(journal)
 
@@ -96,7 +96,7 @@ class Pair:
         return {}
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table by its path in rules; each table of a cell is read once for all checks."""
+        """Return a table by its path in rules, read once for all checks of a cell."""
         if path not in self._kept:
             if len(self._kept) == KEPT:
                 self._kept.pop(next(iter(self._kept)))
@@ -113,7 +113,7 @@ class Pair:
 def findings_of(
     check: str, path: str, expected: str, findings: Iterator[Finding]
 ) -> Iterator[Finding]:
-    """Yield findings; where what they are of cannot be read, the type of error is found instead."""
+    """Yield findings, or one that names the type of error if the files cannot be read."""
     try:
         yield from findings
     except BrokenError:

@@ -1,8 +1,8 @@
 """Run requests of a finished study again, on this machine, and ask judges again.
 
 The recorded prompt tokens go through the engine of the study's record, each request with its own
-seed. Every model is loaded once, in a process of its own. No journal is read or written by judges,
-and nothing at all by engines.
+seed. Every model is loaded once, in a process of its own. Judges neither read nor write journals
+of the study, and engines write nothing at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,15 +60,15 @@ OTHER_KEY = "the recorded settings do not give this request's key"
 
 
 def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Run `k` random requests of answers and user turns again; compare token ids and text."""
+    """Run `k` random requests of answers and user turns again, and compare token ids and text."""
     grid = read_study_record(results).grid(results)
     return _rerun(grid, generated_tables(grid), FINISHED, k, rng, Kind(_text, _equal_text))
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Score `k` random turns again, after contexts from the plan that a row's key names.
+    """Score `k` random turns again, after contexts from the plan that has the row's key.
 
-    `equal_scores` compares each token.
+    `equal_scores` compares the score of each token.
     """
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
@@ -76,10 +76,11 @@ def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 class Kind(NamedTuple):
-    """How rows of a kind are asked again, and compared.
+    """How rows of one kind are asked again and compared.
 
-    `request` makes a row's request of grid, description and identity of its model, or None if its
-    record does not give its key; `compared` gives the measures of a row beside its new record.
+    `request` returns a row's request from the grid and the description and identity of its model,
+    or None if that request has not the row's key. `compared` returns the measures of a row from the
+    row and its new record.
     """
 
     request: Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
@@ -100,7 +101,7 @@ def _rerun(
 
 
 def generated_tables(grid: Grid) -> list[Path]:
-    """Return the paths of the answers and user turns of every source that a study has."""
+    """Return the paths of a study's tables of answers and user turns, of every source."""
     written = (place_of(grid, of.path) for of in asked(grid).values() if of.kind != SCORES)
     return [path for path in written if path.is_file()]
 
@@ -108,7 +109,7 @@ def generated_tables(grid: Grid) -> list[Path]:
 def _rerun_of_model(
     grid: Grid, model: str, rows: list[SampledRow], kind: Kind
 ) -> Iterator[tuple[SampledRow, dict[str, Any]]]:
-    """Yield each row of a model with what became of it (`RERUN_SCHEMA`), run again in a process."""
+    """Run a model's rows again in a new process, and yield each with its `RERUN_SCHEMA` columns."""
     if model not in grid.models or has_endpoint(grid.models[model]):
         reason = OF_A_SERVER if model in grid.models else "the study's record has no such model"
         yield from ((row, {"reason": reason}) for row in rows)
@@ -138,7 +139,7 @@ def _rerun_of_model(
 
 
 def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str, Any]:
-    """Return each request's record by its key, as the study's engine gives it, if it is here."""
+    """Return the study's engine's record of each request by key, if the model is available."""
     grid = read_study_record(results).grid(results)
     entry, description = grid.models[model], read_description(grid, model)
     with chdir(_folder_with_model(grid, entry, description)):
@@ -152,7 +153,7 @@ def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str
 
 
 def _folder_with_model(grid: Grid, entry: ModelEntry, description: Mapping[str, Any]) -> Path:
-    """Return the folder to which the path in a model's entry is relative."""
+    """Return the folder to which the model path in a model's entry is relative."""
     source, revision = entry["source"], description["revision"]
     known = AsDescribed(description.get("forms", {})).of_folder
     for folder in (grid.results.parent, Path.cwd()):
@@ -170,7 +171,7 @@ def _folder_with_model(grid: Grid, entry: ModelEntry, description: Mapping[str, 
 def _run_apart(
     results: Path, model: str, requests: list[AnyRequest]
 ) -> tuple[dict[str, Any], str | None]:
-    """Return the records of requests, asked in a new process, or the reason why there are none."""
+    """Run requests in a new process, and return their records by key and why others are missing."""
     if not requests:
         return {}, None
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -185,7 +186,7 @@ def _run_apart(
 def _text(
     grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: SampledRow
 ) -> Request | None:
-    """Return the request of an answer or user turn, or None if its row does not give its key."""
+    """Return the request of an answer or user turn, or None if it has not the row's key."""
     values = row.values
     if "perturbation" in values:
         role, drawn = "user", grid.user_turn_settings(values["temperature"])
@@ -228,7 +229,7 @@ def _score(
 
 
 def _equal_score(row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
-    """Return whether all tokens' scores, and their total, are within `MOST_APART` nats a token."""
+    """Return whether token scores and their total agree within `MOST_APART` nats per token."""
     found, noted = record["logprobs"], row.values["logprobs"]
     total = abs(sum(found) - row.values["logprob"]) / max(1, len(found))
     apart = [abs(a - b) for a, b in zip(found, noted, strict=False)]
@@ -243,8 +244,8 @@ Outcome = dict[str, Any]
 def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Ask judges again about `k` random turns that they have labelled, and compare.
 
-    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost money;
-    `max_cost` applies to these questions.
+    `equal_label` compares labels and `equal_bytes` rationales. These requests may cost money, up to
+    the `max_cost` of the study.
 
     Raises:
         UserError: the folder has no record.
@@ -271,7 +272,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Judge:
-    """Return a judge with its texts in their new places and its accounts in a folder."""
+    """Return a judge whose texts are read from new paths and whose accounts are in a folder."""
     try:
         judge = judge_of(grid, name)
         own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
@@ -282,9 +283,9 @@ def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Jud
 
 
 def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
-    """Return the turn of a verdict with its item's messages, or None if they are not here.
+    """Return the row of a verdict's turn with its item's messages, or None if either is missing.
 
-    The verdict takes over the key of the turn's request.
+    The key of the turn's request is set in the verdict's values.
     """
     folder = verdict.path.parent.parent
     turns = pl.scan_parquet(folder / "user_turns.parquet")
@@ -306,7 +307,7 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
-    """Return the outcome of each turn, and the cost of all."""
+    """Ask a judge about turns, and return the outcome of each and the total cost."""
     here = [turn for turn in turns if turn is not None]
     asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
     verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))

@@ -1,6 +1,6 @@
-"""Audit a results folder: it needs no more than that. docs/audit.md says what each check finds.
+"""Audit a results folder, without anything else. docs/audit.md says what each check finds.
 
-`run_audit` is the command: every check, what is asked for besides, and the written result.
+`run_audit` is the command: it makes every check, draws the samples and writes the result.
 """
 
 import os
@@ -54,11 +54,10 @@ Part = Callable[[], Iterable[Item]]
 
 
 def wanted_of(files: Files, study: Study) -> Identities:
-    """Return the artifacts that a study must have, with their identities.
+    """Return the identities of the artifacts that a study must have, by path.
 
-    Tables and what shows them have None: they are made again and compared, whatever an earlier
-    version called them. Samples for people may be missing, or be those that an earlier round was
-    drawn from.
+    Tables, figures and the report have None, since they are made again and compared whatever their
+    identity. Samples for people may be missing, or be those from which an earlier round was drawn.
     """
     before = drawn_from_before(files, study)
     return {
@@ -69,10 +68,10 @@ def wanted_of(files: Files, study: Study) -> Identities:
 
 
 def drawn_from_before(files: Files, study: Study) -> set[str]:
-    """Return the samples for people that a round was drawn from and that nothing made again since.
+    """Return the paths of samples from which a round was drawn and that were not made again since.
 
-    A round is drawn once. Where a cell's verdicts changed after that, by another judge, setting or
-    version of the code, its sample stays what the round was drawn from, and no job needs it.
+    A round is drawn once. If a cell's verdicts change after that, by another judge, setting or
+    version of the code, its sample stays as the round was drawn from it, and no job needs it.
     """
     if not any(path in files.makers for path in study.humans.keys):
         return set()
@@ -93,7 +92,7 @@ FEW_CELLS = 40  # one process checks so many before others have started
 
 
 def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = False) -> Audit:
-    """Check a results folder, and repeat the samples.
+    """Check a results folder, and run the samples of requests again.
 
     Raises:
         UserError: it is not a results folder.
@@ -136,7 +135,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
 
 
 def _excuse(files: Files, finding: Finding) -> str | None:
-    """Return how other code explains a finding about a recomputed or a new file, or None.
+    """Return the sentence that another version explains a finding about a file, or None.
 
     Requests and their rows are never excused: no version may change them.
     """
@@ -149,7 +148,7 @@ def _excuse(files: Files, finding: Finding) -> str | None:
 def _content(
     files: Files, study: Study, broken: frozenset[str], samples: Samples
 ) -> Iterator[Item]:
-    """Check the contents of files: rows first, since what is made of wrong ones is wrong, too."""
+    """Check the contents of files, rows first, since artifacts made from wrong rows are wrong."""
     results, grid = files.results, study.grid
     pairs = {(of.model, of.dataset) for of in asked(grid).values()}
     pairs |= {(turns.model, turns.dataset) for turns in judged(grid).values()}
@@ -173,7 +172,7 @@ def _content(
 
 @contextmanager
 def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]]:
-    """Yield what runs the parts of a check, those of a large study in parallel processes."""
+    """Yield a function that runs the parts of a check, for a large study in parallel processes."""
     if is_small:
         yield lambda parts: (item for part in parts for item in part())
         return
@@ -187,7 +186,7 @@ def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]
                 for item in running.result()
             )
         except BrokenProcessPool as error:
-            raise MemoryError from error  # the one thing that ends a process of them
+            raise MemoryError from error  # only a lack of memory ends a process
 
 
 def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
@@ -196,7 +195,7 @@ def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[It
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Check the rounds of people, what tables were made from, and what describes a study."""
+    """Check the rounds of people, the inputs of tables, and the documents about a study."""
     here = Remaking.of(results, results, from_made=False)
     yield from check_rounds(here.files, here.study.humans, here.study.pairs, broken)
     yield from check_inputs_of_tables(here.files, here.study)
@@ -241,17 +240,17 @@ INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
 
 
 def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool = False) -> int:
-    """Audit a results folder or an archive of one; print and write the result into a folder.
+    """Audit a results folder or an archive of one, print the result and write it into a folder.
 
-    With tokenizers prompts are rendered and texts decoded again, too.
+    With tokenizers, prompts are also rendered and texts decoded again.
 
     Raises:
-        UserError: there is no study, or models or judges of one would be asked that is not the
-            user's own.
+        UserError: there is no study, or models or judges would be asked for a study that is
+            neither the user's own nor trusted.
 
     Returns:
-        The exit code: 0; 1 with findings; 3 without one if something was not compared that could
-        be, such as what another version made.
+        The exit code: 1 with findings, 3 without one if some artifact was not compared although it
+        could be (such as one by another version), else 0.
     """
     with opened(path) as results:
         config = read_study_record(results).config
