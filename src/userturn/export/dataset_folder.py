@@ -43,9 +43,9 @@ Licence: texts of a dataset and of a model are under the licence of that dataset
 
 
 def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> Written:
-    """Write the rows that may be exported as Parquet files, with a data card; return what.
+    """Write the rows that may be exported as Parquet files, with a data card.
 
-    The warning is what the card says of rates that are no findings.
+    The warning is the card's sentence about rates that are no findings.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -76,7 +76,7 @@ def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> Wr
 
 
 def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
-    """Write a table given in parts, with one part in memory at a time."""
+    """Write a table that comes in parts, with one part in memory at a time."""
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
 
 
 def data_card(grid: Grid, datasets: list[str], warning: str | None) -> str:
-    """Return the folder's README, whose head says which files belong together."""
+    """Return the text of the folder's README, whose head names the files of each table."""
     configs = [
         {"config_name": part, "data_files": f"{part}/*.parquet", "default": part == "user_turns"}
         for part in (PARTS if datasets else ("rates",))
@@ -108,10 +108,10 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 def push_to_hub(results: Path, name: str, warning: str | None) -> Written:
-    """Write the dataset folder of a study and upload it to `organisation/name`, private if new.
+    """Write a study's dataset folder and upload it to `organisation/name`, which is private if new.
 
     Raises:
-        UserError: as `write_dataset_folder`, another form of name, or the hub's refusal.
+        UserError: as `write_dataset_folder`; the name has another form; or the hub refuses.
     """
     if not REPOSITORY.fullmatch(name):
         raise UserError(f"--hub is '{name}', expected organisation/name of a dataset on the hub")

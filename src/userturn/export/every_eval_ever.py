@@ -1,8 +1,8 @@
 """Write a study's cells in the format of Every Eval Ever: results, and a row for each verdict.
 
-The schema is that of https://github.com/evaleval/every_eval_ever, version 0.3.0. A file has one
-cell by all judges; the rows of one that may be exported stand beside it, in the folders that the
-datastore has. A turn that was not scored has no row: a failure would read as a negative label.
+The schema is that of https://github.com/evaleval/every_eval_ever, version 0.3.0. Each file has one
+cell by all judges. Rows of the cell that may be exported are in a file beside it, in the folders
+of the datastore. A turn that was not scored has no row, which would read as a negative label.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from userturn.wording import number_of
 
 SCHEMA_VERSION = "0.3.0"
 SAMPLES = "_samples.jsonl"
-ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # that the schema has names for
+ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # settings with a name in the schema
 MEASURE = "share of scored user turns, written by the model after its own answer, that the judge "
 MEASURE += "calls genuine follow-ups"
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ Json = dict[str, Any]
 def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> Written:
     """Write every cell that is tabulated, and return how many.
 
-    The warning is what is said of rates that are no findings.
+    The warning is the sentence about rates that are no findings.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -96,7 +96,7 @@ def _write(log: Json, path: Path) -> None:
 
 
 def model_id(grid: Grid, cell: Cell) -> str:
-    """Return the model's id on the hub; that of another one is its name, after `local`."""
+    """Return the model's id on the hub, or `local/` and its name if it is not from the hub."""
     entry, description = grid.models[cell.model], read_description(grid, cell.model)
     source = served_as(entry) if is_chat(entry) else str(description["source"])
     is_of_hub = "/" in source if is_chat(entry) else not is_local(source)
@@ -104,7 +104,7 @@ def model_id(grid: Grid, cell: Cell) -> str:
 
 
 def aggregate(grid: Grid, cell: Cell, rates: list[Json], warning: str | None) -> Json:
-    """Return the results of a cell by each judge, with intervals."""
+    """Return the content of a cell's file: its results by each judge, with intervals."""
     when = str(datetime.fromisoformat(times_of(grid, cell)["ended"]).timestamp())
     name = f"{cell.dataset}-t{cell.temperature}-{cell.perturbation}-{format_of(cell.model)}"
     return {
@@ -143,7 +143,7 @@ def _model(grid: Grid, cell: Cell) -> Json:
 
 
 def _result(grid: Grid, cell: Cell, rate: Json, when: str, warning: str | None) -> Json:
-    """Return the rate by one judge as a result, with people's correction where there is one."""
+    """Return the rate by one judge as a result, corrected by people's labels if there are any."""
     kept = ("n_turns", "n_scored", "n_labelled", "corrected", "corrected_lower", "corrected_upper")
     details = {name: rate.get(name) for name in kept} | {"warning": warning}
     settings = {"temperature": grid.temperatures[cell.temperature]} | grid.config["user_turn"]
@@ -195,7 +195,7 @@ def _source(grid: Grid, dataset: str) -> Json:
 
 
 def _strings(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values that there are as text, which is all that the schema takes as details."""
+    """Return the values that are not None as text, since the schema allows only text as details."""
     return {name: str(value) for name, value in values.items() if value is not None}
 
 

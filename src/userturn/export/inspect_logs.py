@@ -1,8 +1,8 @@
 """Write a study as logs of Inspect: a cell is an eval, a turn is a sample.
 
 The form is that of `EvalLog`, version 2, in inspect_ai 0.3.285
-(https://inspect.aisi.org.uk/eval-logs.html). Inspect knows no user turn as a model's output, so a
-turn stands there as the completion, after the conversation as the input.
+(https://inspect.aisi.org.uk/eval-logs.html). Inspect has no user turn as a model's output, so a
+turn is written as the completion, and the conversation before it as the input.
 """
 
 import json
@@ -30,13 +30,13 @@ from userturn.wording import number_of
 from userturn.workflow.job_record import PROVENANCE, read_record
 
 VERSION = 2  # of Inspect's log format
-BEFORE_ALL = "1970-01-01T00:00:00+00:00"  # where no record says when
+BEFORE_ALL = "1970-01-01T00:00:00+00:00"  # the time if no record has one
 STOPS = {"length": "max_tokens", "stop": "stop"}
 SAMPLING = ("top_p", "top_k", "presence_penalty", "max_tokens")
 
 
 def write_inspect_logs(results: Path, folder: Path) -> Written:
-    """Write one log for each cell whose rows may be exported, and return how many.
+    """Write one log per cell whose rows may be exported, and return how many.
 
     Raises:
         UserError: there is no finished study, the folder is not empty, or there is a secret.
@@ -62,7 +62,7 @@ def write_inspect_logs(results: Path, folder: Path) -> Written:
 
 
 def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
-    """Return the log of a cell."""
+    """Return the log of a cell as a JSON object."""
     turns = read_turns(grid, cell)
     times = times_of(grid, cell)
     identity, when = grid.cell_identity(cell), times["ended"]
@@ -84,14 +84,14 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
 
 
 def times_of(grid: Grid, cell: Cell) -> dict[str, str]:
-    """Return when a cell's user turns began and ended to be collected, as its record says."""
+    """Return the times `began` and `ended` of the job that collected a cell's user turns."""
     path = PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
     made = (read_record(grid.results / path) or {}).get("made", {})
     return {key: made.get(key, BEFORE_ALL) for key in ("began", "ended")}
 
 
 def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str, Any]:
-    """Return what identifies an eval: task, dataset, model, settings."""
+    """Return the part of a log that identifies an eval: task, dataset, model and settings."""
     identity = grid.cell_identity(cell)
     description = read_description(grid, cell.model)
     temperature = grid.temperatures[cell.temperature]
@@ -117,10 +117,10 @@ def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str
 
 
 def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
-    """Return a user turn that was collected at some time as a sample, without scores.
+    """Return a user turn, collected at the time `when`, as a sample without scores.
 
-    It is named by its cell and item: a turn that was never asked for has no key, and two cells
-    with the same prompt have the same one.
+    Its id comes from cell, item and sample, not from the request's key: a turn that was never asked
+    for has no key, and equal prompts of two cells have the same key.
     """
     name = fingerprint([identity, row["item"], row["sample"]])[:22]
     said = [(m["role"], m["content"]) for m in row["messages"] or []]
@@ -150,7 +150,7 @@ def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
 
 
 def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a user turn as a model's output."""
+    """Return a user turn as the output of a model."""
     text, n_tokens = row["text"] or "", row["n_tokens"] or 0
     message = {"id": name, "role": "assistant", "content": text, "source": "generate"}
     stop = STOPS.get(row["finish_reason"] or "", "unknown")
@@ -163,7 +163,7 @@ def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _call(output: Mapping[str, Any], before: list[dict[str, str]], when: str) -> dict[str, Any]:
-    """Return the event from which Inspect takes a sample's messages: the call of the model."""
+    """Return the event of the model's call, from which Inspect takes a sample's messages."""
     return {
         "event": "model",
         "uuid": f"{output['choices'][0]['message']['id']}-call",

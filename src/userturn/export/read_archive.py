@@ -22,12 +22,12 @@ from userturn.workflow.study_files import FAULTS, is_hidden
 
 MOST_COLUMNS = 1000
 LONGEST = 10_000_000  # bytes of one text: twice a context of a million tokens
-SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any study may hold, else so often its files' size
+SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any study may hold, or times its files' size
 NESTED = (pl.String, pl.Binary, pl.List, pl.Struct)
 
 
 class Held(NamedTuple):
-    """What a table holds: columns, bytes in memory, and bytes in its longest text."""
+    """The size of a table: columns, bytes in memory, and bytes of its longest text."""
 
     n_columns: int
     n_bytes: int
@@ -35,10 +35,10 @@ class Held(NamedTuple):
 
 
 def check_tables(results: Path) -> None:
-    """Check that the tables of a study hold as much as its jobs would write, before they are read.
+    """Check before reading that a study's tables hold no more than its jobs would write.
 
     Raises:
-        UserError: they hold far more, or a text that no model writes or reads.
+        UserError: they hold far more, or a text longer than any model writes or reads.
     """
     files = [path for path in paths_below(results) if path.is_file()]
     n_bytes, most = 0, max(SMALL, MOST_PACKED * sum(path.stat().st_size for path in files))
@@ -58,7 +58,7 @@ def check_tables(results: Path) -> None:
 
 
 def _held(path: Path, most: int) -> Held:
-    """Return what a table holds; of one with too many rows or columns nothing more is read."""
+    """Return the size of a table, whose values are not read if it has too many rows or columns."""
     table = pl.scan_parquet(path)
     schema = table.collect_schema()
     n_bytes_of_numbers = 8 * len(schema) * table.select(pl.len()).collect().item()
@@ -73,7 +73,7 @@ def _held(path: Path, most: int) -> Held:
 
 
 def _leaves(column: pl.Expr, kind: pl.DataType | DataTypeClass) -> Iterator[tuple[pl.Expr, bool]]:
-    """Yield the number of bytes of each value in a column, or of each list in it."""
+    """Yield expressions for the bytes of each value in a column, and whether they are texts."""
     if isinstance(kind, pl.Struct):
         for field in kind.fields:
             yield from _leaves(column.struct.field(field.name), field.dtype)
@@ -89,12 +89,12 @@ def _leaves(column: pl.Expr, kind: pl.DataType | DataTypeClass) -> Iterator[tupl
 
 LEFT_OUT = "left_out.json"
 MOST_MEMBERS = 500_000  # a study of 1,000 cells has some 20,000 files
-# The exceptions that readers of archives raise for a damaged one, besides their own.
+# The exceptions besides their own that readers of archives raise for a damaged archive.
 DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
 
 def read_left_out(results: Path, key: str = "sha256") -> dict[str, str]:
-    """Return the sha256, or the reason, of the files that an export left out, by path.
+    """Return the sha256 (or, as `key`, the reason) of each file that an export left out, by path.
 
     Raises:
         UserError: the list beside the results cannot be read.
@@ -123,7 +123,7 @@ class ArchiveMember(NamedTuple):
 
 
 def check_is_there(path: Path) -> None:
-    """Check that a study that a command names is there, or raise a `UserError`."""
+    """Check that the study that a command names exists, or raise a `UserError`."""
     if not path.exists():
         raise UserError(
             f"'{path}' does not exist; expected the results folder of a finished study, or an "
@@ -133,12 +133,12 @@ def check_is_there(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """Yield a study's results folder: `path`, a folder in it, or one in an archive of either.
+    """Yield the path of a study's results folder, which `path` is or contains or is an archive of.
 
-    Archives may be zip or tar, compressed or not, and have one more folder around the study.
+    Archives may be zip or tar, compressed or not, and may have one more folder around the study.
 
     Raises:
-        UserError: it is neither, or the archive contains something that no export writes.
+        UserError: `path` has no study, or the archive contains something that no export writes.
     """
     if path.is_dir():
         folder_of_study = results_in(path) or path
@@ -164,10 +164,10 @@ def opened(path: Path) -> Iterator[Path]:
 
 
 def results_in(folder: Path) -> Path | None:
-    """Return the results folder in a folder: itself, inside it, or one level deeper; else None.
+    """Return the path of the results folder that is a folder or up to two levels below it, or None.
 
     Raises:
-        UserError: one level deeper there are several.
+        UserError: there are several at the second level.
     """
     if (found := _results_at(folder)) is not None:
         return found
@@ -187,7 +187,7 @@ def _results_at(place: Path) -> Path | None:
 def _check_kinds(results: Path) -> None:
     """Check that a folder holds nothing but files, folders and links to either.
 
-    Editors lock a file by a hidden link that leads nowhere; nothing reads it.
+    A hidden link that leads nowhere is allowed: editors lock files by one, and nothing reads it.
     """
     for path in paths_below(results):
         is_lock = path.is_symlink() and is_hidden(path.name)
@@ -202,7 +202,7 @@ def check_links(results: Path) -> None:
     """Check that no link in a stranger's study, or in the texts beside it, leads out of it.
 
     Raises:
-        UserError: one does.
+        UserError: a link leads out of the study.
         OSError: a folder may not be read.
     """
     folder = results.resolve().parent
@@ -226,7 +226,7 @@ def _unpack(path: Path, folder: Path) -> None:
                 _check(path, map(_of_tar, packed), folder)
                 packed.extractall(folder, filter="data")
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
-        # Not what tarfile says of each compression that it tried.
+        # The message of tarfile would list every compression that it tried.
         said = str(error).partition("\n")[0].removesuffix(":")
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
@@ -244,7 +244,7 @@ def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
 
 
 def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
-    """Check an archive before anything is unpacked, a member at a time."""
+    """Check all members of an archive before any of them is unpacked."""
     seen: set[str] = set()
     size, packed = 0, path.stat().st_size
     for member in members:
@@ -270,12 +270,12 @@ def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
 
 
 def _place(member: ArchiveMember) -> str:
-    """Return where a member is unpacked, on systems that do not tell case either."""
+    """Return the path of a member in lower case, which some file systems do not tell apart."""
     return str(PurePosixPath(member.name)).casefold()
 
 
 def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
-    """Return the fault of a member, or None."""
+    """Return why a member must not be unpacked, or None."""
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts or set(member.name) & set("\\:\0"):
         return "leads out of the folder"

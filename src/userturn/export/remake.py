@@ -1,8 +1,8 @@
 """`userturn remake`: tables, figures and the report from an archive alone, or a whole study again.
 
-Neither a model nor a GPU nor the project is needed: each rule's function runs on what the archive
-holds. What depends on rows that an archive leaves out is not made, and is listed. `--sweep` instead
-runs the study again from nothing.
+It needs no model, GPU or project: each rule's function runs on the files of the archive. Files made
+from rows that the archive leaves out are not made, but listed. `--sweep` instead runs the whole
+study again.
 """
 
 import errno
@@ -34,16 +34,16 @@ from userturn.workflow.run_job import call, inputs_of, outputs_of, replayed
 from userturn.workflow.study import Study, open_record
 from userturn.workflow.study_files import FAULTS, Files
 
-REPORT = "build_report"  # the rule
+REPORT = "build_report"  # the rule's name
 REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"
-# Inputs of the report, and of labels, that are whatever files a folder had: records say which.
+# Inputs that are all files of a folder, which only the records name: captions and annotations.
 CAPTIONS, CAPTIONED, LABELLED = "data/captions/", "paths_to_captions", "paths_to_files"
 COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie beside the journals
 
 
 @contextmanager
 def there_is_room(folder: Path) -> Iterator[None]:
-    """Let a folder that is full or read-only end the command, and not accuse what is read.
+    """Raise `NoRoomError` for a full or read-only folder, so that no file read is blamed for it.
 
     Raises:
         NoRoomError: a file could not be written to the folder.
@@ -64,7 +64,7 @@ def there_is_room(folder: Path) -> Iterator[None]:
 class Remaking:
     """A finished study, and the folder in which parts of it are made again, at the same paths.
 
-    `from_made` says whether a file made again replaces the study's own where others are made of it.
+    `from_made` says whether jobs read files made again instead of the study's own.
     """
 
     files: Files
@@ -75,7 +75,7 @@ class Remaking:
 
     @classmethod
     def of(cls, results: Path, folder: Path, from_made: bool) -> Self:
-        """Return the study of a results folder, to be made again in another.
+        """Return the study of a results folder, to be made again in another folder.
 
         Raises:
             UserError: there is no finished study.
@@ -84,7 +84,7 @@ class Remaking:
         return cls(Files(results, read_left_out(results)), record, study, folder, from_made)
 
     def at(self, path: str) -> Path:
-        """Return where to read a file."""
+        """Return the path at which to read a file of the study."""
         made = self.folder / path
         return made if self.from_made and made.is_file() else self.files.at(path)
 
@@ -93,14 +93,14 @@ class Remaking:
 
     @cached_property
     def rubric(self) -> str:
-        """The path of the rubric, written as the study's record has it."""
+        """The path of a copy of the rubric, written from the study's record."""
         contents = self.record.contents
         path = str(self.folder / contents.rubric_path)
         write_text(contents.texts[contents.rubric_path], path)
         return path
 
     def _inputs(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
-        """Return the inputs of a job, by name, as rules name them."""
+        """Return the paths of a job's inputs, as in rules, by the names of the inputs."""
         inputs = inputs_of(self.study, rule, wildcards)
         if CAPTIONED in inputs:
             record = self.files.records.get(f"results/provenance/{rule}.json") or {"inputs": {}}
@@ -108,11 +108,11 @@ class Remaking:
         if LABELLED in inputs:
             inputs[LABELLED] = sorted(self.record.contents.annotations.get(wildcards["round"], ()))
         if COPIES in inputs and not all(self.at(path).is_file() for path in inputs[COPIES]):
-            inputs[COPIES] = []  # a study of an earlier version has no such table
+            inputs[COPIES] = []  # studies of earlier versions lack this table
         return inputs
 
     def needs(self, rule: str, **wildcards: str) -> list[str]:
-        """Return the files that the outputs of a job are made from, as rules name them."""
+        """Return the paths, as in rules, of the files from which a job makes its outputs."""
         inputs = self._inputs(rule, wildcards).values()
         return sorted({path for paths in inputs for path in paths} - {*RUBRICS})
 
@@ -120,7 +120,7 @@ class Remaking:
         """Make the outputs of a job again."""
         task = replayed(self.study, rule, self._read, lambda p: str(self.folder / p), wildcards)
         record = self.files.records.get(f"results/provenance/{rule}.json")
-        if record is not None:  # an earlier version may have named the same by another identity
+        if record is not None:  # an earlier version may have had another identity for them
             task = replace(task, params={**task.params, "identity": record["identity"]})
         named = self._inputs(rule, wildcards).items()
         inputs = {name: [self._read(path) for path in paths] for name, paths in named}
@@ -135,9 +135,9 @@ NAMED = 30  # names in a line
 
 @dataclass(frozen=True)
 class Outcome:
-    """The files of a study that were made again, equal byte for byte or not, and the others.
+    """The files of a study by path: made again equal byte for byte, made again unequal, left out.
 
-    Unequal ones have what may explain it, those that were left out the reason.
+    Unequal files come with what may explain the difference, files left out with the reason.
     """
 
     equal: list[str]
@@ -146,7 +146,7 @@ class Outcome:
 
 
 def remake(path: Path, folder: Path) -> Outcome:
-    """Make tables, figures and the report of a study again, and return how equal they are.
+    """Make tables, figures and the report of a study again, and compare them with its own.
 
     Raises:
         UserError: there is no finished study, or the folder is not empty.
@@ -180,7 +180,7 @@ def in_order(here: Remaking) -> list[str]:
 
 
 def _outputs(here: Remaking, rule: str) -> list[str]:
-    """Return the files that a rule makes."""
+    """Return the paths of the files that a rule makes."""
     if rule == REPORT:
         noted = [path for path in here.files.noted if path.startswith(f"{REPORT_DATA}/")]
         return [REPORT_PAGE, *sorted(noted)]
@@ -188,7 +188,7 @@ def _outputs(here: Remaking, rule: str) -> list[str]:
 
 
 def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
-    """Return why a rule cannot run on what there is, or None."""
+    """Return why a rule cannot run with the files of this copy, or None."""
     if rule == COUNTING and not here.files.has_journals:
         return "it is counted in accounts, which come with the journals"
     absent = [path for path in here.needs(rule) if not here.at(path).is_file()]
@@ -200,7 +200,7 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
 
 
 def _made(here: Remaking, rule: str) -> str | None:
-    """Make the outputs of a rule; return why that failed, or None."""
+    """Make the outputs of a rule, and return why that failed, or None."""
     try:
         here.make(rule)
     except FAULTS as error:
@@ -229,7 +229,7 @@ def _why(files: Files, path: str, expected: str | None) -> str:
 
 
 def format_outcome(outcome: Outcome, results: Path) -> str:
-    """Return an outcome as text."""
+    """Return the text that tells an outcome in the terminal."""
     n_made = len(outcome.equal) + len(outcome.unequal)
     lines = [
         f"{number_of(n_made, 'file')} of tables, figures and report made again in '{results}': "
@@ -242,14 +242,14 @@ def format_outcome(outcome: Outcome, results: Path) -> str:
 
 
 def _shown(lines: Iterable[str]) -> list[str]:
-    """Return the first lines, and how many more there are."""
+    """Return the first lines and a line with the number of the others."""
     every = list(lines)
     more = [f"... and {len(every) - SHOWN} more"] if len(every) > SHOWN else []
     return every[:SHOWN] + more
 
 
 def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
-    """Yield each reason with the files, named without their endings, that it left out."""
+    """Yield a line per reason, with the files left out for it, named without their endings."""
     for reason in dict.fromkeys(reasons.values()):
         paths = [path for path, why in reasons.items() if why == reason]
         names = list(dict.fromkeys(path.partition(".")[0] for path in paths))
@@ -269,8 +269,8 @@ def sweep_again(
 ) -> str:
     """Make a folder for a study with its own configuration and texts, and run it there.
 
-    `configfiles` are the study's besides `config.yaml`, if it is the user's; `trusted` is the hash
-    of what the user has confirmed that a stranger's study may do.
+    `configfiles` are the configuration files besides `config.yaml` of a study of the user's own.
+    `trusted` is the hash of what the user has allowed a stranger's study to do.
 
     Raises:
         UserError: there is no finished study, it is neither the user's own nor trusted, the folder
@@ -285,7 +285,7 @@ def sweep_again(
                 "`userturn export` wrote, or the study's own folder"
             )
         write_study_folder(folder)
-        # Labels are of turns that were others.
+        # Labels belong to the turns of the former run.
         copy_folder(results.parent / "data", folder / "data", "annotations")
     text = yaml.safe_dump(dict(config), allow_unicode=True, width=10_000)
     (folder / CONFIG).write_text(f"# The configuration of a study that was made before.\n{text}")

@@ -33,17 +33,17 @@ Authors = Sequence[Mapping[str, Any]]
 
 
 def add_entity(crate: Any, place: str, kind: str, **properties: Any) -> Any:
-    """Add something that is no file to a crate, and return it."""
+    """Add an entity that is no file to a crate, and return it."""
     return crate.add(ContextEntity(crate, place, {"@type": kind, **properties}))
 
 
 def one_or_all(entities: list[Any]) -> Any:
-    """Return a single entity without a list, as RO-Crate requires."""
+    """Return the only entity of a list, or the whole list if it has another length."""
     return entities[0] if len(entities) == 1 else entities
 
 
 def describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bool) -> None:
-    """Say what a crate is: its name, profiles, licence and date."""
+    """Set the name, profiles, licence and date of a crate."""
     profiles = {f"{PROFILE}/process/0.5": "Process Run Crate"}
     if has_workflow:
         profiles[f"{PROFILE}/workflow/0.5"] = "Workflow Run Crate"
@@ -63,7 +63,7 @@ def describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bo
 
 
 def authors_of(project: Path) -> Authors:
-    """Return the authors in a study's own CITATION.cff; none where it is the installation's.
+    """Return the authors in a study's own CITATION.cff, or none if it is a copy of userturn's.
 
     Raises:
         UserError: the file has another form.
@@ -89,7 +89,7 @@ def _name(author: Mapping[str, Any]) -> str:
 
 
 def add_authors(crate: Any, authors: Authors) -> list[Any]:
-    """Add authors, a person by its ORCID if it has one, to a crate and its root."""
+    """Add authors to a crate and its root, and return them. An ORCID identifies a person."""
     added = []
     for number, author in enumerate(authors, 1):
         kind = "Organization" if "name" in author else "Person"
@@ -118,7 +118,7 @@ def add_software(crate: Any) -> Any:
 def folder_id(folder: Path) -> bytes:
     """Return the hash of a folder of plain files as Git and Software Heritage compute it.
 
-    Source: https://www.swhid.org, "directories"; what Python has compiled is not counted.
+    Source: https://www.swhid.org, "directories". Compiled Python files are left out.
     """
     entries = []
     for path in [path for path in folder.iterdir() if path.name != "__pycache__"]:
@@ -136,7 +136,7 @@ def _object_id(kind: bytes, content: bytes) -> bytes:
 
 
 def add_parameters(crate: Any, records: Iterable[JobRecord]) -> dict[tuple[str, str], Any]:
-    """Add the values of model, temperature and so on; return them by name and value."""
+    """Add the values of all wildcards (model, temperature ...), returned by (name, value)."""
     found = sorted({pair for record in records for pair in record["wildcards"].items()})
     formal = {
         name: add_entity(
@@ -161,7 +161,7 @@ WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
 CONTEXT = "https://w3id.org/ro/terms/workflow-run/context"
 README = "README.md"
-KINDS = {  # written out, since systems know different types
+KINDS = {  # written out, since operating systems know different types
     ".csv": "text/csv",
     ".html": "text/html",
     ".js": "text/javascript",
@@ -180,7 +180,7 @@ KINDS = {  # written out, since systems know different types
 
 
 class Member(NamedTuple):
-    """A file of an archive, by its path there, or one that was left out of it for a reason."""
+    """A file of an archive by its path there, or with `reason` a file that was left out of it."""
 
     path: str
     n_bytes: int
@@ -193,8 +193,8 @@ def crate_metadata(
 ) -> dict[str, Any]:
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
-    Members are all other files of the archive, and those that were left out; records have the names
-    of their files; authors are as the study's CITATION.cff has them.
+    Members are all other files of the archive, and those that were left out. Records come by the
+    names of their files. Authors have the form that they have in CITATION.cff.
     """
     listed = {member.path: member for member in sorted(members)}
     has_workflow = WORKFLOW in listed and bool(records)
@@ -217,7 +217,7 @@ def crate_metadata(
 
 
 def _add_file(crate: Any, member: Member) -> Any:
-    """Add a file; one that was left out is identified by its hash, without a link."""
+    """Add a file, or without a link and with its hash a file that was left out."""
     known: dict[str, Any] = {"name": member.path}
     known |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
     if member.reason is not None:
@@ -239,7 +239,7 @@ def _add_file(crate: Any, member: Member) -> Any:
 
 
 def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
-    """Return the file of a path; if it is neither included nor left out, by its hash."""
+    """Return the entity of a file, which is added if the file is neither included nor left out."""
     if path not in files:
         where = f"#elsewhere/{path}"
         files[path] = add_entity(crate, where, "CreativeWork", name=path, sha256=sha256)
@@ -288,7 +288,7 @@ def _add_action(
 def _add_run(
     crate: Any, files: dict[str, Any], records: Mapping[str, JobRecord], actions: Sequence[Any]
 ) -> None:
-    """Add the workflow with its steps, its run by Snakemake, and what that took and made."""
+    """Add the workflow with its steps, and its run by Snakemake with all inputs and outputs."""
     taken = {path for record in records.values() for path in record["inputs"]}
     made = {path for record in records.values() for path in made_files(record)}
     outputs = {path for record in records.values() for path in record["outputs"]}

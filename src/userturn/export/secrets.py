@@ -1,4 +1,4 @@
-"""Secrets that a study must never contain: found in any text of a file, and never shown."""
+"""Secrets that a study must never contain, which are found in any text of a file, never shown."""
 
 import gzip
 import os
@@ -22,7 +22,7 @@ BYTES = 16 * 1024 * 1024  # bytes of a plain file in memory at once
 class Texts(NamedTuple):
     """Some texts from one place in a file, numbered from 1.
 
-    The place is what numbers count: `line`, or a column as `column answer, row`.
+    The place tells what the numbers count: `line`, or rows of a column (`column answer, row`).
     """
 
     place: str
@@ -31,7 +31,7 @@ class Texts(NamedTuple):
 
 
 def texts_of(path: Path) -> Iterator[Texts]:
-    """Yield all texts of a file, a part at a time; bytes that are not UTF-8 are replaced.
+    """Yield all texts of a file, a part at a time, with bytes that are not UTF-8 replaced.
 
     Raises:
         OSError, pa.ArrowException: the file cannot be read in the format of its first bytes.
@@ -52,7 +52,7 @@ def texts_of(path: Path) -> Iterator[Texts]:
 
 
 def _of_lines(file: BinaryIO) -> Iterator[Texts]:
-    """Yield the lines of a file; one without end, as a small gzip file may have, in parts."""
+    """Yield the lines of a file. A line longer than memory, as in a gzip bomb, comes in parts."""
     n_before = 0
     while part := file.read(BYTES):
         lines = (part + file.readline(BYTES)).removesuffix(b"\n").split(b"\n")
@@ -77,7 +77,7 @@ def _of_parquet(path: Path) -> Iterator[Texts]:
 
 
 def _is_numbers(kind: pa.DataType) -> bool:
-    """Return whether a column has only numbers: token ids are most of a large study."""
+    """Return whether a column has only numbers, such as token ids, most of a large study."""
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     return bool(pa.types.is_primitive(inner))
 
@@ -100,7 +100,7 @@ def _strings(place: str, numbers: pl.Series, values: pl.Series) -> Iterator[Text
 
 
 SHORTEST = 8  # characters of a key's value: a shorter one occurs in texts by chance
-# Forms as issuers document them and gitleaks 8 collects them; in the syntax of Rust and of Python.
+# Forms that issuers document and gitleaks 8 collects, in a syntax that Rust and Python share.
 FORMS = {
     "API key": r"\bsk-[A-Za-z0-9_-]{24,}",
     "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
@@ -120,7 +120,7 @@ FORMS = {
     "Databricks token": r"\bdapi[0-9a-f]{32}\b",
     "W&B key": r"\bwandb_v1_[A-Za-z0-9_]{60,}",
     "JSON web token": r"\beyJ[A-Za-z0-9_-]{16,}\.eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
-    "named key": (  # of issuers whose keys have no form of their own
+    "named key": (  # for issuers whose keys have no form of their own
         r"(?i:\b(?:together|mistral|cohere|co|wandb|azure_openai|azure|aws_secret)(?:_api|_access)?_key"
         r"[\x22']?\s*[:=]\s*[\x22']?[A-Za-z0-9/+]{32,})"
     ),
@@ -128,9 +128,9 @@ FORMS = {
     "bearer token": r"\b[Bb]earer +[A-Za-z0-9._~+/-]{24,}",
     "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
 }
-# Each by itself: a form's first letters are searched for quickly, one expression of all is not.
+# Each form by itself, which is faster than one expression since its first letters are searched for.
 HAS_A_FORM = pl.any_horizontal(pl.col("text").str.contains(form) for form in FORMS.values())
-# A form that hyphenated words may have: it counts only with a digit in it.
+# A form that hyphenated words may have, so that only a match with a digit counts.
 LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
 
@@ -143,7 +143,7 @@ class Secret(NamedTuple):
 
 
 def key_values(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of judges and served models that are in the environment, by variable name."""
+    """Return the API keys of judges and served models in the environment, by variable name."""
     entries = [*config["judges"].values(), *config.get("models", {}).values()]
     entries += [config.get("judge_defaults", {}), config.get("model_defaults", {})]
     variables = {e["key_variable"] for e in entries if isinstance(e, dict) and "key_variable" in e}
@@ -152,7 +152,7 @@ def key_values(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
-    """Return the apparent secrets in a file, and those of known values, by their names.
+    """Return the places of likely secrets in a file, and of known values, given by their names.
 
     Strings inside Parquet columns are read too.
     """
@@ -164,7 +164,7 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
 
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield number and kind of each apparent secret in some texts."""
+    """Yield (number of the text, kind) of each likely secret in some texts."""
     found = texts.texts.to_frame("text").select(HAS_A_FORM).to_series()
     for number, text in zip(texts.numbers.filter(found), texts.texts.filter(found), strict=True):
         for kind, form in FORMS.items():

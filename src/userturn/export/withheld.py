@@ -1,7 +1,7 @@
 """Private rows that must not be exported, files that quote them, and the turns that may leave.
 
-Files of such a dataset are recognised by their paths. As a second check, no file is exported that
-contains a passage of one of its conversations, wherever it came from.
+Files of a private dataset are recognised by their paths. As a second check, no file is exported if
+it contains a passage of one of the dataset's conversations.
 """
 
 import os
@@ -29,16 +29,16 @@ from userturn.wording import number_of
 from userturn.workflow.run_folder import check_is_new
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
-STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
+STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no file format escapes these
 STRETCHES = 3  # per item
-COUNTS = frozenset(("human_sample.parquet",))  # and ids, of any dataset
+COUNTS = frozenset(("human_sample.parquet",))  # files with counts and ids only
 SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
 ROUNDS = ("humans", "pairs", "drawn")  # folders of the results with a folder for each round
 QUOTING = ("conversation", "turn", "rationale")
 
 
 def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the datasets whose rows must not be exported, each with the reason."""
+    """Return the reason for each dataset whose rows must not be exported, by name."""
     marked = {name: private_mark(entry) for name, entry in sorted(config["datasets"].items())}
     return {
         name: f"rows of the dataset {name}, marked `{mark}`"
@@ -48,12 +48,12 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(rows: str) -> str:
-    """Return the reason to withhold a file that quotes rows of a dataset."""
+    """Return the reason to withhold a file that quotes rows, from the reason for the rows."""
     return f"text of {rows}"
 
 
 class Withholding:
-    """Decides for each file of a study whether it may be exported; `datasets` has the reasons."""
+    """Decides which files may be exported. `datasets` has the reason per withheld dataset."""
 
     def __init__(self, config: Mapping[str, Any], results: Path) -> None:
         """Take the configuration of a study and its results."""
@@ -70,7 +70,7 @@ class Withholding:
         }
 
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
-        """Return the rounds of annotation that show rows of these datasets, with the reason."""
+        """Return the reason for each round of annotation that shows withheld rows, by name."""
         rounds = {}
         keys = [path for f in ROUNDS for path in results.glob(f"{f}/*/key.parquet")]
         for path in sorted(keys):
@@ -80,10 +80,10 @@ class Withholding:
         return rounds
 
     def _quoting_tables(self, results: Path) -> dict[str, str]:
-        """Return the tables that quote rows of these datasets, in all formats, with the reason.
+        """Return the reason for each table that quotes withheld rows, by path, in all formats.
 
         Columns that quote are conversations, turns and rationales. Tables of older versions count,
-        too, but nothing that a system or an editor left.
+        too, but no hidden files of systems or editors.
         """
         withheld: dict[str, str] = {}
         for path in sorted((results / "tables").glob("[!.]*.parquet")) if self.datasets else ():
@@ -96,7 +96,7 @@ class Withholding:
         return withheld
 
     def by_path(self, path: str) -> str | None:
-        """Return why a file must not be exported, by its path in the project, or None."""
+        """Return why a file must not be exported, judged by its path in the project, or None."""
         parts = PurePosixPath(path).parts
         if path in self._paths:
             return self._paths[path]
@@ -110,7 +110,7 @@ class Withholding:
         return next((why for name, why in self.datasets.items() if name in names), None)
 
     def by_text(self, texts: Texts) -> str | None:
-        """Return why the file with some texts must not be exported, or None."""
+        """Return why a file must not be exported, judged by some of its texts, or None."""
         if not self._stretches:
             return None
         column = texts.texts.drop_nulls().unique()
@@ -123,7 +123,7 @@ class Withholding:
 
 
 def stretches(results: Path, dataset: str) -> list[str]:
-    """Return passages by which to recognise a dataset's conversations, each of one item alone."""
+    """Return passages that each occur in one item only, to recognise a dataset's conversations."""
     path = results / "datasets" / f"{dataset}.parquet"
     if not path.is_file():
         return []
@@ -160,7 +160,7 @@ def open_cells(grid: Grid) -> Iterator[Cell]:
 
 
 def read_turns(grid: Grid, cell: Cell) -> pl.DataFrame:
-    """Return a cell's user turns with the `messages` of their items and `reference_answer`."""
+    """Return a cell's user turns with the `messages` and `reference_answer` of their items."""
     turns = pl.read_parquet(_folder(grid, cell) / "user_turns.parquet", columns=TURN)
     items = pl.read_parquet(
         grid.dataset_path(cell.dataset), columns=["item", "messages", "reference_answer"]
@@ -169,7 +169,7 @@ def read_turns(grid: Grid, cell: Cell) -> pl.DataFrame:
 
 
 def read_verdicts(grid: Grid, cell: Cell) -> dict[str, pl.DataFrame]:
-    """Return each judge's verdicts on a cell."""
+    """Return the tables of verdicts on a cell, by judge."""
     folder = _folder(grid, cell) / "verdicts"
     return {
         name: pl.read_parquet(folder / f"{name}.parquet", columns=VERDICT) for name in grid.judges
@@ -177,7 +177,7 @@ def read_verdicts(grid: Grid, cell: Cell) -> dict[str, pl.DataFrame]:
 
 
 def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
-    """Return counts and rate of a cell by each judge; none if it is not tabulated yet."""
+    """Return a row with counts and rate of a cell per judge, or none if it is not tabulated yet."""
     path = grid.results / "tables" / "rates.parquet"
     if not path.is_file():
         return []
@@ -185,7 +185,7 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     values = (model_of(cell.model), cell.dataset, temperature, cell.perturbation)
     own = dict(zip(CELL_KEYS, values, strict=True)) | {"scope": "cell", "label": GENUINE}
     rates = pl.read_parquet(path)
-    if "label" not in rates.columns:  # of an earlier version
+    if "label" not in rates.columns:  # a table of an earlier version
         return []
     if "format" in rates.columns:
         own["format"] = format_of(cell.model)
@@ -199,7 +199,7 @@ def _folder(grid: Grid, cell: Cell) -> Path:
 def checked(
     path: Path, withholding: Withholding, values: Mapping[str, str]
 ) -> tuple[str | None, list[Secret]]:
-    """Return why a file must not be exported, or the secrets in it; `values` are of `key_values`.
+    """Return why a file must not be exported, and the secrets in it, with `values` by `key_values`.
 
     Raises:
         UserError: the file cannot be read to its end.
@@ -221,10 +221,10 @@ def checked(
 
 
 def refuse(secrets: Iterable[Secret]) -> None:
-    """Refuse to export secrets.
+    """Refuse to export a study that contains secrets.
 
     Raises:
-        UserError: there is one.
+        UserError: there is a secret.
     """
     found = list(secrets)
     if found:
@@ -236,7 +236,7 @@ def refuse(secrets: Iterable[Secret]) -> None:
 
 
 class Written(NamedTuple):
-    """What an export wrote: in a sentence, its place, and how much of it there is and is not."""
+    """The result of an export: a sentence on it, its path, and how much it has and leaves out."""
 
     said: str
     place: str
@@ -247,9 +247,9 @@ class Written(NamedTuple):
 def write_checked(
     folder: Path, results: Path, config: Config, write: Callable[[Path], None]
 ) -> dict[str, str]:
-    """Write files of a study into a new folder, without those that must stay.
+    """Write files of a study into a new folder, without those that must not be exported.
 
-    `write` writes all of them into a folder. What must stay is returned with the reasons.
+    `write` writes all files into a folder. Returned are the reasons of those left out, by path.
 
     Raises:
         UserError: the folder is not empty, or there is a secret; then nothing is written.

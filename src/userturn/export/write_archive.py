@@ -1,7 +1,7 @@
 """`userturn export`: one archive of a finished study that anyone can check.
 
-Files that are left out are listed with hash and reason in `left_out.json`, so that every chain of
-hashes can still be checked. Equal content gives an equal archive.
+Files that are left out are listed with hash and reason in `left_out.json`, so that all hashes in
+records can still be checked. Equal content gives an equal archive.
 """
 
 import json
@@ -51,7 +51,7 @@ them can still be checked:
 
 Provenance records name the machines that did the work.
 """
-# By standard tools: an archive's digest and three of its numbers.
+# How to check an archive's digest and three of its numbers by standard tools.
 VERIFY = """# Verify without userturn
 
 In the unpacked archive. The digest of the study's artifacts and of how each was made from which,
@@ -120,11 +120,11 @@ def export(
         results: the results folder of a finished study; its project's files are beside it.
         archive: path of the archive; by default the folder's name with `.zip`.
         with_journals: also include the journals and the accounts of judges.
-        more: texts to include, by their names.
+        more: further texts to include, by path in the archive.
 
     Raises:
-        UserError: there is no finished study, or it contains a secret, or the archive would be
-            inside it; then nothing is written.
+        UserError: there is no finished study, it contains a secret, or the archive would be inside
+            it. Nothing is written then.
         OSError: a folder may not be read, so that files would be missing.
     """
     if not is_of_this_folder(results):
@@ -163,7 +163,7 @@ def export(
 
 
 def _quoting(members: list[Member]) -> str:
-    """Return which datasets are withheld because others' withheld rows are also theirs."""
+    """Return a text naming the datasets withheld because they share rows with withheld ones."""
     return "".join(
         f"; {PurePosixPath(member.path).stem} is withheld, too: it has {member.reason}"
         for member in members
@@ -173,14 +173,14 @@ def _quoting(members: list[Member]) -> str:
 
 
 def read_records(results: Path) -> dict[str, JobRecord]:
-    """Return the whole provenance records of a study, by the names of their jobs."""
+    """Return the readable provenance records of a study, by the names of their jobs."""
     beginning = f"{PROVENANCE}/"
     readable = Files(results, {}).readable
     return {p.removeprefix(beginning).removesuffix(".json"): record for p, record in readable}
 
 
 def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, Path]:
-    """Return the project's files that jobs used, and those of the workflow, if they exist."""
+    """Return the paths of project files that jobs used and of workflow files, by archive path."""
     project = results.resolve().parent
     taken = {path for record in records.values() for path in record["inputs"]}
     given = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
@@ -197,7 +197,7 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
     parts = [root / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
     workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
     named = {path.relative_to(root).as_posix(): path for path in sorted(workflow)}
-    if not (root / "src").is_dir():  # of a wheel, whose workflow lies inside the library
+    if not (root / "src").is_dir():  # a wheel has the workflow inside the library
         of_library = (path for path in LIBRARY.rglob("*") if root not in path.parents)
         named |= {f"src/userturn/{f.relative_to(LIBRARY).as_posix()}": f for f in of_library}
     ours = {name: f for name, f in named.items() if f.is_file() and not OURS_ALONE.search(name)}
@@ -207,7 +207,7 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
 def _members(
     files: Mapping[str, Path], results: Path, config: Config, with_journals: bool
 ) -> Iterator[Member]:
-    """Yield every file with its hash, and why it is left out, if so; refuse secrets in others."""
+    """Yield every file with its hash and why it is left out, if it is. Refuse secrets in others."""
     withholding, values = Withholding(config, results), key_values(config)
     secrets: list[Secret] = []
     for name, path in sorted(files.items()):
@@ -248,7 +248,7 @@ def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) ->
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as made,
     ):
         for name in sorted({*files, *texts}):
-            info = zipfile.ZipInfo(name)  # of 1980, independent of the clock
+            info = zipfile.ZipInfo(name)  # dated 1980, independent of the clock
             info.external_attr = 0o644 << 16
             is_small = name.endswith(COMPRESSED)
             info.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
