@@ -1,7 +1,7 @@
-"""What the columns of a dataset are for, told from their names and from what they hold.
+"""The purpose of a dataset's columns, guessed from their names and values.
 
-A guess for a first study, whose configuration shows it: the entry says the same as one that is
-written by hand, and the same checks read the rows by it.
+The guess is for a first study, whose configuration shows it. The entry is like one written by hand,
+and passes the same checks.
 """
 
 import re
@@ -15,7 +15,7 @@ from userturn.datasets.rows import Row
 from userturn.errors import UserError, near_miss
 from userturn.grading.numbers import final_reading
 
-# What datasets call a conversation, its only user message, and the true answer; the first counts.
+# Names of columns with a conversation, its only user message, or the true answer, best first.
 MESSAGES = ("messages", "conversation", "conversations", "chat", "dialogue", "dialog")
 PROMPTS = ("prompt", "question", "instruction", "query", "problem", "request", "input", "text")
 REFERENCES = (
@@ -32,12 +32,12 @@ FORMULA = re.compile(r"\\(?:boxed|d?frac|sqrt|pi\b|left)|\$[^$]+\$")
 def guessed_entry(
     rows: Sequence[tuple[str, Row]], named: Mapping[str, str | None], are_all: bool
 ) -> DatasetEntry:
-    """Return what a dataset's entry says of its columns: `fields`, verifier, turns.
+    """Return the keys of a dataset's entry about its columns: `fields`, verifier, turns.
 
     Args:
         rows: the first rows of the dataset, with their places.
-        named: by the key of `fields`, the columns that the user named.
-        are_all: whether the dataset has no more; only then is a column known to have unique ids.
+        named: the columns that the user named, by the key of `fields`.
+        are_all: whether the dataset has no more rows. Only then can ids be known to be unique.
 
     Raises:
         UserError: there is no row, no such column, no column for the prompt, or a row that cannot
@@ -66,7 +66,7 @@ def guessed_entry(
 
 
 def _asked(row: Row, given: Mapping[str, str], where: str) -> dict[str, str]:
-    """Return the column of the prompt, or of the conversation."""
+    """Return the column of the prompt or of the conversation, by its key in `fields`."""
     by_name = {name.lower(): name for name in reversed(row)}
     known = [by_name[name] for name in (*MESSAGES, *PROMPTS) if name in by_name]
     texts = [name for name, value in row.items() if isinstance(value, str)]
@@ -90,7 +90,7 @@ def _reference(row: Row, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _unique(rows: Collection[Row]) -> str | None:
-    """Return a column that has another id in every row, or None."""
+    """Return the name of a column with a different id in every row, or None."""
     for name in NAMES_OF_IDS:
         ids = [row.get(name) for row in rows]
         are_ids = all(isinstance(one, str | int) and one != "" for one in ids)
@@ -100,7 +100,7 @@ def _unique(rows: Collection[Row]) -> str | None:
 
 
 def _verifier(rows: Sequence[Row], fields: Mapping[str, str]) -> str:
-    """Return what can grade by the references: numbers, formulas, or nothing that is sure."""
+    """Return the verifier that references allow: `numeric`, `math`, or `none` in doubt."""
     name = fields.get("reference")
     texts = [str(row[name]) for row in rows if name is not None and row.get(name) is not None]
     if texts and all(map(_is_number, texts)):

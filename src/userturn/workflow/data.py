@@ -1,6 +1,6 @@
-"""What rules/data.smk and rules/training.smk ask: datasets and models before any GPU is used.
+"""Datasets and models before any GPU is used, for rules/data.smk and rules/training.smk.
 
-Also tables of turns by model and dataset.
+Also the tables made from user turns, by model and dataset.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class DataGrid:
     grid: Grid
 
     def source_file(self, dataset: str) -> list[str]:
-        """Return a dataset's local files, or nothing if they come from the hub."""
+        """Return the paths of a dataset's local files, or none if it comes from the hub."""
         settings = self.grid.config["datasets"][dataset]
         return [] if "hub" in settings else paths_of(settings)
 
@@ -37,32 +37,32 @@ class DataGrid:
         return n
 
     def verifier(self, dataset: str) -> str:
-        """Return the verifier of a dataset."""
+        """Return the name of a dataset's verifier."""
         return self.grid.datasets[dataset]["verifier"]
 
     def n_gradings_at_once(self, dataset: str) -> int:
-        """Return how many requests a verifier may have in flight; 0 for one without a judge."""
+        """Return how many requests a dataset's verifier may have in flight, 0 without a judge."""
         judge = self.grid.grader(dataset)
         return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
 
     def described_first(self, model: str) -> list[str]:
-        """Return the description that fixes the revision of a model in another format."""
+        """Return the path of the default format's description, which fixes the model's revision."""
         name = model_of(model)
         return description_files([name] if name != model else [])
 
     @property
     def prepared(self) -> list[str]:
-        """The items of all datasets, those of controls and likelihood included."""
+        """The paths of all prepared datasets, those of controls and likelihood included."""
         return dataset_files(self.grid.prepared_datasets)
 
     @property
     def descriptions(self) -> list[str]:
-        """The descriptions of all models of the run."""
+        """The paths of the descriptions of all models of the run."""
         return description_files(self.grid.models)
 
     @property
     def descriptions_of_sources(self) -> list[str]:
-        """The descriptions of the fetched models: those of the run, and bases of trained ones."""
+        """The paths of the descriptions of all models not trained here, bases included."""
         described, trained = self.grid.described, self.grid.trained
         return description_files(name for name in described if model_of(name) not in trained)
 
@@ -75,22 +75,22 @@ class TrainingGrid:
 
     @cached_property
     def resources(self) -> Resources:
-        """The resources of training them."""
+        """The resources of the training jobs."""
         entries = {name: training_entry(self.grid.entries[name]) for name in self.grid.trained}
         return Resources(entries, "logs/train/{wildcards.model}.log")
 
     def folder_of(self, model: str) -> list[str]:
-        """Return the folder of a model that is trained here; nothing for any other."""
+        """Return the path of a model's folder if it is trained here, else nothing."""
         name = model_of(model)
         return [f"results/training/{name}/model"] if name in self.grid.trained else []
 
     def base(self, model: str) -> list[str]:
-        """Return the files of a model's base: its description, and its folder if it is trained."""
+        """Return the paths of a base's description and, if it is trained here, of its folder."""
         base = self.grid.entries[model]["base"]
         return [*description_files([base]), *self.folder_of(base)]
 
     def source_files(self, model: str) -> list[str]:
-        """Return the local files of a model's recipe."""
+        """Return the paths of the local files of a model's recipe."""
         parts = self.grid.contents.recipes[model]["data"]
         return [part["file"] for part in parts if "hub" not in part]
 
@@ -100,12 +100,12 @@ class TrainingGrid:
 
     @property
     def data(self) -> list[str]:
-        """The training data of all models that are trained here."""
+        """The paths of the training data of all models that are trained here."""
         return [f"results/training/{model}/data.parquet" for model in self.grid.trained]
 
     @property
     def curves(self) -> list[str]:
-        """The records of the trainings that were measured at their checkpoints."""
+        """The paths of the records of trainings that are measured at checkpoints."""
         recipes = self.grid.contents.recipes
         known = [model for model in self.grid.trained if "curve" in recipes[model]]
         return [f"results/training/{model}/training.json" for model in known]
@@ -121,7 +121,7 @@ class TrainingGrid:
 
 @dataclass(eq=False)
 class _TurnTables:
-    """A table of turns for each model and dataset of some cells."""
+    """Tables made from user turns, one per model and dataset of some cells."""
 
     grid: Grid
 
@@ -129,11 +129,11 @@ class _TurnTables:
 
     @property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
-        """Those cells, by model and dataset."""
+        """The cells with such a table, by model and dataset."""
         raise NotImplementedError
 
     def user_turns_of(self, model: str, dataset: str) -> list[str]:
-        """Return the user turns of all cells of a model and dataset."""
+        """Return the paths of the user turns of those cells of a model and dataset."""
         return files_of(self.cells_of[model, dataset], "user_turns.parquet")
 
     def _identities_of(self, model: str, dataset: str) -> list[str]:
@@ -141,18 +141,18 @@ class _TurnTables:
 
     @property
     def files(self) -> list[str]:
-        """The tables, by model and dataset."""
+        """The paths of the tables, in the order of `cells_of`."""
         return [f"results/{self.folder}/{m}/{d}.parquet" for m, d in self.cells_of]
 
 
 class LanguageGrid(_TurnTables):
-    """The languages of turns of the cells whose dataset's entry has `language: all`."""
+    """The tables of languages of turns, for datasets whose entry has `language: all`."""
 
     folder = "languages"
 
     @cached_property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
-        """Those cells, by model and dataset."""
+        """The cells with such a table, by model and dataset."""
         entries, every = self.grid.datasets, self.grid.cells_of
         told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
         return {source: cells for source, cells in every.items() if source[1] in told}
@@ -164,13 +164,13 @@ class LanguageGrid(_TurnTables):
 
 
 class SimilarityGrid(_TurnTables):
-    """The similarities of turns to people's, of all cells of a study with an embedder."""
+    """The tables of similarities of turns to people's, if the study has an embedder."""
 
     folder = "similarities"
 
     @property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
-        """All cells, by model and dataset, or none."""
+        """All cells by model and dataset, or none without an embedder."""
         return self.grid.cells_of if self.grid.contents.embedder else {}
 
     def identity_of(self, model: str, dataset: str) -> str:

@@ -1,4 +1,4 @@
-"""Whether the models that a run downloads fit on the disk that takes them."""
+"""Whether the models that a run downloads fit on the disk of the cache."""
 
 import shutil
 from collections.abc import Iterable
@@ -10,9 +10,9 @@ from userturn.study.grid import Grid
 
 
 def too_large(grid: Grid, models: Iterable[str]) -> str | None:
-    """Return why the models to be downloaded do not fit on the disk, largest first; None if so.
+    """Return why the models to be downloaded do not fit on the disk (largest first), or None.
 
-    Files that are in the cache, and models of which the hub does not tell the size, count nothing.
+    Files that are in the cache, and models whose size the hub does not tell, count as 0 bytes.
     """
     entries = {name: grid.entries[name] for name in models}
     sizes: dict[tuple[str, str | None], int] = {}

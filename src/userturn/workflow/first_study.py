@@ -1,7 +1,7 @@
-"""A first study of somebody's own model, made of a name and at most a file of questions.
+"""A first study of a user's own model, made from its name and at most a file of questions.
 
-Everything that a configuration would have to say is read from the model, the rows and the machine,
-and is written into an ordinary `config.yaml`, with which the study goes on.
+All settings are derived from the model, the rows and the machine, and written into an ordinary
+`config.yaml`, which the study uses from then on.
 """
 
 import os
@@ -30,28 +30,28 @@ from userturn.storage.files import write_text
 from userturn.workflow.columns import guessed_entry
 from userturn.workflow.run_folder import about, check_is_new, write_study_folder
 
-ROWS_READ = 10_000  # of which columns are told
+ROWS_READ = 10_000  # rows from which columns are guessed
 QUESTIONS = "data/questions"  # where a study's copy of its rows is
-SHIPPED = "profiles/demo/study.yaml"  # whose datasets need no file and no network
+SHIPPED = "profiles/demo/study.yaml"  # its datasets need no file and no network
 LONGEST_ANSWER, LONGEST_TURN = 2048, 512  # tokens; where the model takes short texts, its share
-SHORT_ANSWER, SHORT_TURN = 512, 128  # where no GPU writes them
+SHORT_ANSWER, SHORT_TURN = 512, 128  # tokens if no GPU writes them
 SHARE_OF_ANSWER, SHARE_OF_TURN = 2, 8  # at most this part of what the model reads at once
-UNSURE = ("study:", "max_cost:")  # how lines begin that another day or price may change
+UNSURE = ("study:", "max_cost:")  # beginnings of lines that another day or price may change
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a first study is asked to be.
+    """The arguments from which a first study is made.
 
     Attributes:
         model: a name of the shipped configuration, a hub id, a folder, a GGUF file, an adapter's
             folder, or the address of a server.
         data: a file, a folder that `save_to_disk` wrote, a name of the shipped configuration or a
             hub id; None for the project's own items.
-        judge: of the shipped configuration, besides the one that needs no model.
+        judge: a judge of the shipped configuration, besides the one that needs no model.
         items: number of items.
         named: the columns that the user named, by their keys in `fields`.
-        server: address, where the model is a source and somebody else serves it.
+        server: address of a server, if `model` is a source that somebody else serves.
         served_as: the model's name there.
         api: how the server is asked.
     """
@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class FirstModel:
-    """The model of a first study: its name, its entry, and how it is loaded, if it is loaded."""
+    """The model of a first study: its name, its entry, and its setup if it is loaded here."""
 
     name: str
     entry: Mapping[str, Any]
@@ -78,13 +78,13 @@ class FirstModel:
 
     @property
     def is_quick(self) -> bool:
-        """Whether something faster than this machine's processor writes its texts."""
+        """Whether a GPU or a server, and not this machine's CPU, writes the model's texts."""
         return self.setup is None or self.setup.gpus > 0
 
 
 @dataclass(frozen=True)
 class FirstDatasets:
-    """The datasets of a first study, and where the rows of the user's own one are now."""
+    """The datasets of a first study, and the present path of the user's own rows."""
 
     entries: Mapping[str, Mapping[str, Any]]
     told: str
@@ -97,7 +97,7 @@ def shipped() -> dict[str, Any]:
 
 
 def short_name(source: str, known: Mapping[str, Any]) -> str:
-    """Return a name for a source that no entry has yet: its last part, in lower case."""
+    """Return a new name for a source, made from its last part in lower case."""
     last = Path(source).expanduser().resolve().name if is_local(source) else Path(source).name
     stem = re.sub(r"\.(gguf|csv|tsv|jsonl?|parquet|arrow)(\.gz)?$", "", last.lower())
     name = re.sub(r"[^a-z0-9._-]+", "-", stem).strip("-._") or "mine"
@@ -108,7 +108,7 @@ def first_model(wanted: Wanted, config: Mapping[str, Any], machine: Machine) -> 
     """Return the model of a first study, with what is written into its entry.
 
     Raises:
-        UserError: it is not found, a server does not answer, or nothing here can load it.
+        UserError: the model is not found, its server does not answer, or nothing here can load it.
     """
     if wanted.model.startswith(("http://", "https://")) or wanted.server:
         return _served_model(wanted, config)
@@ -143,7 +143,7 @@ def _source(entry: Any) -> str:
 
 
 def _own_source(model: str, known: Mapping[str, Any]) -> str:
-    """Return a source in the form of an entry: an absolute path, or a hub id."""
+    """Return a model's source as entries have it, an absolute path or a hub id."""
     at = Path(model).expanduser()
     if at.exists() and (is_local(model) or at.is_dir() or not HUB_ID.fullmatch(model)):
         check_source(str(at.resolve()))
@@ -158,11 +158,11 @@ def _own_source(model: str, known: Mapping[str, Any]) -> str:
 
 
 def _served_model(wanted: Wanted, config: Mapping[str, Any]) -> FirstModel:
-    """Return a model that a server has: where no source is given, what the server names."""
+    """Return the model of a server, with the source that the server names if none is given."""
     url = wanted.server or wanted.model
     found: ServerModel = model_of_server(url, wanted.served_as)
     source = wanted.model if wanted.server else found.id
-    if wanted.api != CHAT:  # whose prompts are written here, by the model's own template
+    if wanted.api != CHAT:  # prompts are written here, by the model's own template
         told = source if wanted.server else (found.root or source)
         source = _own_source(told, config["models"])
     entry: dict[str, Any] = {"source": source, "endpoint": url}
@@ -180,7 +180,7 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     """Return the datasets of a first study, with what is written into their entries.
 
     Raises:
-        UserError: the rows cannot be read, or no column can be told for the prompt.
+        UserError: the rows cannot be read, or no column can be identified as the prompt.
     """
     data = wanted.data
     if data is None:
@@ -220,7 +220,7 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
 
 
 def study_text(wanted: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
-    """Return the configuration of a first study, as its file says it."""
+    """Return the text of the configuration file of a first study."""
     longest = model.longest or 8 * LONGEST_TURN
     answer = LONGEST_ANSWER if model.is_quick else SHORT_ANSWER
     turn = LONGEST_TURN if model.is_quick else SHORT_TURN
@@ -265,10 +265,10 @@ def _flow(value: Mapping[str, Any]) -> str:
 
 
 def is_begun(folder: Path, text: str) -> bool:
-    """Return whether a folder has this first study already.
+    """Return whether a folder already has this first study.
 
     Raises:
-        UserError: the folder has another study, or something else.
+        UserError: the folder has another study or other files.
     """
     config = folder / CONFIG
     if not config.is_file():
@@ -286,11 +286,11 @@ def is_begun(folder: Path, text: str) -> bool:
 def new_first_study(folder: Path, text: str, file: Path | None) -> Iterator[None]:
     """Make the folder of a first study, and work in it.
 
-    It gets its name when the block ends, so that a study that is there has all of its settings.
+    The folder gets its final name when the block ends, so that a study in a folder is complete.
     """
     target, before = folder.absolute(), Path.cwd()
     scratch = target.with_name(f".{target.name}.new")
-    shutil.rmtree(scratch, ignore_errors=True)  # of a kill
+    shutil.rmtree(scratch, ignore_errors=True)  # left by a kill
     try:
         write_study_folder(scratch)
         if file is not None:
@@ -308,7 +308,7 @@ def new_first_study(folder: Path, text: str, file: Path | None) -> Iterator[None
 
 
 def cap_cost(at_most: float) -> None:
-    """Let the new study in the present folder cost no more than its plan says."""
+    """Set `max_cost` of the new study in the present folder to the planned cost."""
     with Path(CONFIG).open("a", encoding="utf-8") as file:
         file.write(f"max_cost: {at_most:.2f}  # what it may cost at most, as planned\n")
 

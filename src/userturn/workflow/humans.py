@@ -25,45 +25,45 @@ class RoundGrid:
         self.grid = grid
         self.folder = folder
         self.rounds = list(rounds)
-        self.cells: list[Cell] = []  # that they draw from
+        self.cells: list[Cell] = []  # cells from which the rounds draw
 
     def drawn_folder(self, round_name: str) -> Path:
-        """Return the folder of a drawn round: not a rule's output, so that no rerun deletes it."""
+        """Return the folder of a drawn round, which is no rule's output and so survives reruns."""
         return self.grid.results / "drawn" / round_name
 
     def is_drawn(self, round_name: str) -> bool:
-        """Return whether a round was drawn; it is never redrawn, even if the grid changes."""
+        """Return whether a round was drawn, and so is never drawn again if the grid changes."""
         folder = self.drawn_folder(round_name)
         return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 
     def unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
-        """Return what a round is drawn from; nothing if it is drawn."""
+        """Return the paths from which a round is drawn, or none if it is drawn already."""
         return [] if self.is_drawn(round_name) else paths
 
     def user_turns_to_draw(self, round_name: str) -> list[str]:
-        """Return the user turns that a round shows; none if it is drawn."""
+        """Return the paths of the user turns that a round shows, or none if it is drawn."""
         return self.unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
 
     def datasets_to_draw(self, round_name: str) -> list[str]:
-        """Return the datasets whose conversations a round shows; none if it is drawn."""
+        """Return the paths of the datasets that a round shows, or none if it is drawn."""
         return self.unless_drawn(round_name, self.datasets)
 
     def models_to_draw(self, round_name: str) -> list[str]:
-        """Return the descriptions of the models of a round; none if it is drawn."""
+        """Return the paths of the descriptions of a round's models, or none if it is drawn."""
         return self.unless_drawn(round_name, self.descriptions)
 
     @property
     def datasets(self) -> list[str]:
-        """The datasets of the cells."""
+        """The paths of the cells' datasets."""
         return dataset_files(sorted({cell.dataset for cell in self.cells}))
 
     @property
     def descriptions(self) -> list[str]:
-        """The descriptions of the models of the cells."""
+        """The paths of the descriptions of the cells' models."""
         return description_files(sorted({cell.model for cell in self.cells}))
 
     def before(self, round_name: str) -> list[str]:
-        """Return the rounds before one.
+        """Return the names of the rounds before a round.
 
         Raises:
             KeyError: there is no such round.
@@ -73,26 +73,26 @@ class RoundGrid:
         return self.rounds[: self.rounds.index(round_name)]
 
     def earlier_keys(self, round_name: str) -> list[str]:
-        """Return the keys of the rounds before one; none if it is drawn."""
+        """Return the paths of the keys of the rounds before a round, or none if it is drawn."""
         return self.unless_drawn(round_name, self.of_rounds("key.parquet", self.before(round_name)))
 
     def of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
-        """Return a file of some rounds, or of all."""
+        """Return the paths of a file of some rounds, by default of all."""
         names = self.rounds if rounds is None else rounds
         return [f"results/{self.folder}/{name}/{file}" for name in names]
 
     def annotation_files(self, round_name: str) -> list[str]:
-        """Return the files with labels of a round: all below its folder."""
+        """Return the paths of all files with labels below a round's folder."""
         return annotation_files(round_name)
 
     @property
     def annotations(self) -> list[str]:
-        """The imported labels of all rounds."""
+        """The paths of the imported labels of all rounds."""
         return self.of_rounds("annotations.parquet")
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all rounds."""
+        """The paths of the keys of all rounds."""
         return self.of_rounds("key.parquet")
 
 
@@ -129,7 +129,7 @@ class HumanGrid(RoundGrid):
         self.n_hidden = len(chosen) - len(self.cells)
 
     def _hidden(self) -> list[str]:
-        """Return the private datasets that annotators may not see; each other must be defined."""
+        """Return the private datasets that annotators may not see, and check all other names."""
         shown: bool | list[str] = self.settings["include_private"]
         if isinstance(shown, bool):
             return [] if shown else self.private
@@ -140,7 +140,7 @@ class HumanGrid(RoundGrid):
         return [name for name in self.private if name not in shown]
 
     def _is_chosen(self, cell: Cell) -> bool:
-        """Return whether the config draws from a cell; all that it names must be defined."""
+        """Return whether `humans.from` selects a cell, and check that its names are defined."""
         for key, names in self.settings.get("from", {}).items():
             defined = self.grid.config.get(key, [])
             known = [DEFAULT, *defined] if key == "formats" else [str(name) for name in defined]
@@ -160,27 +160,27 @@ class HumanGrid(RoundGrid):
         return fingerprint([HUMANS_VERSION, verdicts, wanted])
 
     def sampling_verdicts(self, cell: Cell) -> str:
-        """Return the verdicts that make the strata of a cell."""
+        """Return the path of the verdicts that make the strata of a cell."""
         return files_of([cell], f"verdicts/{self.judge}.parquet")[0]
 
     def samples_to_draw(self, round_name: str) -> list[str]:
-        """Return the human samples that a round is drawn from; none if it is drawn."""
+        """Return the paths of the samples from which a round is drawn, or none if it is drawn."""
         return self.unless_drawn(round_name, files_of(self.cells, "human_sample.parquet"))
 
     def earlier_annotations(self, round_name: str) -> list[str]:
-        """Return the labels of the rounds before one, if its turns are allocated by them."""
+        """Return the paths of earlier rounds' labels if they decide how turns are allocated."""
         earlier = self.before(round_name) if self.n_turns else []
         return self.unless_drawn(round_name, self.of_rounds("annotations.parquet", earlier))
 
     def annotations_identity(self, round_name: str) -> str:
-        """Return the identity of a round's labels: of its files' content and the rubric's."""
+        """Return the identity of a round's labels, from the content of its files and the rubric."""
         contents = self.grid.contents
         files = contents.annotations[round_name]
         return fingerprint([HUMANS_VERSION, files, self.skip_problems, contents.rubric])
 
 
 class PairGrid(RoundGrid):
-    """The rounds of pairs of a grid, and the cells that they draw from; none if they are off."""
+    """The rounds of pairs of a grid and the cells they draw from, both empty if pairs are off."""
 
     def __init__(self, humans: HumanGrid) -> None:
         """Take the rounds of labels of a grid.
@@ -208,6 +208,6 @@ class PairGrid(RoundGrid):
         self.cells = [c for c in compared if self.rounds and c.dataset not in humans.hidden]
 
     def annotations_identity(self, round_name: str) -> str:
-        """Return the identity of a round's labels: of its files' content."""
+        """Return the identity of a round's labels, from the content of its files."""
         files = self.grid.contents.annotations[round_name]
         return fingerprint([PAIRS_VERSION, files, self.skip_problems])

@@ -1,4 +1,4 @@
-"""Provenance: what made an artifact, from what, when and where; one record per job.
+"""Provenance: one record per job says what made an artifact, from what, when and where.
 
 The record of the job that logs to `logs/judge/m/d/t0/none/j.log` is
 `results/provenance/judge/m/d/t0/none/j.json`. Only records have times, machines and versions, so
@@ -26,7 +26,7 @@ from userturn.models.engine_account import noted_engines
 from userturn.storage.files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
-# What an artifact may depend on; recorded if the job has imported it.
+# Packages on which an artifact may depend, recorded if the job has imported them.
 PACKAGES = (
     *("altair", "datasets", "numpy", "openai", "peft", "polars", "scipy", "snakemake"),
     *("tokenizers", "torch", "transformers", "trl", "vl_convert", "vllm"),
@@ -36,14 +36,14 @@ PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBL
 
 @cache
 def code_sha256() -> str:
-    """Return one hash of this package's modules: the code's version, committed or not."""
+    """Return one hash of this package's modules, as the version of code committed or not."""
     package = Path(__file__).parent.parent
     modules = sorted(path for path in package.rglob("*.py") if PACKED not in path.parents)
     return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
 
 
 def _commit() -> str | None:
-    """Return the commit of this package's code, or None if no repository has it."""
+    """Return the commit of this package's code, or None if it is in no repository."""
     here = Path(__file__)
 
     def git(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -75,7 +75,7 @@ def _devices() -> list[str]:
 
 
 def surroundings() -> dict[str, Any]:
-    """Return what surrounds this process, for its record."""
+    """Return code, machine, versions and devices of this process, for its record."""
     versions = {name: _version(name) for name in PACKAGES if name in sys.modules}
     return {
         "code_sha256": code_sha256(),
@@ -110,7 +110,7 @@ def recorded(job: Any) -> Iterator[None]:
     The job is the object `snakemake` of a script.
 
     Raises:
-        UserError: an earlier attempt in this run met an error that stays, or an input is damaged.
+        UserError: an earlier attempt in this run met a lasting error, or an input is damaged.
     """
     log_to(job.log[0])
     if (said := noted_error(job.log[0])) is not None:
@@ -140,7 +140,7 @@ def write_record(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path) -> JobRecord | None:
-    """Return a record, or None if it was altered or is not one."""
+    """Return the record in a file, or None if it was altered or is no record."""
     try:
         content: JobRecord = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
@@ -153,7 +153,7 @@ def read_record(path: Path) -> JobRecord | None:
 def _is_record(content: JobRecord) -> bool:
     """Return whether a record has the form that `_record` writes.
 
-    All files that it names must be inside the project, so that a record cannot lead elsewhere.
+    All its paths must be inside the project, so that a record cannot lead elsewhere.
     """
     hashes = [content[kind] for kind in ("inputs", "outputs", "beside")]
     named = [name for found in (*hashes, content["journals"]) for name in found]
@@ -176,20 +176,20 @@ def _is_record(content: JobRecord) -> bool:
 
 
 def _altered(paths: Iterable[str]) -> list[str]:
-    """Return the files that are not as a job wrote them."""
+    """Return the paths of files that differ from what a job wrote."""
     records = (read_record(path) or {} for path in PROVENANCE.rglob("*.json"))
     noted = {name: sha for record in records for name, sha in record.get("outputs", {}).items()}
     return [path for path in paths if path in noted and file_sha256(path) != noted[path]]
 
 
 def _earlier(path: Path) -> JobRecord:
-    """Return what an earlier run of the same job recorded, if it is available."""
+    """Return the record of an earlier run of the same job, or an empty one."""
     return (read_record(path) if path.is_file() else None) or {}
 
 
 def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) -> JobRecord:
     declared = set(_files(job.output))
-    # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
+    # Plans, pins and journals outlive their job, so a later job takes over their hashes.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in files if _is_artifact(p)}
     if job.rule in SWEEPS:
@@ -209,17 +209,17 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
 
 
 def _engines(earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ran the model in this job and in earlier ones of the same name, if anything."""
+    """Return the engines that ran a model in this job and in earlier runs of it, if any."""
     before = earlier.get("made", {}).get("engines", [])
     found = [*before, *(account for account in noted_engines() if account not in before)]
     return {"engines": found} if found else {}
 
 
 def _of_killed_sweeps(rule: str, wildcards: Any, recorded: Mapping[str, str]) -> Iterator[str]:
-    """Yield the plans of a shard that are not recorded yet, and its notes, which change.
+    """Yield the paths of a shard's notes, which change, and of its plans not recorded yet.
 
-    A model's sweep after other models' has a record beside that of its first one, and each has the
-    plans that it wrote.
+    A model's second sweep (after other models') has a record beside that of its first sweep. Each
+    record has the plans that its sweep wrote.
     """
     model, shard = wildcards.model, wildcards.shard
     is_later = rule in SWEEPS_AFTER_OTHERS
@@ -235,10 +235,10 @@ def _of_killed_sweeps(rule: str, wildcards: Any, recorded: Mapping[str, str]) ->
 
 
 def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str, Any]]:
-    """Return length and sha256 of the journals that a job may have written to.
+    """Return length and sha256 of each journal that a job may have written to, by path.
 
-    For a sweep these are all journals of its model, and for a judge's job all in the folders that
-    it wrote or read, so that the files of killed jobs are recorded too. Journals only grow, so a
+    For a sweep these are all journals of its model. For a judge's job they are all in the folders
+    that it wrote or read, so that files of killed jobs are recorded, too. Journals only grow, so a
     record describes the beginning of each file.
     """
     written = {path for path in files if path.suffix == JOURNAL}
@@ -256,7 +256,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield files; for a folder, all files inside."""
+    """Yield paths of files, and instead of a folder those of all files inside."""
     for path in map(Path, paths):
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)
@@ -271,7 +271,7 @@ def _relative(path: Path) -> Path:
 
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:
-    """Return the sha256 of files; those outside the project appear by name only."""
+    """Return the sha256 of files by path, or by name only for files outside the project."""
     return {
         (path if _is_inside(Path(path)) else f"outside/{Path(path).name}"): file_sha256(path)
         for path in sorted(paths)

@@ -1,4 +1,4 @@
-"""Every rule with a script: what it makes, from what, and the function that does it.
+"""The table of jobs: what each rule with a script makes, from what, and by which function.
 
 Rules, `userturn remake`, `userturn why` and the audit read this table.
 """
@@ -29,7 +29,7 @@ def _jobs(
     names_of: Callable[[str], Iterable[str]],
     paths: Callable[[str], list[str]],
 ) -> dict[str, Job]:
-    """Return the jobs of rules that make tables, or figures, by their names."""
+    """Return the jobs of rules that make tables or figures, by rule."""
     return {
         rule: Job(
             f"Make {'; '.join(_said(rule))}.",
@@ -124,7 +124,7 @@ SWEEP = Job(
     "generation.sweep.run_sweep",
 )
 SWEEPS = {
-    **dict.fromkeys(RULES_OF_SWEEPS, SWEEP),  # here, asking nothing, or after other models'
+    **dict.fromkeys(RULES_OF_SWEEPS, SWEEP),  # here, without asking, or after other models
     "detect_languages": Job(
         "Tell the languages of prompt, answer and turn, for all turns of a model on a dataset.",
         "generation.turn_languages.detect_languages",
@@ -151,7 +151,7 @@ SERVE = Job(
     "judges.pending_cells.serve_judge",
 )
 JUDGING = {
-    **dict.fromkeys(("serve_judge", "look_up_judge"), SERVE),  # or asking nothing
+    **dict.fromkeys(("serve_judge", "look_up_judge"), SERVE),  # with or without asking
     "batch_judge": Job(
         "Ask a judge about every pending cell of it, in batches that the cells share.",
         "judges.pending_cells.batch_judge",
@@ -243,9 +243,9 @@ JOBS = {
 
 @cache
 def every_job() -> dict[str, Job]:
-    """Return every row of the table, those included that sources declare, and their judging.
+    """Return the whole table of jobs by rule, with the jobs and judge rules of sources.
 
-    Sources are imported here: a job that needs none of them saves a tenth of a second.
+    Sources are imported only here, so that a job without them starts a tenth of a second sooner.
     """
     from userturn.sources.registry import judge_rules, source_jobs
 

@@ -1,4 +1,4 @@
-"""Inputs, params and resources of rules/judges.smk: what each judge has yet to judge."""
+"""Inputs, params and resources of rules/judges.smk, with the turns each judge must still label."""
 
 from functools import cached_property
 
@@ -16,7 +16,7 @@ WITHOUT_QUESTIONS = "userturn.workflow.study_size.judges_without_questions"  # r
 
 
 class JudgeGrid:
-    """The judges of a grid, and the turns that each has yet to judge."""
+    """The judges of a grid, and the turns that each must still label."""
 
     def __init__(self, grid: Grid, to_sweep: Pending) -> None:
         """Take the grid of a checked configuration, and the pending sweeps."""
@@ -37,30 +37,30 @@ class JudgeGrid:
                 raise SystemExit(f"error: {error}") from None
 
     def n_at_once(self, judge: str) -> int:
-        """Return how many requests a judge may have in flight; 0 for one without an endpoint."""
+        """Return how many requests a judge may have in flight, 0 without an endpoint."""
         return int(self.grid.judges[judge].get("concurrency", 0))
 
     @cached_property
     def _usable(self) -> list[Turns]:
-        """The turns of datasets that could be prepared: one job of a judge waits for no other."""
+        """The tables of turns whose dataset could be prepared, so that no job waits for others."""
         unusable = self.to_sweep.unusable
         return [turns for turns in judged(self.grid).values() if turns.dataset not in unusable]
 
     def _lacks(self, judge: str, turns: Turns) -> bool:
-        """Return whether a judge's verdicts on turns are missing or outdated."""
+        """Return whether a judge's verdicts on a table of turns are missing or outdated."""
         path = self.grid.at(turns.verdicts(judge))
         return read_identity(path) != verdicts_identity(self.grid, turns, judge)
 
     def unjudged(self, judge: str) -> list[Turns]:
-        """Return the turns that lack verdicts of a judge."""
+        """Return the tables of turns that lack verdicts of a judge."""
         turns = self._usable if judge in self.grid.judges else []
         return [of for of in turns if self._lacks(judge, of)]
 
     @cached_property
     def pending(self) -> dict[str, list[Turns]]:
-        """The pending turns of each judge that works through all of them in one job, by folder.
+        """The pending tables of turns of each judge that labels all in one job, sorted by folder.
 
-        They lack its verdicts, or are still to be swept.
+        They lack its verdicts, or still wait for a sweep.
         """
         to_sweep, usable = self.to_sweep.tables, sorted(self._usable, key=lambda of: of.folder)
         return {
@@ -71,9 +71,9 @@ class JudgeGrid:
 
     @property
     def looked_up(self) -> str:
-        """The regular expression of the served judges with pending verdicts and no question.
+        """The regular expression of served judges whose pending verdicts need no request.
 
-        None of them is served for nothing. Turns that are not there yet have questions.
+        Those judges are not loaded. Turns that do not exist yet always need requests.
         """
         grid = self.grid
         asked = {
@@ -92,19 +92,19 @@ class JudgeGrid:
         return any_of(judge for judge in asked if judge in (found or ()))
 
     def pending_turns(self, judge: str) -> list[str]:
-        """Return the paths of the user turns that the one job of a judge has to judge."""
+        """Return the paths of the user turns that a judge's only job has to label."""
         return [turns.path for turns in self.pending[judge]]
 
     def pending_items(self, judge: str) -> list[str]:
-        """Return the path of the conversations before each of those tables of turns."""
+        """Return the paths of the conversations before those user turns, in the same order."""
         return [turns.items for turns in self.pending[judge]]
 
     def pending_identities(self, judge: str) -> list[str]:
-        """Return the sorted identities of the verdicts that the one job of a judge has to give."""
+        """Return the sorted identities of the verdicts that a judge's only job has to give."""
         return sorted(verdicts_identity(self.grid, of, judge) for of in self.pending[judge])
 
     def marker(self, path: str) -> list[str]:
-        """Return the marker of the one job of a judge that verdicts of a path wait for, if any."""
+        """Return the path of the marker for which a table of verdicts waits, if any."""
         turns, judge = self.known[path]
         if turns not in self.pending.get(judge, []):
             return []
@@ -113,6 +113,6 @@ class JudgeGrid:
 
     @cached_property
     def known(self) -> dict[str, tuple[Turns, str]]:
-        """The turns and the judge of every table of verdicts, by its path."""
+        """The turns and the judge of every table of verdicts, by path of the verdicts."""
         every = judged(self.grid).values()
         return {of.verdicts(judge): (of, judge) for of in every for judge in self.grid.judges}

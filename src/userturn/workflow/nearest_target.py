@@ -1,4 +1,4 @@
-"""A target that nothing makes is told with the rule or file that was meant."""
+"""The error for a target that no rule makes names the rule or file that was meant."""
 
 import logging
 import re
@@ -12,7 +12,7 @@ SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
 
 
 def nearest_target(target: str, study: Study, rules: list[str]) -> str:
-    """Return one sentence on a target that no rule makes."""
+    """Return the error for a target that no rule makes, with the nearest name."""
     near = near_miss(target, asked_for(study) if "/" in target else rules)
     if near.startswith(";"):
         near = "; `snakemake --list` has the rules, and results/README.md the files"
@@ -20,15 +20,15 @@ def nearest_target(target: str, study: Study, rules: list[str]) -> str:
 
 
 class NearestTarget(logging.Filter):
-    """Has Snakemake say it in that sentence."""
+    """A filter that replaces Snakemake's own message by that error."""
 
     def __init__(self, study: Study, workflow: Any) -> None:
-        """Take the study and the workflow, whose rules come later."""
+        """Take the study and the workflow, whose rules are defined later."""
         super().__init__()
         self.study, self.workflow = study, workflow
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return that a message is printed; that of a target which nothing makes is our own."""
+        """Let every message pass, and replace that of a target that no rule makes."""
         if found := NOTHING_MAKES.search(str(record.msg)):
             rules = [rule.name for rule in self.workflow.rules]
             record.msg = nearest_target(found[1], self.study, rules)
@@ -36,5 +36,5 @@ class NearestTarget(logging.Filter):
 
 
 def tell_nearest_target(study: Study, workflow: Any) -> None:
-    """Have Snakemake, in this process, name what is most like a target that nothing makes."""
+    """Make Snakemake, in this process, name what is nearest to a target that no rule makes."""
     logging.getLogger(SNAKEMAKE).addFilter(NearestTarget(study, workflow))

@@ -1,14 +1,14 @@
-"""The pending part of a grid: what its sweeps still have to ask, and what their jobs are told.
+"""The pending part of a grid: what its sweeps still have to ask, and the inputs of their jobs.
 
 A table needs no sweep if its file carries the identity that the config asks for. Otherwise its
-requests are looked for in the journals: if each has a reply and their plan is there, the table is
-collected at once; if only plans are missing, they are made again without asking; only a request
-without a reply makes a sweep ask. A sweep also makes lost plans of finished tables again, since
-further requests may follow from these. Nothing of a dataset that could not be prepared is swept, so
-that the others need not wait for it.
+requests are looked up in the journals. If each has a reply and the plans exist, the table is
+collected at once. If only plans are missing, they are made again without asking. A sweep asks only
+requests without a reply. It also makes lost plans of finished tables again, since further requests
+may follow from these. Datasets that could not be prepared are not swept, so that the others need
+not wait for them.
 
-A model has a second sweep where its prompts are made of other models' answers (`after_others`): it
-follows their first ones, and its own.
+A model has a second sweep if its prompts are made from other models' answers (`after_others`). It
+follows the first sweeps of those models, and its own.
 """
 
 import json
@@ -44,7 +44,7 @@ def _journals(grid: Grid, model: str) -> list[Path]:
 
 
 def _state(grid: Grid, models: Collection[str]) -> list[Any]:
-    """Return what a forecast depends on, but for the configuration."""
+    """Return the state of all files on which a forecast depends besides the configuration."""
     datasets = {name: grid.dataset_identity(name) for name in grid.prepared_datasets}
     prepared = states(sorted((grid.results / "datasets").glob("[!.]*.parquet")))
     contents = [grid.contents.models[model] for model in models]
@@ -56,7 +56,7 @@ def _state(grid: Grid, models: Collection[str]) -> list[Any]:
 
 
 def any_of(names: Iterable[str]) -> str:
-    """Return a regular expression of some names; of none, one that matches nothing."""
+    """Return a regular expression that matches some names, or nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
@@ -66,19 +66,19 @@ def _identities(tables: Iterable[Asked]) -> set[str]:
 
 @dataclass(eq=False)
 class Pending:
-    """The pending part of a grid. Files are read once."""
+    """The pending part of a grid, for which files are read once."""
 
     grid: Grid
 
     @cached_property
     def unusable(self) -> set[str]:
-        """The datasets whose present content could not be prepared."""
+        """The names of datasets whose present content could not be prepared."""
         names, identity = self.grid.prepared_datasets, self.grid.dataset_identity
         return {name for name in names if is_unusable(name, identity(name))}
 
     @cached_property
     def _usable(self) -> dict[str, list[Asked]]:
-        """By model, its tables of datasets that can be used."""
+        """The tables of datasets that can be used, by model."""
         found: dict[str, list[Asked]] = {model: [] for model in self.grid.models}
         for of in asked(self.grid).values():
             if of.dataset not in self.unusable:
@@ -87,13 +87,13 @@ class Pending:
 
     @cached_property
     def _after_others(self) -> set[str]:
-        """The identities of the tables that a model's second sweep fills, after other models'."""
+        """The identities of the tables that second sweeps (after other models') fill."""
         usable = (of for tables in self._usable.values() for of in tables)
         return _identities(of for of in usable if follows_others(self.grid, of))
 
     @cached_property
     def _absent(self) -> dict[str, list[Asked]]:
-        """By model, the tables that are not there as the configuration asks for them."""
+        """The tables that are missing or have another identity than is asked for, by model."""
         return {
             model: [of for of in tables if read_identity(self.grid.at(of.path)) != of.identity]
             for model, tables in self._usable.items()
@@ -101,7 +101,7 @@ class Pending:
 
     @cached_property
     def _planless(self) -> dict[str, list[Asked]]:
-        """By model, the tables that have no plan."""
+        """The tables that have no plan, by model."""
         folder = self.grid.requests_folder
         return {
             model: [of for of in tables if not folder(model, of.dataset, of.identity).is_dir()]
@@ -110,8 +110,8 @@ class Pending:
 
     @cached_property
     def forecasts(self) -> dict[str, Any]:
-        """What the sweep of each model that has a journal would ask, as `forecasts_as_json`."""
-        begun = {  # identities of what is not there, and all on which these may depend
+        """The forecast of what each model's sweep would ask, for models with a journal."""
+        begun = {  # identities of absent tables, and of all on which these may depend
             model: [sorted(_identities(of)) for of in (absent, self._usable[model])]
             for model, absent in self._absent.items()
             if absent and _journals(self.grid, model)
@@ -122,13 +122,13 @@ class Pending:
 
     @cached_property
     def _lacking(self) -> dict[str, set[str]]:
-        """By model, the identities of absent tables with a request that has no reply."""
+        """The identities of absent tables with a request that has no reply, by model."""
         return {m: self._lacking_of(m) if absent else set() for m, absent in self._absent.items()}
 
     def _lacking_of(self, model: str) -> set[str]:
-        """Return a model's identities with a request that has no reply.
+        """Return the identities of a model's absent tables with a request that has no reply.
 
-        Journals of an earlier version do not say what was asked: notes of its sweeps vouch for it.
+        Journals of an earlier version do not say what was asked, but the notes of its sweeps do.
         """
         absent = _identities(self._absent[model])
         forecast = self.forecasts.get(model, {"missing": {}, "is_known": False})
@@ -138,9 +138,9 @@ class Pending:
         return lacking - vouched | absent & must_send(self.grid, model) | self._of_another(model)
 
     def _of_another(self, model: str) -> set[str]:
-        """Return a model's identities of absent tables that were planned under another description.
+        """Return the identities of absent tables planned under another description of their model.
 
-        Their requests have other keys, since what describes the model is part of these.
+        The description is part of their requests' keys, so these have changed.
         """
         try:
             identity = request_identity(self.grid, model, present_description(self.grid, model))
@@ -157,7 +157,7 @@ class Pending:
 
     @cached_property
     def tables(self) -> dict[str, Asked]:
-        """The tables that wait for a sweep, by path: it has to ask for them, or to plan them."""
+        """The tables, by path, that wait for a sweep to ask for them or to plan them."""
         planless = {of.path for tables in self._planless.values() for of in tables}
         return {
             of.path: of
@@ -167,14 +167,14 @@ class Pending:
         }
 
     def datasets(self, model: str, after_others: bool = False) -> list[str]:
-        """Return the datasets that a model's sweep works on, sorted."""
+        """Return the sorted names of the datasets that a model's sweep works on."""
         return sorted({of.dataset for of in self._to_plan(model, after_others)})
 
     def identities(self, model: str, after_others: bool = False) -> list[str]:
-        """Return the sorted identities of everything that a sweep of a model works through.
+        """Return the sorted identities of all tables that a model's sweep works through.
 
-        It is the same in every attempt of a sweep, whatever replies an earlier one left: each job
-        of a cluster reads the workflow anew, and a marker holds what its sweep was asked.
+        They are the same in every attempt, whatever replies an earlier attempt left, since each
+        job of a cluster reads the workflow anew and a marker holds these identities.
         """
         return sorted(_identities(self._to_plan(model, after_others)))
 
@@ -183,23 +183,23 @@ class Pending:
         return sorted(_identities(of for of in self.tables.values() if of.model == model))
 
     def without_plans(self, model: str, after_others: bool = False) -> set[str]:
-        """Return the identities of what a model has finished and lost the plans of."""
+        """Return the identities of a model's finished tables whose plans are lost."""
         planless = self._in_sweep(self._planless[model], after_others)
         return _identities(planless) - _identities(self._absent[model])
 
     def lacks_plans_alone(self, model: str) -> bool:
-        """Return whether a model's first sweep lacks plans, but no request of what it produces."""
+        """Return whether a model's first sweep lacks plans, but no reply to a request."""
         lacks_requests = self._lacking[model] | must_send(self.grid, model)
         planless = self._in_sweep(self._planless[model], after_others=False)
         return bool(planless) and not lacks_requests - self._after_others
 
     def _in_sweep(self, tables: Iterable[Asked], after_others: bool) -> list[Asked]:
-        """Return those tables of a model that one of its two sweeps fills."""
+        """Return those of a model's tables that its first sweep, or the one after others, fills."""
         later = self._after_others
         return [of for of in tables if (of.identity in later) == after_others]
 
     def _to_plan(self, model: str, after_others: bool) -> list[Asked]:
-        """Return all tables that one of a model's two sweeps has to plan."""
+        """Return all tables that a model's first sweep, or the one after others, has to plan."""
         absent = self._in_sweep(self._absent[model], after_others)
         return absent and absent + self._in_sweep(self._planless[model], after_others)
 
@@ -207,14 +207,14 @@ class Pending:
 class GenerationGrid:
     """The sweeps of a grid, for rules/generation.smk.
 
-    What is made of an unusable dataset waits for its items instead.
+    Tables of an unusable dataset wait for the prepared dataset instead of a sweep.
     """
 
     def __init__(self, grid: Grid, pending: Pending) -> None:
         """Take the grid of a checked configuration, and its pending part."""
         self.grid = grid
         self.pending = pending
-        # Looked at before what is pending: what is swept meanwhile may be finished by then.
+        # Looked up before pending tables, since a sweep may finish in between.
         self.in_doubt = {m for m in grid.models if swept_now(grid.leases_folder(m))}
         self.resources = Resources(
             grid.models, "logs/sweep/{wildcards.model}/{wildcards.shard}.log"
@@ -222,26 +222,26 @@ class GenerationGrid:
 
     @property
     def served(self) -> str:
-        """The regular expression of the models that somebody else serves, if any."""
+        """The regular expression of the models that somebody else serves."""
         return any_of(name for name, entry in self.grid.models.items() if has_endpoint(entry))
 
     @property
     def planned_again(self) -> str:
-        """The regular expression of the models that lost their plans and no request, if any."""
+        """The regular expression of the models that lost plans but no reply to a request."""
         return any_of(name for name in self.grid.models if self.pending.lacks_plans_alone(name))
 
     def markers(self, model: str, after_others: bool = False) -> list[str]:
-        """Return the markers of a model's sweeps, one for each shard."""
+        """Return the paths of the markers of a model's sweeps, one per shard."""
         folder = sweeps_folder(self.grid, model, after_others).relative_to(self.grid.results)
         return [f"results/{folder}/{shard}.json" for shard in self.grid.shards(model)]
 
     def every_marker(self, model: str) -> list[str]:
-        """Return the markers of a model's sweeps, those after other models' included."""
+        """Return the paths of all markers of a model, those after other models' included."""
         is_later = any(follows_others(self.grid, of) for of in asked_of(self.grid, model))
         return self.markers(model) + (self.markers(model, True) if is_later else [])
 
     def datasets(self, model: str, shard: str) -> list[str]:
-        """Return the prepared tables that a model's sweep needs.
+        """Return the paths of the prepared datasets that a model's sweep needs.
 
         Raises:
             KeyError: the study has no such model, or the model no such shard.
@@ -254,10 +254,10 @@ class GenerationGrid:
         return dataset_files(self.pending.datasets(model, after_others))
 
     def after_others(self, model: str, shard: str) -> list[str]:
-        """Return what a model's sweep after other models' is made of, or has to wait for.
+        """Return the paths that a model's sweep after other models' needs, or has to wait for.
 
-        These are prepared tables, others' answers, and the markers of its first sweeps if they have
-        something to do, as only one job sweeps a model at a time.
+        They are prepared datasets and other models' answers. Markers of the model's first sweeps
+        are added if these have something to do, as only one job sweeps a model at a time.
 
         Raises:
             KeyError: the study has no such model, or the model no such shard.
@@ -269,31 +269,31 @@ class GenerationGrid:
         return [*items, *answers, *(self.markers(model) if self._waits(model, False) else [])]
 
     def _waits(self, model: str, after_others: bool) -> bool:
-        """Return whether tables wait for a model's sweeps, first ones or those after others'."""
+        """Return whether tables wait for a model's first sweeps, or for those after others'."""
         tables = (of for of in self.pending.tables.values() if of.model == model)
         return any(follows_others(self.grid, of) == after_others for of in tables)
 
     def answered_first(self, model: str, shard: str) -> list[str]:
-        """Return the markers of the sweep whose answers are also a model's, if it is still to come.
+        """Return the markers of a pending sweep whose answers are also a model's, if there is one.
 
-        A model in another format that changes user turns alone asks for no answer again.
+        A model in another format that changes only user turns does not ask for answers again.
         """
         other = answers_as(self.grid.models, model)
         return self.markers(other) if other and self._waits(other, after_others=False) else []
 
     def to_finish(self, model: str, shard: str) -> list[str]:
-        """Return the identities that a sweep has to finish."""
+        """Return the identities of the tables that a sweep has to finish."""
         return self._to_finish(model, shard, after_others=False)
 
     def to_finish_after_others(self, model: str, shard: str) -> list[str]:
-        """Return the identities that a sweep after other models' has to finish."""
+        """Return the identities of the tables that a sweep after other models' has to finish."""
         return self._to_finish(model, shard, after_others=True)
 
     def _to_finish(self, model: str, shard: str, after_others: bool) -> list[str]:
-        """Return the identities that a sweep has to finish.
+        """Return the identities of the tables that a sweep has to finish.
 
-        If none is left, those that its marker has, since Snakemake runs a job again whose
-        parameters differ from the last time, and those that lost their plans.
+        If none is pending, they are those in its marker, since Snakemake runs a job again whose
+        parameters changed, and those of tables whose plans are lost.
         """
         marker = sweeps_folder(self.grid, model, after_others) / f"{shard}.json"
         try:
@@ -304,11 +304,11 @@ class GenerationGrid:
         return self.pending.identities(model, after_others) or sorted(done | planless)
 
     def void_markers(self) -> None:
-        """Lay the markers of sweeps that have to be done again aside.
+        """Rename the markers of sweeps that have to be done again, so that they are out of the way.
 
-        What they noted is lost, and Snakemake would not see it: such a sweep is asked for just what
-        it was asked for before. A marker comes back if its sweep was not done again and no more
-        needs to be, since a damaged input is whole again. Who sweeps now may just be writing one.
+        Snakemake would not see that their tables are lost, since such a sweep has the same
+        parameters as before. A marker gets its name back if its sweep is no longer needed, such as
+        after a damaged input was restored. Models that are being swept now are left alone.
         """
         certain = [model for model in self.grid.models if model not in self.in_doubt]
         for model, after_others in product(certain, (False, True)):
@@ -323,10 +323,10 @@ class GenerationGrid:
                     aside.replace(path)
 
     def waits_for(self, *paths: str) -> list[str]:
-        """Return what the collection of tables waits for: sweeps, or nothing if they are finished.
+        """Return the paths for which the collection of tables waits: markers, or none if swept.
 
-        They are of one model and dataset. A model that has another name is described before its
-        answers are collected, as the form of these is there.
+        The tables are of one model and dataset. A renamed model is described before its answers are
+        collected, since its description has their form.
         """
         tables = [asked(self.grid)[path] for path in paths]
         model, dataset = tables[0].model, tables[0].dataset
@@ -340,7 +340,7 @@ class GenerationGrid:
 
     @cached_property
     def _described(self) -> set[str]:
-        """The models whose description is that of the present configuration."""
+        """The names of models whose description is that of the present configuration."""
         grid = self.grid
         paths = zip(grid.models, description_files(grid.models), strict=True)
         return {n for n, p in paths if read_identity(grid.at(p)) == grid.model_fingerprint(n)}

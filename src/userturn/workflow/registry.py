@@ -1,4 +1,4 @@
-"""Every table and figure of a study, as its module declares it.
+"""All tables and figures, as their modules declare them.
 
 A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `userturn/figures/x.py`.
 This file is read whenever Snakemake starts.
@@ -15,7 +15,7 @@ BARE = (".parquet", ".csv")
 
 
 class Table(NamedTuple):
-    """What a table is, in tables/x.py as `TABLE`."""
+    """The declaration of a table, in tables/x.py as `TABLE`."""
 
     rule: str  # that makes it
     place: int  # among the tables: in the report, the smallest number is first
@@ -24,12 +24,12 @@ class Table(NamedTuple):
     settings: tuple[str, ...] = ()  # names of `workflow.tables.SETTINGS` that change it besides
     formats: tuple[str, ...] = BARE  # the endings of its files in results/tables
     needs: str | None = None  # the input that a study must have for the table to apply
-    version: int = 1  # is raised where the same inputs give other rows than before
+    version: int = 1  # raised when the same inputs give other rows than before
     says: str = ""  # what it shows, from the first line of its module
 
 
 class Figure(NamedTuple):
-    """What a figure is, in figures/x.py as `FIGURE`."""
+    """The declaration of a figure, in figures/x.py as `FIGURE`."""
 
     rule: str  # that draws it
     place: int  # among the figures: in the report, the smallest number is first
@@ -81,9 +81,9 @@ def figures_of(rule: str) -> list[str]:
 
 
 def said_in_report(path: str) -> dict[str, Any]:
-    """Return category and labels of a file in Snakemake's own report, none of a file that it lacks.
+    """Return category and labels of a file in Snakemake's report, or none for other files.
 
-    It has the SVG of each figure, and the CSV of each table.
+    That report has the SVG file of each figure and the CSV file of each table.
     """
     name, ending = Path(path).stem, Path(path).suffix
     words = name.replace("_", " ")
@@ -96,17 +96,17 @@ def said_in_report(path: str) -> dict[str, Any]:
 
 
 def paths_of_figure(figure: str) -> list[str]:
-    """Return the files of a figure, as rules name them: Vega-Lite, SVG and PNG."""
+    """Return the paths of a figure's files in rules: Vega-Lite, SVG and PNG."""
     return [f"results/figures/{figure}{ending}" for ending in (".vl.json", ".svg", ".png")]
 
 
 def paths_of(table: str) -> list[str]:
-    """Return the files of a table, as rules name them."""
+    """Return the paths of a table's files in rules."""
     return [f"results/tables/{table}{ending}" for ending in TABLES[table].formats]
 
 
 def made_of(rule: str) -> list[str]:
-    """Return the names of what the tables or figures of a rule are made of, each once.
+    """Return the names of the inputs of a rule's tables or figures, each once.
 
     Tables that the same rule makes are left out.
     """
@@ -118,5 +118,5 @@ def made_of(rule: str) -> list[str]:
 
 
 def input_of(name: str) -> str:
-    """Return what a study calls the paths of something that tables or figures are made of."""
+    """Return the name in a study of the paths of an input of tables or figures."""
     return f"study.{'tables.paths' if name in TABLES else 'inputs'}.{name}"

@@ -1,8 +1,8 @@
-"""The folder of a run or a new study: its lock, what is kept around its jobs, misleading names.
+"""The folder of a run or a new study: its lock, its jobs' former outputs, misleading names.
 
-Snakemake removes a job's outputs before the job, so they are kept in case that it fails. Empty logs
-and the lock of a killed run are removed. One run at a time holds a lease on the folder. A file
-named as a library would be run in its place.
+Snakemake removes a job's outputs before the job, so copies are kept in case the job fails. Empty
+logs and the lock of a killed run are removed. One run at a time holds a lease on the folder. A file
+with the name of a library is refused, since Python would import it in the library's place.
 """
 
 import atexit
@@ -44,12 +44,12 @@ EXAMPLE = 'study: {name: My study, date: "2026-04-02"}'  # in the template
 
 
 def about(folder: Path) -> str:
-    """Return what a new study's config says of it: the name of its folder, and today's date."""
+    """Return the line of a new study's config with its name (that of its folder) and date."""
     return f'study: {{name: {json.dumps(folder.resolve().name)}, date: "{date.today()}"}}'
 
 
 def check_is_new(folder: Path) -> None:
-    """Check that nothing in a folder would be mixed with what is made there.
+    """Check that a folder does not exist or is empty.
 
     Raises:
         UserError: it is a file, or not empty.
@@ -59,9 +59,9 @@ def check_is_new(folder: Path) -> None:
 
 
 def write_study_folder(folder: Path) -> None:
-    """Make a new or empty folder one in which `snakemake` runs one study, an example.
+    """Write the files of an example study into a new or empty folder.
 
-    Files keep their times, so that texts older than results remake none of them.
+    Files keep their times, so that texts older than results do not cause these to be made again.
 
     Raises:
         UserError: the folder is not empty or cannot be made, or the workflow is not installed.
@@ -91,11 +91,11 @@ LOOKS = {
     *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-changes", "--lc"),
 }
 _held = ExitStack()  # the lease of this process's run
-_runs: list[Path] = []  # the folder that it is for
+_runs: list[Path] = []  # the folder of that run
 
 
 def only_looks(arguments: Iterable[str] = sys.argv) -> bool:
-    """Return whether the arguments of Snakemake, this process, have it make nothing."""
+    """Return whether Snakemake's arguments, those of this process, make it only look."""
     return not LOOKS.isdisjoint(argument.partition("=")[0] for argument in arguments)
 
 
@@ -106,10 +106,10 @@ def release_abandoned_lock(folder: Path = FOLDER) -> None:
 
 
 def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
-    """Let this process alone run a study in a working directory, until it ends.
+    """Take the lease by which this process alone runs a study in a directory, until it ends.
 
-    The lock that Snakemake left there when its last process was killed, on whatever machine, is
-    removed. It stays if no run has ever held this lease: then it is somebody else's.
+    Snakemake's lock from a process that was killed, on whatever machine, is removed. It stays if no
+    run has ever held this lease, since it then belongs to somebody else.
 
     Raises:
         UserError: another run is at work here.
@@ -141,23 +141,23 @@ def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
 
 
 def _stop_at_once(who: str) -> None:
-    """End this process as a kill would: its jobs go on, and the run that took over finds them."""
+    """End this process as a kill would, so that its jobs go on for the run that took over."""
     say(f"error: this run gave no sign of life for {PATIENCE:.0f} s and is ended by {who}")
     os._exit(1)
 
 
 def is_alone() -> bool:
-    """Return whether this process runs a study here, and so no other."""
+    """Return whether this process holds the lease to run a study here."""
     return bool(_runs)
 
 
 def leave_to_others(grid: Grid, arguments: Sequence[str], patience: float = 3 * PAUSE) -> None:
-    """End the program if a job's sweep is another job's that gives a sign of life.
+    """End the program if another job that gives signs of life works on this job's sweep.
 
     Args:
-        grid: of the study.
-        arguments: of Snakemake in a cluster's job, with `sweep:model=m,shard=1of1`.
-        patience: seconds to watch another job.
+        grid: the study's grid.
+        arguments: Snakemake's arguments in a cluster's job, with `sweep:model=m,shard=1of1`.
+        patience: seconds to wait for a sign of life.
     """
     for said in arguments:
         rule, _, given = said.strip("'").partition(":")
@@ -173,11 +173,11 @@ def leave_to_others(grid: Grid, arguments: Sequence[str], patience: float = 3 * 
                     sys.exit(f"error: {error}")
 
 
-OWN = INSTALLATION / "tests"  # a package of the clone that some library may be named after
+OWN = INSTALLATION / "tests"  # a package of the clone that has the name of some library
 
 
 def shadowing(folder: Path) -> Path | None:
-    """Return a file or package in a folder that has the name of a library, or None."""
+    """Return the path of a file or package in a folder with the name of a library, or None."""
     elsewhere = [path for path in sys.path if Path(path).resolve() != folder.resolve()]
     packages = [path.parent for path in folder.glob("*/__init__.py")]
     for path in sorted([*folder.glob("*.py"), *packages]):
@@ -188,14 +188,14 @@ def shadowing(folder: Path) -> Path | None:
     return None
 
 
-# Jobs on other nodes outlive a killed Snakemake, and may not have said anything yet.
+# Jobs on other nodes outlive a killed Snakemake, and may not have written to their logs yet.
 ON_OTHER_NODES = {"sweep", "sweep_after_others", "serve_judge", "train", "slurm"}
 
 
 def remove_empty_logs(logs: Path = Path("logs")) -> None:
-    """Remove the empty logs of a run that has ended, and then the folders without any.
+    """Remove the empty logs of a run that has ended, and then the empty folders.
 
-    During a run each job needs its log: Snakemake makes it if the job did not.
+    Logs stay during a run: each job needs one, which Snakemake makes if the job did not.
     """
     if not is_alone():
         return
@@ -209,17 +209,17 @@ def remove_empty_logs(logs: Path = Path("logs")) -> None:
                 folder.rmdir()
 
 
-KEPT = ".kept"  # folder of a study's results, there during a run alone
+KEPT = ".kept"  # folder of a study's results, exists only during a run
 
 
 def keep_outputs(workflow: Any, results: Path) -> None:
-    """Link the present outputs of all jobs that will run, but for those that need an engine.
+    """Keep links to the present outputs of all jobs that will run, except jobs with an engine.
 
-    What a killed run kept and did not give back is given back before.
+    Outputs that a killed run kept are restored first.
     """
     restore_outputs(workflow, results)
     for job in workflow.dag.needrun_jobs():
-        # Of a job without inputs nothing would say later that its output is an old one.
+        # For a job without inputs, nothing would tell later that its output is old.
         if job.rule.name in every_job() and len(job.input):
             for output in map(Path, job.output):
                 if output.is_file():
@@ -227,10 +227,10 @@ def keep_outputs(workflow: Any, results: Path) -> None:
 
 
 def restore_outputs(workflow: Any, results: Path) -> None:
-    """Give back what jobs of this run removed and did not make, and remove the links.
+    """Restore the outputs that jobs of this run removed and did not make, and remove the links.
 
-    A failed job leaves metadata as if it had made its outputs. Without them, and with a file of
-    1970, Snakemake runs it again until it succeeds.
+    A failed job leaves metadata as if it had made its outputs. Without the metadata, and with a
+    file dated 1970, Snakemake runs the job again until it succeeds.
     """
     if not (results / KEPT).is_dir():
         return
@@ -254,13 +254,13 @@ def _link(output: Path, kept: Path) -> None:
         kept.hardlink_to(output)
 
 
-NEEDED_OF_A_DISK = ("INPUT_OUTPUT", "PERSISTENCE", "SOURCES")  # what all jobs must see alike
+NEEDED_OF_A_DISK = ("INPUT_OUTPUT", "PERSISTENCE", "SOURCES")  # storage that all jobs must share
 
 
 def check_shared_disk(workflow: Any) -> None:
-    """End the program if an executor's jobs see no disk in common, as in a cloud.
+    """End the program if the jobs of an executor share no disk, as in a cloud.
 
-    A sweep's journal and lease are beside its outputs: there each retry would ask all again.
+    A sweep's journal and lease are on that disk, so without it each retry would ask all again.
     """
     shared = {one.name for one in workflow.storage_settings.shared_fs_usage}
     missing = [name for name in NEEDED_OF_A_DISK if name not in shared]

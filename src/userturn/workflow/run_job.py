@@ -1,12 +1,12 @@
-"""What the texts of the table of jobs stand for, and calling the function of a job.
+"""The values of texts in the table of jobs, and the call of a job's function.
 
-A function of the table of jobs is given, by the name of a parameter:
+The name of a parameter of that function decides its argument:
 
-- the input or output of its name, a list of paths if that begins with `paths`; `inputs` and
-  `outputs`: all, as lists of paths by name; `**` takes the other inputs;
-- a param of its rule, or a setting that the table names;
-- what is known of every job, `KNOWN`: the study's `grid`, the job's `cell`, its `judge`, ...;
-- a wildcard of its name, which `round_name` has for `round`.
+- the path of the input or output of that name, or a list of paths if the name begins with `paths`
+- `inputs` and `outputs`: all of them, as lists of paths by name (`**` takes all other inputs)
+- a param of the rule, or a setting that the table names
+- a name in `KNOWN`, for every job: the study's `grid`, the job's `cell`, its `judge`, ...
+- the wildcard of that name (`round_name` for the wildcard `round`)
 """
 
 import sys
@@ -32,9 +32,9 @@ INSTEAD = "correct the path that you asked for, or define and select what it nam
 def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method`.
 
-    The parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
-    other parameter is the wildcard of its name. The function ends the program with one sentence if
-    the study has nothing of the names in a path that somebody asked for.
+    The parameter `cell` gets the cell that the wildcards name, `round_name` the wildcard `round`,
+    and every other parameter the wildcard of its name. The function ends the program with one
+    sentence if the study does not know a name in the path that was asked for.
     """
     names = [name.removesuffix("_name") for name in signature(method).parameters]
 
@@ -59,8 +59,8 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
 def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method` with paths.
 
-    These are made of patterns from `results/` on, with wildcards in braces. The function ends the
-    program with one sentence if the study has no such file.
+    The paths are made from patterns, which begin with `results/` and have wildcards in braces. The
+    function ends the program with one sentence if the study has no such file.
     """
 
     def of_job(wildcards: Any) -> T:
@@ -76,11 +76,11 @@ def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
 
 
 def said_of(study: Any, text: str) -> Any:
-    """Return what a text of the table of jobs stands for.
+    """Return the value of a text in the table of jobs.
 
-    That is the text itself, or, if it begins with `study.`, the value that the study has under that
-    name, or a function of a job's wildcards if that is a method. A method of paths is followed by
-    these in brackets.
+    It is the text itself unless that begins with `study.`. Then it is the study's attribute of that
+    name, or for a method a function of a job's wildcards. A method that takes paths has their
+    patterns in brackets after its name.
     """
     if not text.startswith(STUDY):
         return text
@@ -92,7 +92,7 @@ def said_of(study: Any, text: str) -> Any:
 
 
 def _texts(names: Any) -> set[str]:
-    """Return all names in tuples and lists of names."""
+    """Return all names in nested tuples and lists of names."""
     if isinstance(names, str):
         return {names}
     return set().union(*map(_texts, names)) if isinstance(names, tuple | list) else {repr(names)}
@@ -103,7 +103,7 @@ NO_WILDCARDS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Task:
-    """One job: what it reads and writes, and what its function may be given besides, by name."""
+    """A job: its inputs and outputs, and the other possible arguments of its function by name."""
 
     rule: str
     wildcards: Mapping[str, str]
@@ -118,7 +118,7 @@ class Task:
 
     @property
     def job(self) -> Job:
-        """The entry of its rule in the table of jobs."""
+        """The entry of the task's rule in the table of jobs."""
         return JOBS.get(self.rule) or every_job()[self.rule]
 
     @cached_property
@@ -128,7 +128,7 @@ class Task:
 
 
 def run_job(job: Any) -> None:
-    """Run and record a job; `job` is the object `snakemake` of its script."""
+    """Run and record a job, given by the object `snakemake` of its script."""
     with recorded(job):
         call(
             Task(
@@ -152,9 +152,9 @@ def replayed(
     to: Callable[[str], str],
     wildcards: Mapping[str, str] = NO_WILDCARDS,
 ) -> Task:
-    """Return a job of a finished `Study`, to be done again elsewhere.
+    """Return the task of a job of a finished `Study`, to be done again elsewhere.
 
-    `at` says where to read a path of the table of jobs, and `to` where to write one.
+    `at` returns where to read a path of the table of jobs, and `to` where to write it.
     """
     job = every_job()[rule]
     inputs, outputs = inputs_of(study, rule, wildcards), outputs_of(study, rule, wildcards)
@@ -173,14 +173,14 @@ def replayed(
 def inputs_of(
     study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS
 ) -> dict[str, list[str]]:
-    """Return the paths that a job is made from, by the names of the table of jobs."""
+    """Return the paths of a job's inputs, by their names in the table of jobs."""
     return _paths(study, every_job()[rule].inputs, wildcards)
 
 
 def outputs_of(
     study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS
 ) -> dict[str, list[str]]:
-    """Return the paths that a job makes, by the names of the table of jobs."""
+    """Return the paths of a job's outputs, by their names in the table of jobs."""
     return _paths(study, every_job()[rule].outputs, wildcards)
 
 
@@ -213,7 +213,7 @@ def _lists(paths: Any) -> dict[str, list[str]]:
 
 
 def call(task: Task) -> None:
-    """Make the outputs of a job."""
+    """Make the outputs of a job by calling its function."""
     function = named(task.job.function)
     known = signature(function).parameters
     given = {n: argument(task, n) for n, one in known.items() if one.kind is not ANY_OTHER}
@@ -222,10 +222,10 @@ def call(task: Task) -> None:
 
 
 def argument(task: Task, name: str) -> Any:
-    """Return what the parameter of a job's function is given.
+    """Return the argument for a parameter of a job's function.
 
     Raises:
-        KeyError: the table of jobs does not say what that is.
+        KeyError: the table of jobs does not define it.
     """
     paths = {**task.inputs, **task.outputs}
     if name in paths:
@@ -242,14 +242,14 @@ def argument(task: Task, name: str) -> Any:
 
 
 def _tables(task: Task) -> list[Any]:
-    """Return those outputs of a job that requests fill (`sources.source.Asked`)."""
+    """Return those outputs of a job that are tables filled by requests."""
     asked = named("sources.registry.asked")(task.grid)
     patterns = [path for paths in task.job.outputs.values() for path in _list(paths)]
     paths = [path.format(**task.wildcards) for path in patterns]
     return [asked[path] for path in paths if path in asked]
 
 
-# What is imported is named, since it takes a tenth of a second and not every job needs it.
+# Imports are given as names, since they take a tenth of a second and not every job needs them.
 KNOWN: dict[str, Callable[[Task], Any]] = {
     "inputs": lambda task: task.inputs,
     "outputs": lambda task: task.outputs,

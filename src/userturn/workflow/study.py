@@ -27,7 +27,7 @@ Identities = dict[str, str | None]
 
 
 class Study:
-    """A grid as rules see it."""
+    """A study as rules ask it, with one part per rules file."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -46,13 +46,13 @@ class Study:
 
     @cached_property
     def inputs(self) -> SimpleNamespace:
-        """The paths of what tables and the report are made of, by the names that these use."""
+        """The paths of the inputs of tables and the report, by the names that these use."""
         of_sources = {name: of(self.grid) for name, of in source_inputs().items()}
         return SimpleNamespace(**of_sources, **{name: of(self) for name, of in INPUTS.items()})
 
     @cached_property
     def identities(self) -> Identities:
-        """The identities of all files that tables are made from, by path."""
+        """The identities of all files from which tables are made, by path."""
         return {
             "results/study.json": self.record_identity,
             **self._made_before(),
@@ -61,7 +61,7 @@ class Study:
         }
 
     def _made_before(self) -> Identities:
-        """Return the identity of what is made before anything is generated."""
+        """Return the identities, by path, of files made before any generation."""
         grid, training = self.grid, self.training
         of_datasets = map(grid.dataset_identity, grid.prepared_datasets)
         of_models = map(grid.model_fingerprint, grid.described)
@@ -77,7 +77,7 @@ class Study:
         }
 
     def _made_of_turns(self) -> Identities:
-        """Return the identity of what is told of user turns, and of people's labels."""
+        """Return the identities, by path, of files made from user turns and of people's labels."""
         humans, found = self.humans, Identities()
         for of in (self.languages, self.similarities):
             found |= zip(of.files, starmap(of.identity_of, of.cells_of), strict=True)
@@ -98,7 +98,7 @@ class Study:
 
     @property
     def report_identity(self) -> str:
-        """The identity of the report: the settings that affect it besides its input files."""
+        """The identity of the report, from its tables' identities and the settings it shows."""
         private = self.grid.private_datasets
         tables = [self.tables.identity_of(rule) for rule in self.tables.rules]
         about = self.grid.config.get("study")
@@ -106,23 +106,23 @@ class Study:
 
     @property
     def harder_frames(self) -> list[str]:
-        """The file of frames of harder planted failures, if some are planted."""
+        """The path of the frames of harder planted failures, if some are planted."""
         return [HARDER_FAILURES] if self.grid.contents.harder_failures else []
 
     def identity(self, path: str) -> str:
-        """Return the identity of a file of a source by its path, from `results/` on."""
+        """Return the identity of a source's file, by its path from `results/` on."""
         return artifacts(self.grid)[path]
 
     def made_of(self, folder: str) -> list[str]:
-        """Return the paths of what the user turns in a folder below the results are made of."""
+        """Return the paths from which the user turns in a folder of the results are made."""
         return list(judged(self.grid)[folder].made_of)
 
     def check_setups(self) -> None:
-        """End the program if an engine would refuse models, or served judges, that it is to load.
+        """End the program if an engine would refuse a model or served judge that it has to load.
 
-        What was asked of them may be finished: then none is loaded.
+        A model or judge without pending requests is not loaded, and so not checked.
         """
-        looks = [  # at the hub, a description does
+        looks = [  # the job that describes a model asks the hub
             partial(look_at_model, self.grid, name, asks_hub=False)
             for name in sorted({of.model for of in self.pending.tables.values()})
         ]
@@ -135,7 +135,7 @@ class Study:
             raise SystemExit("\n".join(f"error: {reason}" for reason in refused))
 
     def begin(self) -> None:
-        """Do what comes before the first job of a run: check models and keys, note the known."""
+        """Check models and keys, and write the aliases, before the first job of a run."""
         self.check_setups()
         self.judges.check_keys()
         if isinstance(self.grid.contents, FileContents):
@@ -143,7 +143,7 @@ class Study:
 
 
 def _refusal(look: Callable[[], None]) -> str | None:
-    """Return why a model is refused, or None."""
+    """Return why a check refuses a model, or None."""
     try:
         look()
     except UserError as error:
@@ -155,8 +155,7 @@ def _refusal(look: Callable[[], None]) -> str | None:
 def asked_for(study: Study) -> Identities:
     """Return the identity of every artifact of a study, by path.
 
-    Paths are those in rules, from `results/` on. None means that an artifact has no identity of its
-    own, because its inputs identify it.
+    Paths are those in rules, from `results/` on. An artifact that its inputs identify has None.
     """
     tables = {
         f"results/tables/{name}.parquet": study.tables.identity_of(TABLES[name].rule)
@@ -171,7 +170,7 @@ def asked_for(study: Study) -> Identities:
 
 
 def targets(study: Study) -> list[str]:
-    """Return the files that a plain run makes: each that is lost comes back."""
+    """Return the paths of the files that a plain run makes, and makes again if lost."""
     tables = [path for name in study.tables.names for path in paths_of(name)]
     figures = [path for name in study.figures.names for path in paths_of_figure(name)]
     made = [path for path in asked_for(study) if not is_optional(path)]
@@ -179,7 +178,7 @@ def targets(study: Study) -> list[str]:
 
 
 def is_optional(path: str) -> bool:
-    """Return whether an artifact may be missing, as that of cells added after a round was drawn."""
+    """Return whether an artifact may be missing, as samples of cells newer than the rounds."""
     return path.endswith("/human_sample.parquet")
 
 
@@ -192,6 +191,6 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
     record = read_study_record(results)
     with understood(results):
         study = Study(record.grid(results))
-        asked_for(study)  # an incomplete record cannot say what it asks for
+        asked_for(study)  # fails for an incomplete record
         [study.grid.user_turn_settings(t) for t in study.grid.temperatures.values()]
         return record, study

@@ -1,4 +1,4 @@
-"""The files of a finished study, what their records say of them, and how settings differ."""
+"""The files of a finished study, their records, and how the settings of two studies differ."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,14 +17,14 @@ from userturn.storage.hashing import canonical_json, file_sha256, fingerprint, s
 from userturn.study.grid import Grid
 from userturn.workflow.job_record import PROVENANCE, STAMP, JobRecord, code_sha256, read_record
 
-# Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
+# No artifacts: records themselves, and files that grow or vanish while a study runs.
 NOT_ARTIFACTS = ("provenance", "journal", "leases", "checkpoints", "audit", "drawn", "README.md")
 
-# What tells of one run and not of the study: who was at work, and how much a job found done.
+# Files about one run and not the study: who was at work, and how much was already done.
 OF_A_RUN = ("results/checkpoints/", "results/leases/", "results/sweeps/", "results/judging/")
 OF_THE_STUDY = ("schema_version", "rule", "wildcards", "identity")  # in a record, beside its files
 
-# What reading a file raises that was altered together with its hash.
+# Exceptions from reading a file that was altered together with its hash.
 FAULTS = (
     UserError,
     OSError,
@@ -51,7 +51,7 @@ Hashes = Mapping[str, str]
 def is_hidden(path: str | Path) -> bool:
     """Return whether a file, or a folder that it is in, has a name that begins with a dot.
 
-    Systems, editors and git leave such files beside others; no job writes or reads them.
+    Systems, editors and git leave such files beside others. No job writes or reads them.
     """
     return any(part.startswith(".") for part in PurePosixPath(path).parts)
 
@@ -64,7 +64,7 @@ class Files:
     left_out: Hashes  # sha256 of artifacts that an export left out, by path
 
     def at(self, path: str) -> Path:
-        """Return the present path of a file in a record; project inputs are beside the results."""
+        """Return the present path of a file in a record, with project files beside the results."""
         folder, _, rest = path.partition("/")
         return self.results / rest if folder == "results" else self.results.parent / path
 
@@ -75,7 +75,7 @@ class Files:
 
     @cached_property
     def records(self) -> dict[str, JobRecord | None]:
-        """The record of every job, by the record's path; None if it cannot be read."""
+        """The record of every job, or None if it cannot be read, by path of the record."""
         folder = self.results / "provenance"
         return {
             f"{PROVENANCE}/{path.relative_to(folder).as_posix()}": read_record(path)
@@ -90,7 +90,7 @@ class Files:
 
     @cached_property
     def makers(self) -> dict[str, list[str]]:
-        """The records that claim each artifact."""
+        """The paths of the records that claim each artifact, by path of the artifact."""
         makers: dict[str, list[str]] = {}
         for path, record in self.readable:
             for name in (*record["outputs"], *record["beside"]):
@@ -99,8 +99,8 @@ class Files:
 
     @cached_property
     def noted(self) -> dict[str, str]:
-        """The hash that each artifact had when it was made."""
-        kinds = ("beside", "outputs")  # of two records of a file, the one that declares it counts
+        """The sha256 that each artifact had when it was made, by path."""
+        kinds = ("beside", "outputs")  # outputs last, since they take precedence
         made = [record[kind] for kind in kinds for _, record in self.readable]
         return {name: digest for hashes in made for name, digest in hashes.items()}
 
@@ -130,7 +130,7 @@ class Files:
         }
 
     def other_code(self, artifact: str) -> str | None:
-        """Return the commit of the code that made an artifact, if it is not the present code."""
+        """Return the commit of the code that made an artifact, or None for the present code."""
         for maker in self.makers.get(artifact, []):
             made = (self.records[maker] or {}).get("made", {})
             if made.get("code_sha256") != code_sha256():
@@ -138,7 +138,7 @@ class Files:
         return None
 
     def made_of_others(self, artifact: str) -> bool:
-        """Return whether an artifact was made of other artifacts than are here now."""
+        """Return whether an artifact was made from other contents than its inputs have now."""
         return any(
             self.noted.get(name, digest) != digest
             for maker in self.makers.get(artifact, [])
@@ -160,8 +160,8 @@ class Files:
 def study_digest(files: Files) -> str:
     """Return one hash of a study's artifacts and of how each was made from its inputs.
 
-    It is equal for the folder, a copy, an export, and a second run of the same study: times,
-    machines, leases, names of journals and files that no job made are not included.
+    It is equal for the folder, a copy, an export, and a second run of the same study. It leaves out
+    times, machines, leases, names of journals, and files that no job made.
     """
     records: dict[str, Any] = {}
     for path, record in files.readable:
@@ -178,7 +178,7 @@ def records_digest(files: Files) -> str:
 
 
 def times_and_commits(files: Files) -> str:
-    """Return when a study's jobs ran, and by which commits of userturn, in words."""
+    """Return a sentence part on when a study's jobs ran, and by which commits of userturn."""
     made = [record["made"] for _, record in files.readable]
     if not made:
         return "no job has a record"
@@ -189,7 +189,7 @@ def times_and_commits(files: Files) -> str:
 
 
 def short(value: Any) -> str:
-    """Return a setting as a short text; a hash is cut to its beginning."""
+    """Return a setting as a short text, and a hash as its beginning."""
     text = value if isinstance(value, str) else canonical_json(value)
     kind, _, digest = text.rpartition(":")
     if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
@@ -233,14 +233,14 @@ def _dataset(grid: Grid, name: str) -> dict[str, Any]:
 
 
 def flat(name: str, value: Any) -> dict[str, Any]:
-    """Return nested settings flattened to names with dots, below `name`."""
+    """Return nested settings as one mapping, with dotted names that begin with `name`."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {key: v for k, inner in value.items() for key, v in flat(f"{name}.{k}", inner).items()}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words each difference between two results of `settings_of`."""
+    """Yield each difference between two results of `settings_of` in words."""
     for group in sorted(before.keys() | now.keys()):
         if group not in before:
             yield f"{group}: not then, asked for now"

@@ -1,4 +1,4 @@
-"""How large a study is, and how much of it a run asks: requests by model, questions by judge."""
+"""The size of a study, and of what a run asks: requests by model, questions by judge."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +49,7 @@ def dataset_sizes(grid: Grid) -> dict[str, Size]:
 
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
-    """Return a dataset's size: counted if it is here, else from its config entry.
+    """Return a dataset's size, counted if it is here, else estimated from its config entry.
 
     Raises:
         UserError: its local file cannot be prepared.
@@ -89,7 +89,7 @@ def size_of(items: pl.DataFrame) -> Size:
 
 
 def planned_items(grid: Grid, dataset: str) -> pl.DataFrame | None:
-    """Return a dataset's items as prepared, or as its local file gives them; None without either.
+    """Return the table of a dataset's items, prepared or from its local file, else None.
 
     Raises:
         UserError: its local file cannot be prepared.
@@ -103,12 +103,12 @@ def planned_items(grid: Grid, dataset: str) -> pl.DataFrame | None:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return all loads together."""
+    """Return the sum of loads."""
     return sum(loads, start=Load())
 
 
 def load_of_model(grid: Grid, model: str, sizes: Mapping[str, Size]) -> dict[str, Load]:
-    """Return all requests to a model, by kind: answers, user turns, scores."""
+    """Return the load of requests to a model, by kind (answers, user turns, scores)."""
     loads: dict[str, Load] = {}
     for of in asked_of(grid, model):
         loads[of.kind] = loads.get(of.kind, Load()) + of.count(sizes)
@@ -116,7 +116,7 @@ def load_of_model(grid: Grid, model: str, sizes: Mapping[str, Size]) -> dict[str
 
 
 def load_of_judge(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Load:
-    """Return all questions to a judge: about user turns of every source, and by rubrics."""
+    """Return the load of questions to a judge, about user turns of every source and by rubrics."""
     turns = judged(grid).values() if judge in grid.judges else ()
     rubrics = (_rubrics(grid, name, sizes[name]) for name in grid.datasets
                if grid.grader(name) == judge)  # fmt: skip
@@ -124,7 +124,7 @@ def load_of_judge(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Load:
 
 
 def cost_of_judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """Return how often a judge is asked, and by the price of its entry what that costs.
+    """Return how often a judge is asked, and the cost of that by the price in its entry.
 
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
@@ -134,13 +134,13 @@ def cost_of_judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str,
 
 
 def _rubrics(grid: Grid, dataset: str, size: Size) -> Load:
-    """Return the questions about the criteria of all models' answers to a dataset."""
+    """Return the load of questions on criteria, about all models' answers to a dataset."""
     n, answers = n_criteria(grid, dataset, size), [grid.answer_settings(m) for m in grid.models]
     return total(requests(n, size.n_tokens + answer["max_tokens"]) for answer in answers)
 
 
 def n_criteria(grid: Grid, dataset: str, size: Size) -> int:
-    """Return the number of criteria of all items of a dataset, counted if it is here."""
+    """Return the number of criteria of a dataset's items, estimated if it is not here."""
     path = grid.dataset_path(dataset)
     if not path.is_file():
         return size.n_items * CRITERIA_OF_AN_UNSEEN_ITEM
@@ -152,24 +152,24 @@ NAMES = dict(zip(STAGES, ("answer", "user turn", "score"), strict=True))
 
 
 class Left(NamedTuple):
-    """A number of requests or questions; it may be less where some wait for what is not there."""
+    """A number of requests or questions, an upper limit if some wait for missing inputs."""
 
     n: int = 0
     is_at_most: bool = False
 
     def plus(self, other: "Left") -> "Left":
-        """Return both together."""
+        """Return the sum of both."""
         return Left(self.n + other.n, self.is_at_most or other.is_at_most)
 
     def told(self, name: str) -> str:
-        """Return the number of what has a name, in words."""
+        """Return the number with a noun, in words."""
         return f"{'at most ' if self.is_at_most else ''}{number_of(self.n, name)}"
 
 
 def planned_keys(folder: Path, kind: str) -> list[str | None]:
-    """Return the key of every row of the request tables in a folder, None for one without.
+    """Return the key of every row of the plans in a folder, None for a row without one.
 
-    A study whose shards changed has some rows twice.
+    A row that is in several plans, since the number of shards changed, is counted once.
     """
     row = SCORED_ROW if kind == SCORES else ("item", "sample")
     paths = sorted(folder.glob("[!.]*.parquet"))
@@ -178,7 +178,7 @@ def planned_keys(folder: Path, kind: str) -> list[str | None]:
 
 
 def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[str, Left]:
-    """Return the requests that a run sends to a model, by kind; nothing that its journal has."""
+    """Return how many requests without a reply a run sends to a model, by kind."""
     left: dict[str, Left] = {}
     known: set[str] = set()
     forecast = study.pending.forecasts.get(model, {"is_known": False})
@@ -195,7 +195,7 @@ def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[s
 
 
 def _missing(grid: Grid, of: Asked, known: set[str]) -> set[str] | None:
-    """Return the keys of a table without a reply that are not known; None if it is not planned."""
+    """Return a table's keys without a reply that are not in `known`, or None without a plan."""
     folder = grid.requests_folder(of.model, of.dataset, of.identity)
     if not all((folder / f"{shard}.parquet").is_file() for shard in grid.shards(of.model)):
         return None
@@ -205,7 +205,7 @@ def _missing(grid: Grid, of: Asked, known: set[str]) -> set[str] | None:
 
 
 def questions_left(study: Study, judge: str, sizes: Mapping[str, Size]) -> Left:
-    """Return the questions that a run asks a judge: about turns of every source, and by rubrics."""
+    """Return how many questions a run asks a judge, about user turns and by rubrics."""
     left, known = Left(), set[str]()
     for turns in study.judges.unjudged(judge):
         left = left.plus(_questions(study.grid, judge_of(study.grid, judge), turns, sizes, known))
@@ -213,7 +213,7 @@ def questions_left(study: Study, judge: str, sizes: Mapping[str, Size]) -> Left:
 
 
 def judges_without_questions(grid: Grid, judges: Iterable[str]) -> list[str]:
-    """Return the judges that a run asks nothing, for `asked_elsewhere`."""
+    """Return the names of judges that a run does not ask, for `asked_elsewhere`."""
     study, sizes = Study(grid), dataset_sizes(grid)
     return [judge for judge in judges if not questions_left(study, judge, sizes).n]
 
@@ -221,7 +221,7 @@ def judges_without_questions(grid: Grid, judges: Iterable[str]) -> list[str]:
 def _questions(
     grid: Grid, judge: Judge, turns: Turns, sizes: Mapping[str, Size], known: set[str]
 ) -> Left:
-    """Return the questions about a table of turns that no table before it has; adds to `known`."""
+    """Return how many new questions a table of turns has, and add their keys to `known`."""
     paths = [grid.at(path) for path in (turns.path, turns.items)]
     if read_identity(paths[0]) != turns.identity or not paths[1].is_file():
         return Left(turns.count(sizes).n, True)
@@ -239,7 +239,7 @@ def _questions(
 
 
 def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left:
-    """Return the questions about the criteria of answers whose grades are missing, at most."""
+    """Return at most how many questions missing grades by rubrics need."""
     graded = [
         of
         for of in asked(grid).values()
@@ -252,7 +252,7 @@ def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left
 
 
 def run_size(study: Study) -> str:
-    """Return what a run asks as text, a line for each model and judge that it asks."""
+    """Return what a run asks as text, a line per model and judge."""
     sizes = dataset_sizes(study.grid)
     lines = [*_of_models(study, sizes), *_of_judges(study, sizes)]
     return "\n".join(["this run asks", *lines] if lines else ["this run asks nothing"])

@@ -1,4 +1,4 @@
-"""The tables and figures of a study: what they are made of, their files, and their identities."""
+"""The tables and figures of a study: their inputs, files and identities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ SHOWN = ("primary_judge", "thresholds")  # settings that change every figure
 
 
 def _of_every_pair(grid: Grid, folder: str) -> list[str]:
-    """Return the file of each model and dataset in a folder of the results."""
+    """Return the path of the file of each model and dataset in a folder of the results."""
     return [f"results/{folder}/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
 
 
@@ -38,7 +38,7 @@ def _conversations(grid: Grid) -> list[Cell]:
     return [cell for cell in grid.cells if "turns" in grid.datasets[cell.dataset]]
 
 
-# What tables are made of: by name, the paths of it, beside those of tables and of sources.
+# The paths of inputs of tables by name, besides those of tables and of sources.
 INPUTS: dict[str, Callable[["Study"], list[str] | str]] = {
     "verdicts": lambda study: verdicts_of(study.grid.cells, study.grid.judges),
     "user_turns": lambda study: files_of(study.grid.cells, "user_turns.parquet"),
@@ -72,7 +72,7 @@ SETTINGS: dict[str, Callable[["Study"], Any]] = {
     "prices": lambda study: study.grid.prices,
     "seed": lambda study: study.grid.config["seed"],
     "resamples": lambda study: study.grid.config["statistics"]["resamples"],
-    # The record of a study may be older than these.
+    # The record of an older study lacks these.
     "margins": lambda study: study.grid.config["statistics"].get("margins"),
     "thresholds": lambda study: study.grid.config.get("judge_card"),
     "predictions": lambda study: study.grid.config.get("predictions"),
@@ -92,12 +92,12 @@ class TableGrid:
 
     @cached_property
     def names(self) -> list[str]:
-        """The tables that apply to this study, in the order of the report."""
+        """The names of the tables that apply to this study, in the order of the report."""
         return [name for name, table in TABLES.items() if self.has(table.needs)]
 
     @property
     def files(self) -> list[str]:
-        """The Parquet files of those tables."""
+        """The paths of those tables' Parquet files."""
         return [f"results/tables/{name}.parquet" for name in self.names]
 
     @property
@@ -107,13 +107,13 @@ class TableGrid:
 
     @cached_property
     def paths(self) -> SimpleNamespace:
-        """By name, the Parquet file of each table, as a list; nothing if it does not apply."""
+        """A list with the Parquet path of each table, empty if it does not apply, by name."""
         there = dict(zip(self.names, self.files, strict=True))
         return SimpleNamespace(**{name: [there[name]] if name in there else [] for name in TABLES})
 
     @cached_property
     def identities(self) -> SimpleNamespace:
-        """By rule, the identity of its tables."""
+        """The identity of each rule's tables, by rule."""
         return SimpleNamespace(**{rule: self.identity_of(rule) for rule in TABLE_RULES})
 
     def identity_of(self, rule: str) -> str:
@@ -123,7 +123,7 @@ class TableGrid:
     def table_identity(self, name: str) -> str:
         """Return the identity of a table.
 
-        It follows from its version, settings, and the identities of what it is made of.
+        It follows from the table's version, its settings, and the identities of its inputs.
         """
         if name not in self._known:
             table = TABLES[name]
@@ -137,7 +137,7 @@ class TableGrid:
         return self._known[name]
 
     def _identity_of_input(self, name: str) -> str | None:
-        """Return the identity of an input: a table, or files; None for a table that has none."""
+        """Return the identity of an input (a table or files), or None for a table without one."""
         if name in TABLES:
             return self.table_identity(name) if name in self.names else None
         key = f"of {name}"
@@ -157,7 +157,7 @@ class FigureGrid:
 
     @property
     def names(self) -> list[str]:
-        """The figures whose tables all apply to this study, in the order of the report."""
+        """The names of figures whose tables all apply to this study, in the order of the report."""
         there = set(self.tables.names)
         return [
             name
@@ -172,7 +172,7 @@ class FigureGrid:
 
     @cached_property
     def identities(self) -> SimpleNamespace:
-        """By rule, the identity of its figures: it follows from those of their tables."""
+        """The identity of each rule's figures, which follows from their tables', by rule."""
         return SimpleNamespace(**{rule: self.identity_of(rule) for rule in FIGURE_RULES})
 
     def identity_of(self, rule: str) -> str:
@@ -183,15 +183,15 @@ class FigureGrid:
 
     @property
     def files(self) -> list[str]:
-        """Every figure, as a picture."""
+        """The paths of all figures' SVG files."""
         return [f"results/figures/{name}.svg" for name in self.names]
 
     @property
     def charts(self) -> list[str]:
-        """Every figure, as Vega-Lite."""
+        """The paths of all figures' Vega-Lite files."""
         return [f"results/figures/{name}.vl.json" for name in self.names]
 
     @property
     def captions(self) -> list[str]:
-        """The captions of tables and figures, in the project's folder."""
+        """The paths of captions of tables and figures, in the project's folder."""
         return sorted(path.as_posix() for path in Path("data/captions").glob("*.rst"))
