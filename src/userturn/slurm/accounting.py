@@ -1,8 +1,8 @@
-"""What a study's jobs on SLURM took: every run of every job, as sacct has it.
+"""The resources that a study's jobs on SLURM used: every run of every job, as sacct has it.
 
-The numbers of a study's jobs are the names of the logs that SLURM writes for them, so that no
-comment of a job is needed. A job that SLURM ran again, after a preemption or with its node gone,
-has several runs.
+The numbers of a study's jobs are taken from the names of the logs that SLURM writes for them, so
+no job needs a comment. A job that SLURM ran again, after a preemption or a lost node, has several
+runs.
 """
 
 import re
@@ -26,7 +26,7 @@ KEPT_IN = {  # where what a rule has finished is found, by the model or judge of
 
 
 class Run(NamedTuple):
-    """One run of one job; times are None where it has not come to them."""
+    """One run of one job, with None for times that it has not reached."""
 
     rule: str
     name: str  # of its model or judge
@@ -47,12 +47,12 @@ class Run(NamedTuple):
 
     @property
     def gpu_seconds(self) -> int:
-        """The seconds of GPUs that it took."""
+        """The seconds times GPUs that the run used."""
         return self.seconds * self.n_gpus
 
 
 def jobs_of(logs: Path = JOB_LOGS) -> dict[str, tuple[str, str]]:
-    """Return rule and wildcards of each job that logged, by its number."""
+    """Return (rule, wildcards) of each job with a log, by the job's number."""
     found = {}
     for path in sorted(logs.glob("rule_*/*/*.log")):
         if path.stem.isdigit():
@@ -68,7 +68,7 @@ def _moment(said: str) -> datetime | None:
 
 
 def read_runs(said: str, jobs: Mapping[str, tuple[str, str]]) -> list[Run]:
-    """Return the runs that sacct tells in ACCOUNTED, of some jobs, by start."""
+    """Return the runs of some jobs from sacct's output with the fields ACCOUNTED, by start."""
     runs = []
     for line in said.splitlines():
         values = dict(zip(ACCOUNTED, line.split("|"), strict=False))
@@ -93,10 +93,10 @@ def read_runs(said: str, jobs: Mapping[str, tuple[str, str]]) -> list[Run]:
 
 
 def runs_of(logs: Path = JOB_LOGS) -> list[Run]:
-    """Return every run of a study's jobs, those of this folder.
+    """Return every run of the jobs with a log in this folder.
 
     Raises:
-        UserError: sacct does not tell.
+        UserError: sacct fails.
     """
     jobs = jobs_of(logs)
     numbers, runs = sorted(jobs, key=int), list[Run]()
@@ -113,9 +113,9 @@ def runs_of(logs: Path = JOB_LOGS) -> list[Run]:
 
 
 def useful_seconds(one: Run, kept: Iterable[float]) -> int:
-    """Return the seconds of a run until it last kept something; all, if it ended as it should.
+    """Return the seconds of a run until it last wrote a result, or all if it completed.
 
-    `kept` are the times at which anything of its model was kept, in seconds since 1970.
+    `kept` are the times at which results of its model were written, in seconds since 1970.
     """
     if one.began is None:
         return 0
@@ -127,7 +127,7 @@ def useful_seconds(one: Run, kept: Iterable[float]) -> int:
 
 
 def kept_times(root: Path, one: Run) -> list[float]:
-    """Return when files of what a run's rule finishes were written last."""
+    """Return the times at which the results of a run's rule were written, in seconds since 1970."""
     pattern = KEPT_IN.get(one.rule)
     found = (root / pattern.format(name=one.name)).rglob("*") if pattern else ()
     return [path.stat().st_mtime for path in found if path.is_file()]

@@ -1,6 +1,6 @@
 """The doctor: finds what would fail on a cluster before any job waits for a GPU.
 
-The login node and the scheduler (`scheduler.py`) are checked directly; a compute node is checked by
+The login node and the scheduler (`scheduler.py`) are checked directly. A compute node is checked by
 a short job (`node_check.py`), submitted like a sweep.
 """
 
@@ -52,10 +52,10 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
     """Check keys, disks, the scheduler, every model's resources, and one compute node.
 
     Args:
-        grid: of the study.
-        profile: of Snakemake.
-        patience: seconds that the job on a compute node may take, waiting in the queue included.
-        tries_gpu: also have vLLM write texts there, as `make check-gpu` does.
+        grid: the study's grid.
+        profile: Snakemake's profile.
+        patience: seconds that the job on a compute node may take, the queue included.
+        tries_gpu: whether vLLM also writes texts there, as `make check-gpu` does.
     """
     yield from look_here(grid)
     if _needs_locks(grid):
@@ -79,7 +79,7 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
 
 
 def planned(grid: Grid, profile: Path) -> Iterator[CheckResult]:
-    """Check what can be checked without any job; the cluster only where one is at hand."""
+    """Yield the checks that need no job, with those of the cluster if there is one."""
     yield from look_here(grid)
     if profile.is_dir() and all(map(shutil.which, COMMANDS)):
         with suppress(NoSchedulerError):  # it has clients alone
@@ -97,7 +97,7 @@ def look_here(grid: Grid) -> Iterator[CheckResult]:
 
 
 def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
-    """Check what the scheduler says of the study's jobs; none is submitted."""
+    """Check the study's jobs against the scheduler's limits without submitting any."""
     attempts, found = attempts_of(grid, profile), partitions()
     yield look_at_preemption(attempts, found)
     yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
@@ -106,7 +106,7 @@ def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
 
 
 def _setups(grid: Grid) -> Iterator[CheckResult]:
-    """Check whether engines would take the models and the judges that are served here."""
+    """Check whether engines would accept the models, and the judges that are served here."""
     models = [name for name in grid.described if "recipe" not in grid.entries[name]]
     looks = {f"model {name}": partial(look_at_model, grid, name) for name in models}
     judges = {name: grid.all_judges[name] for name in grid.asked_judges}
@@ -135,7 +135,7 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
 
 
 def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
-    """Check from a compute node that project, models, data, engine and GPUs can be used."""
+    """Check on a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
@@ -155,7 +155,7 @@ def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Itera
 
 
 def _needs_locks(grid: Grid) -> bool:
-    """Return whether a judge is a model: its journal and budget are locked while it is asked."""
+    """Return whether a judge is a model, whose journal and budget are locked while it is asked."""
     return any("model" in judge for judge in grid.judges.values())
 
 
@@ -198,7 +198,7 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
 
 
 def _wait(job: str, answer: Path, patience: int) -> tuple[str | None, str]:
-    """Wait for a job to end; return its state, None if it did not end in time, and the reason."""
+    """Wait for a job to end, and return its state (None if too late) and the reason of waiting."""
     deadline, why = time.monotonic() + patience, ""
     while time.monotonic() < deadline:
         said = run(["squeue", "--noheader", "--format=%T|%r", "--jobs", job]).stdout.strip()

@@ -1,8 +1,8 @@
-"""What stands between Snakemake's scheduler and the executors that run its jobs.
+"""The gate between Snakemake's scheduler and the executors that run its jobs.
 
-A job is not submitted while another one does the same work: a job that a killed run left in
-SLURM's queue, or the owner of a lease. When that has ended, what it made is taken over, and only
-what is missing is run. Nor is a job failed that SLURM refuses for now.
+A job is not submitted while another one does the same work, such as a job that a killed run left in
+SLURM's queue or the owner of a lease. When that has ended, its files are taken over, and only jobs
+with missing files run. A job that SLURM refuses only for now does not fail.
 """
 
 import os
@@ -41,7 +41,7 @@ WARNED = "stopped by SIGUSR1"  # the early warning of a time limit
 
 
 def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path, str] | None:
-    """Return the folder and name of the lease that a job of a rule takes, if it takes one."""
+    """Return (folder, name) of the lease that a job of a rule takes, or None."""
     if rule in SWEEPS:
         return grid.leases_folder(wildcards["model"]), wildcards["shard"]
     return (
@@ -50,7 +50,7 @@ def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path,
 
 
 def is_made(job: Any) -> bool:
-    """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
+    """Return whether all outputs of a job of Snakemake exist with the identity asked for."""
     params = dict(job.params.items())
     pending = params.get("pending")
     wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
@@ -65,11 +65,11 @@ def say(line: str) -> None:
 
 @dataclass(eq=False)
 class Gate:
-    """What every job of one executor passes."""
+    """The gate of one executor, which all its jobs pass."""
 
     executor: Any
     grid: Grid
-    own: str | None  # the name of this run's jobs in SLURM's queue; None for another executor
+    own: str | None  # name of this run's jobs in SLURM's queue, None for other executors
     pause: float
     in_doubt: frozenset[str]  # models that somebody swept when this run was planned
     ended: threading.Event = field(default_factory=threading.Event)
@@ -77,7 +77,7 @@ class Gate:
     told: set[str] = field(default_factory=set)  # what was said of refusals, once each
 
     def __post_init__(self) -> None:
-        """Stand before the executor."""
+        """Replace the executor's methods by those of the gate."""
         executor = self.executor
         self._run_jobs, self._cancel = executor.run_jobs, executor.cancel
         self._report_error = executor.report_job_error
@@ -85,7 +85,7 @@ class Gate:
         executor.report_job_error = self.report_error
 
     def run_jobs(self, jobs: Iterable[Any]) -> None:
-        """Run those jobs that nobody else does, and have the others wait."""
+        """Run the jobs whose work nobody else does, and have the others wait."""
         queued, free = self._queued(), []
         for job in jobs:
             busy = None if job.is_group() else self._at_work(job, queued)
@@ -99,21 +99,21 @@ class Gate:
             self._run_jobs(free)
 
     def cancel(self) -> None:
-        """Cancel all jobs, those that another run left included."""
+        """Cancel all jobs, including those of another run for which this run waits."""
         self.ended.set()
         if self.followed:
             run(["scancel", *sorted(self.followed)])
         self._cancel()
 
     def _queued(self) -> list[QueuedJob] | None:
-        """Return the jobs of other runs in this folder; None if SLURM does not answer."""
+        """Return the queued jobs of other runs in this folder, or None if SLURM does not answer."""
         if self.own is None:
             return []
         found = queue(Path.cwd())
         return found if found is None else [job for job in found if job.name != self.own]
 
     def _at_work(self, job: Any, queued: list[QueuedJob] | None) -> str | None:
-        """Return who does what a job would do, "" if that has to be looked at, or None."""
+        """Return who does a job's work now, "" if that is in doubt, or None if nobody does."""
         rule, wildcards = job.rule.name, dict(job.wildcards.items())
         for other in queued or ():
             if does_the_same(other, rule, wildcards):
@@ -126,7 +126,7 @@ class Gate:
         return "" if wildcards.get("model") in self.in_doubt and rule in SWEEPS else None
 
     def _wait(self, job: Any) -> None:
-        """Wait until nobody else does the work of a job; run it if it is not done then."""
+        """Wait until nobody else does a job's work, and run the job if its files are missing."""
         while not self.ended.is_set():
             queued = self._queued()
             if queued is not None and not self._is_busy(job, queued):
@@ -141,7 +141,7 @@ class Gate:
             self._run_jobs([job])
 
     def _is_busy(self, job: Any, queued: list[QueuedJob]) -> bool:
-        """Return whether somebody else does the work of a job; give back what the dead hold."""
+        """Return whether somebody else does a job's work, and release the leases of dead owners."""
         rule, wildcards = job.rule.name, dict(job.wildcards.items())
         if any(does_the_same(other, rule, wildcards) for other in queued):
             return True
@@ -156,7 +156,7 @@ class Gate:
         return False
 
     def report_error(self, info: Any, msg: str | None = None, **more: Any) -> None:
-        """Report that a job failed, unless SLURM takes it later; a routine end is one line."""
+        """Report a failed job (out of time or memory in one line) unless SLURM takes it later."""
         job, said = info.job, msg or ""
         if info.external_jobid is None and (refusal := self._passing(said)):
             line = f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')"
@@ -177,7 +177,7 @@ class Gate:
         self._report_error(info, msg, **more)
 
     def _passing(self, said: str) -> str | None:
-        """Return why sbatch refused a job for now; None if it would refuse it for ever."""
+        """Return why sbatch refused a job for now, or None if it would refuse it forever."""
         found = PASSES.search(said)
         if found is None:
             return None
@@ -191,7 +191,7 @@ class Gate:
 
 
 def _any_job() -> bool:
-    """Return whether this user has any job in the queue; also if nobody answers."""
+    """Return whether this user has any job in the queue, or SLURM does not answer."""
     done = run(["squeue", "--noheader", "--format=%i", f"--user={os.getuid()}"])
     return bool(done.returncode or done.stdout.strip())
 
@@ -206,7 +206,7 @@ def _cure(busy: str) -> str:
 
 
 def _end(state: str, info: Any) -> str:
-    """Return why a job ended, if that is no fault: "time", "memory" or ""."""
+    """Return "time" or "memory" if a job ran out of it, else an empty text."""
     if state == "TIMEOUT" or WARNED in _stopped(info.job):
         return "time"
     log, said = (info.aux or {}).get("slurm_logfile"), ""
@@ -216,7 +216,7 @@ def _end(state: str, info: Any) -> str:
 
 
 def _stopped(job: Any) -> str:
-    """Return what a job said last of a signal that stopped it, or nothing."""
+    """Return a job's last log message about a signal that stopped it, or an empty text."""
     found: list[str] = []
     for log in job.log:
         with suppress(OSError):
@@ -225,7 +225,7 @@ def _stopped(job: Any) -> str:
 
 
 def _told(info: Any, why: str) -> str:
-    """Return how a job ended, with what it said last about itself."""
+    """Return a sentence on how a job ended, with its last message about a signal."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
     said = _stopped(info.job)
     return f"SLURM job {info.external_jobid} {ends[why]}{f' ({said})' if said else ''}"
@@ -241,9 +241,9 @@ def stand_between(workflow: Any, grid: Grid, in_doubt: Iterable[str]) -> None:
     """Have every job of a run pass a gate before its executor.
 
     Args:
-        workflow: of Snakemake, before its first job.
-        grid: the study's.
-        in_doubt: models that somebody swept when this run was planned.
+        workflow: Snakemake's workflow, before its first job.
+        grid: the study's grid.
+        in_doubt: models that another job was sweeping when this run was planned.
     """
     scheduler = workflow.scheduler
     for executor in filter(None, (scheduler._executor, scheduler._local_executor)):

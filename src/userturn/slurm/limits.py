@@ -1,4 +1,4 @@
-"""The limits of the user's associations and QOS, as sacctmgr tells them, and what they refuse."""
+"""The limits of the user's associations and QOS, by sacctmgr, and the jobs that they refuse."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,9 +50,9 @@ def _limit(kind: str, said: str) -> int | None:
 
 
 def read_owners(said: str, fields: Mapping[str, str]) -> dict[str, Owner]:
-    """Return the owners that `sacctmgr --parsable2` tells with some fields, by lower-case name.
+    """Return the owners in the output of `sacctmgr --parsable2`, by lower-case name.
 
-    Of several limits of one kind, as of several associations of an account, the lowest counts.
+    Of several limits of one kind, such as those of an account's associations, the lowest counts.
     """
     found: dict[str, Owner] = {}
     for line in said.splitlines():
@@ -75,7 +75,7 @@ def _ask(what: Sequence[str], fields: Mapping[str, str]) -> dict[str, Owner]:
 
 
 def owners_of(attempts: Sequence[Attempt]) -> dict[str, list[Owner]]:
-    """Return by job, such as `model x`, the accounts and QOS that it is charged to."""
+    """Return the accounts and QOS to which each job is charged, by job, such as `model x`."""
     me = getuser()
     accounts = _ask(["assoc", f"user={me}"], OF_ACCOUNT)
     qos = _ask(["qos"], OF_QOS)
@@ -92,7 +92,7 @@ def owners_of(attempts: Sequence[Attempt]) -> dict[str, list[Owner]]:
 def look_at_limits(
     attempts: Sequence[Attempt], owners: Mapping[str, Sequence[Owner]], profile: Profile
 ) -> Iterator[CheckResult]:
-    """Check the limits of accounts and QOS: which jobs never start, and how many wait outside."""
+    """Check which jobs never start, or cannot all be submitted, by limits of accounts and QOS."""
     if not any(owner.limits for of_job in owners.values() for owner in of_job):
         return
     told: set[str] = set()
@@ -125,7 +125,7 @@ def _beyond(attempt: Attempt, owner: Owner) -> str | None:
 
 
 def _n_gpus(options: Mapping[str, str]) -> int | None:
-    """Return how many GPUs options ask for; those of --gres on each node."""
+    """Return the number of GPUs that sbatch options ask for on all nodes, or None."""
     found = re.search(r"(\d+)$", options.get("--gpus", ""))
     if found:
         return int(found[1])
@@ -134,7 +134,7 @@ def _n_gpus(options: Mapping[str, str]) -> int | None:
 
 
 def _at_once(owners: Mapping[str, Sequence[Owner]], profile: Profile) -> Iterator[CheckResult]:
-    """Say what `jobs` should be where fewer may be submitted at once."""
+    """Yield what the profile's `jobs` should be if fewer jobs may be submitted at once."""
     given = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
     wanted = min(given, len(owners))
     of_all = {owner.name: owner for of_job in owners.values() for owner in of_job}

@@ -1,4 +1,4 @@
-"""What a compute node sees: run there by the doctor, as `python -m userturn.slurm.node_check`."""
+"""The check of a compute node, which the doctor runs there as a program of its own."""
 
 import importlib
 import json
@@ -22,7 +22,7 @@ SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes
 
 
 def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """Yield the name of each check, and None or a sentence on the fault and its fix."""
+    """Yield (name, trouble) of each check, with None or a sentence on the fault and its fix."""
     node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     yield f"{node} sees the project's folder", None
     yield f"{node} writes the results", _write_results(Path(question["results"]))
@@ -53,7 +53,7 @@ def _write_results(results: Path) -> str | None:
 
 
 def lock_trouble(results: Path) -> str | None:
-    """Return why no file can be locked in a study's results, on this machine."""
+    """Return why no file can be locked in a study's results on this machine, or None."""
     path = results / f".doctor-{uuid.uuid4().hex}"
     try:
         with alone(path):
@@ -113,7 +113,7 @@ def _port() -> str | None:
 
 
 def _gpu_check() -> tuple[str, str | None]:
-    """Return what `make check-gpu` prints here, and its trouble."""
+    """Return the output of `make check-gpu` on this machine, and its trouble or None."""
     done = subprocess.run(GPU_CHECK, text=True, capture_output=True)
     if done.returncode == 0:
         return done.stdout.strip(), None

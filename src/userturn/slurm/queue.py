@@ -1,4 +1,4 @@
-"""The jobs of a user that wait or run on a SLURM cluster, as squeue tells them."""
+"""The jobs of a user that wait or run on a SLURM cluster, by squeue."""
 
 import os
 import re
@@ -17,7 +17,7 @@ SHARD = r"(?P<shard>\d+of\d+)"
 
 
 class QueuedJob(NamedTuple):
-    """A job in the queue; `what` is what the executor plugin says of it in its comment."""
+    """A job in the queue. `what` is the comment of Snakemake's executor plugin."""
 
     number: str
     name: str  # that of all jobs of one run
@@ -29,15 +29,15 @@ class QueuedJob(NamedTuple):
 
 
 def read_queue(said: str) -> list[QueuedJob]:
-    """Return the jobs that squeue tells in FORMAT."""
+    """Return the jobs in squeue's output, which has the format FORMAT."""
     lines = [line.split("|", len(QueuedJob._fields) - 1) for line in said.splitlines()]
     return [QueuedJob(*line) for line in lines if len(line) == len(QueuedJob._fields)]
 
 
 def queue(folder: Path) -> list[QueuedJob] | None:
-    """Return this user's jobs in the queue that were started in a folder; None if nobody answers.
+    """Return this user's queued jobs from a folder, or None if SLURM does not answer.
 
-    Jobs that are ending are still in it.
+    Jobs that are ending are included.
     """
     command = ["squeue", "--noheader", f"--user={getuser()}", f"--format={FORMAT}"]
     try:
@@ -51,15 +51,15 @@ def queue(folder: Path) -> list[QueuedJob] | None:
 
 
 def comment_of(rule: str, wildcards: Mapping[str, str]) -> str:
-    """Return what the executor plugin (2.8.0) says of a job in its comment."""
+    """Return the comment that the executor plugin (2.8.0) gives to a job."""
     values = "_".join(wildcards.values()).replace("/", "_")
     return f"rule_{rule}_wildcards_{values}" if values else f"rule_{rule}"
 
 
 def does_the_same(job: QueuedJob, rule: str, wildcards: Mapping[str, str]) -> bool:
-    """Return whether a job in the queue works on what a job of a rule would work on.
+    """Return whether a queued job does the work that a job of a rule would do.
 
-    Sweeps of one model do if they have items in common.
+    Sweeps of one model do the same work if they share items.
     """
     if rule not in SWEEPS:
         return job.what == comment_of(rule, wildcards)

@@ -1,4 +1,4 @@
-"""Checks of SLURM's scheduler: would it accept the jobs of a study?"""
+"""Checks whether SLURM's scheduler would accept and start the jobs of a study."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ class NoSchedulerError(UserError):
 
 
 class Partition(NamedTuple):
-    """A partition's limits of a job; None for no limit."""
+    """A partition's limits of a job, with None for no limit."""
 
     name: str
     is_default: bool  # whether jobs that name no partition go there
@@ -47,7 +47,7 @@ class Partition(NamedTuple):
 
 
 def minutes(text: str) -> int | None:
-    """Return a time of SLURM in whole minutes, rounded down; None for no limit.
+    """Return a time of SLURM in whole minutes, rounded down, or None for no limit.
 
     The forms are minutes, minutes:seconds, hours:minutes:seconds, and days-hours with or without
     minutes and seconds.
@@ -80,7 +80,7 @@ def _listed(of: Mapping[str, str], verb: str) -> dict[str, list[str]]:
 
 
 def read_partitions(said: str) -> dict[str, Partition]:
-    """Return the partitions that `scontrol show partition --oneliner` tells, by name."""
+    """Return the partitions in the output of `scontrol show partition --oneliner`, by name."""
     found = {}
     for line in said.splitlines():
         of = dict(re.findall(r"(\w+)=(\S*)", line))
@@ -101,7 +101,7 @@ def read_partitions(said: str) -> dict[str, Partition]:
 
 
 def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None:
-    """Return why a job with these sbatch options would wait in a partition for ever, or None."""
+    """Return why a job with these sbatch options would wait in a partition forever, or None."""
     if not partition.is_up:
         return f"partition {partition.name} is not up"
     time = options.get("--time", "")
@@ -119,7 +119,7 @@ def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None
 
 
 def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
-    """Return why a partition starts no job of this account or QOS, or None."""
+    """Return why a partition starts no job of the options' account or QOS, or None."""
     for option in OWNERS:
         owner = options.get(option, "").lower()
         allowed = partition.allowed.get(option, [owner])
@@ -129,14 +129,14 @@ def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
 
 
 class CheckResult(NamedTuple):
-    """One check; `trouble` says what is wrong and what to do, None if all is well."""
+    """The result of a check, whose `trouble` is the fault and its fix, or None."""
 
     what: str
     trouble: str | None = None
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command and return its code and what it wrote; 127 if it is not there."""
+    """Run a command and return its exit code (127 if it does not exist) and output."""
     try:
         return subprocess.run(command, text=True, capture_output=True, check=False)
     except FileNotFoundError as error:
@@ -144,16 +144,16 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def reason(said: str) -> str:
-    """Return the first error that a SLURM command wrote."""
+    """Return the first error in the output of a SLURM command."""
     lines = [line for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line or "failure" in line] or lines
     return errors[0].strip() if errors else "nothing"
 
 
 def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
-    """Return the entries of models, trainings and served judges, each of which has its own job.
+    """Return the entries with a job of their own: models, trainings and served judges.
 
-    A model with an endpoint has none.
+    A model with an endpoint has no job.
     """
     defaults = grid.config["model_defaults"]
     entries = {f"model {name}": e for name, e in grid.models.items() if not has_endpoint(e)}
@@ -166,7 +166,7 @@ def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
 
 
 class Attempt(NamedTuple):
-    """One attempt at the job of an entry such as `model x`, and what it asks sbatch for."""
+    """One attempt at the job of an entry such as `model x`, with its sbatch options."""
 
     job: str
     number: int
@@ -189,9 +189,9 @@ def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
 def look_at_requests(
     attempts: Sequence[Attempt], found: Mapping[str, Partition]
 ) -> Iterator[CheckResult]:
-    """Check whether the scheduler would accept and start each job; equal requests once.
+    """Check whether the scheduler would accept and start each job, testing equal options once.
 
-    Of several attempts at a job only the first is named, and the first that would fail.
+    Of several attempts at a job, only the first and the first that would fail are named.
     """
     alike: dict[tuple[str, ...], list[Attempt]] = {}
     for attempt in attempts:
@@ -231,13 +231,13 @@ def _endless_wait(options: Options, found: Mapping[str, Partition]) -> str | Non
 
 
 def jobs_partitions(options: Options, found: Mapping[str, Partition]) -> list[Partition]:
-    """Return the partitions that a job may start in, as far as the cluster has them."""
+    """Return those of the cluster's partitions in which a job may start."""
     named = partitions_of(options)
     return [p for p in found.values() if (p.name in named if named else p.is_default)]
 
 
 def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> CheckResult:
-    """Check whether the partitions of the jobs requeue preempted ones or cancel them.
+    """Check whether the jobs' partitions requeue preempted jobs instead of cancelling them.
 
     Snakemake's executor plugin (2.8.0) counts a cancelled job as neither finished nor failed, and
     waits for it forever.
@@ -256,7 +256,7 @@ def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partitio
 
 
 def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
-    """Check whether the accounts that the profile names are the user's; None if it names none."""
+    """Check whether the user has the accounts that the profile names, if it names any."""
     given = {name for a in attempts for name in a.options.get("--account", "").split(",") if name}
     if not given:
         return None
@@ -274,10 +274,10 @@ def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
 
 
 def look_at_job_age(profile: Profile) -> CheckResult | None:
-    """Check whether ended jobs stay in the queue until Snakemake looks; None if nobody can tell.
+    """Check whether ended jobs stay in the queue until Snakemake looks, or return None in doubt.
 
-    With less than three of its intervals the executor plugin (2.8.0) asks sacct instead of squeue,
-    and waits forever for a job that was cancelled there.
+    If they stay for less than three of its intervals, the executor plugin (2.8.0) asks sacct and
+    not squeue, and waits forever for a cancelled job.
     """
     age = re.search(r"^MinJobAge\s*=\s*(\d+)", run(["scontrol", "show", "config"]).stdout, re.M)
     if age is None:
@@ -298,7 +298,7 @@ def partitions() -> dict[str, Partition]:
     """Return the cluster's partitions, by name.
 
     Raises:
-        NoSchedulerError: its controller does not answer.
+        NoSchedulerError: the cluster's controller does not answer.
     """
     done = run(["scontrol", "show", "partition", "--oneliner"])
     if done.returncode:

@@ -1,4 +1,4 @@
-"""What a Snakemake profile adds to a job's sbatch options, as the plugin (2.8.0) passes them."""
+"""A job's sbatch options with those of a Snakemake profile, as the plugin (2.8.0) passes them."""
 
 import os
 import shlex
@@ -37,7 +37,7 @@ def read_profile(folder: Path) -> dict[str, Any]:
     """Return a profile's settings.
 
     Raises:
-        UserError: there is none, or it cannot be read.
+        UserError: there is no profile, or it cannot be read.
     """
     path = folder / "config.yaml"
     if not path.is_file():
@@ -49,10 +49,10 @@ def read_profile(folder: Path) -> dict[str, Any]:
 
 
 def _value(key: str, given: Any, of_job: Mapping[str, Any]) -> Any:
-    """Return a resource's value for one job: Snakemake evaluates text in it as Python.
+    """Return a resource's value for one job, with text evaluated as Python as Snakemake does.
 
     Raises:
-        UserError: the text is Python that fails, or that gives neither a text nor a number.
+        UserError: the text is Python that fails, or whose value is neither a text nor a number.
     """
     if not isinstance(given, str):
         return given
@@ -79,8 +79,8 @@ def job_options(
 ) -> Options:
     """Return the sbatch options of one attempt at a job, by name.
 
-    What the profile sets for the rule stands above the entry's own; its defaults stand below. It
-    may be an expression over the wildcards of the job, which is that of the model or judge `name`.
+    The profile's settings for the rule override the entry, and the entry overrides the profile's
+    defaults. A setting may be an expression over the job's wildcards. `name` is the model or judge.
 
     Raises:
         UserError: an expression, a size or a time cannot be read.
@@ -109,10 +109,10 @@ def job_options(
 
 
 def _size(key: str, value: Any) -> str:
-    """Return a size as sbatch takes it; Snakemake also reads 2h as minutes and 8GB as megabytes.
+    """Return a size as sbatch takes it, in minutes or MB for Snakemake's forms such as 2h or 8GB.
 
     Raises:
-        UserError: it is neither.
+        UserError: it is no size or time.
     """
     from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
 
@@ -130,7 +130,7 @@ def _size(key: str, value: Any) -> str:
 
 
 def _resources_of(profile: Profile, rule: str) -> dict[str, Any]:
-    """Return what `set-resources` has for a rule; it may also be a list of RULE:KEY=VALUE."""
+    """Return a rule's `set-resources`, which may also be written as a list of RULE:KEY=VALUE."""
     given = profile.get("set-resources") or {}
     if isinstance(given, list):
         split = [str(one).partition(":") for one in given]
@@ -147,12 +147,12 @@ def _defaults(profile: Profile) -> dict[str, Any]:
 
 
 def as_words(options: Mapping[str, str]) -> list[str]:
-    """Return options as sbatch takes them, such as --mem=64000."""
+    """Return options as arguments of sbatch, such as --mem=64000."""
     return [f"{name}={value}" if value else name for name, value in options.items()]
 
 
 def n_attempts(profile: Profile) -> int:
-    """Return how often a job is tried."""
+    """Return how many attempts a job has."""
     retries = profile.get("retries") or 0
     if not str(retries).isdecimal():
         raise UserError(
@@ -162,6 +162,6 @@ def n_attempts(profile: Profile) -> int:
 
 
 def partitions_of(options: Mapping[str, str]) -> list[str]:
-    """Return the partitions that options name; none for the cluster's default."""
+    """Return the partitions that options name, or none for the cluster's default."""
     named = options.get("--partition", options.get("-p", ""))
     return [name for name in named.split(",") if name]
