@@ -1,4 +1,4 @@
-"""API keys of endpoints: read from the environment and kept out of every file."""
+"""API keys of endpoints, which are read from the environment and kept out of every file."""
 
 import os
 import re
@@ -14,7 +14,7 @@ PRINTABLE = re.compile(r"[!-~]+")
 
 
 def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str | None:
-    """Return the key of a judge or model from the environment; None if its entry names no variable.
+    """Return a judge's or model's API key from the environment, or None without `key_variable`.
 
     Raises:
         UserError: the variable is not set, or its value cannot be a key.
@@ -38,17 +38,17 @@ def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str
 
 
 def without_key(text: str, key: str | None) -> str:
-    """Return a text with the key replaced, however it is encoded.
+    """Return a text with the API key replaced, however it is encoded.
 
-    It finds the key itself, its characters escaped as in JSON, URLs and HTML (in any mixture), and
-    its base64 and hexadecimal forms, alone or inside a longer encoded text.
+    Replaced are the key itself, its characters escaped as in JSON, URLs and HTML (in any mixture),
+    and its base64 and hexadecimal forms, alone or inside a longer encoded text.
     """
     return text if key is None else _forms(key).sub("[key]", text)
 
 
 @lru_cache(maxsize=8)
 def _forms(key: str) -> re.Pattern[str]:
-    """Return the regular expression that finds a key in every form."""
+    """Return the regular expression that matches an API key in every form."""
     escaped = "".join(map(_character, key))
     hexadecimal = f"(?i:{key.encode().hex()})"
     return re.compile("|".join([escaped, hexadecimal, *map(re.escape, _base64(key))]))
@@ -61,7 +61,7 @@ def _character(character: str) -> str:
 
 
 def _base64(key: str) -> list[str]:
-    """Return the base64 of a key at each of the three offsets at which it may begin."""
+    """Return the base64 forms of an API key, one per offset at which it may begin."""
     found = []
     for n_before in range(3):
         data = b"\0" * n_before + key.encode()

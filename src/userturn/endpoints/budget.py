@@ -1,9 +1,9 @@
-"""What judges cost: every request is counted on disk before it is sent.
+"""The cost of judges: every request is counted on disk before it is sent.
 
-Each process keeps one small account for each cell and judge that it asks about. An account is a
-file of two slots that are written in turn, so that a kill leaves one of them whole. It counts
-tokens, not money, because prices are in the config and may be corrected. A hard cap holds across
-processes: each takes an allowance from what all accounts together leave free, under one lock.
+Each process keeps one small account per cell and judge that it asks about. An account is a file of
+two slots that are written in turn, so that a kill leaves one of them whole. It counts tokens, not
+money, because prices are in the config and may be corrected. A hard cap holds across processes.
+Each process takes an allowance, under one lock, from the money that all accounts leave free.
 """
 
 import os
@@ -27,21 +27,21 @@ DAMAGED, CORRECTED = "damaged", "corrections"  # in place of a cell
 
 @dataclass(frozen=True)
 class AccountOnDisk:
-    """An account that a process left or has open.
+    """An account as its file has it, whether or not its process still has it open.
 
     Attributes:
-        path: its file.
+        path: the account's file.
         judge: name of the judge.
         cell: folder of the cell, below `results`.
-        spent: by requests of a known end.
-        in_flight: what the others may have taken.
+        spent: tokens of requests whose end is known.
+        in_flight: the most tokens that the other requests may have taken.
         allowance: money that others may not spend while its process lives.
-        price: of the judge's tokens, when it was written.
-        asked_as: hash of the settings that it was asked with.
-        seen: what its replies with a count took.
-        is_damaged: whether it cannot be read, so that nothing is known of what it counted.
-        paid: what others cost in all, as a user has said: this is a correction of their costs.
-        covered: those others.
+        price: price of the judge's tokens when the account was written.
+        asked_as: hash of the settings of its requests.
+        seen: sizes of its replies with a token count.
+        is_damaged: whether it cannot be read, so that its counts are unknown.
+        paid: for a correction, the total cost of other accounts by a user.
+        covered: for a correction, those other accounts.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class AccountOnDisk:
 
     @property
     def total(self) -> Spent:
-        """The total spent; a request without a known end counts at its largest possible size."""
+        """The total spent, where a request without a known end counts at its largest size."""
         return self.spent + self.in_flight
 
     def cost(self, prices: Mapping[str, Price]) -> float | None:
@@ -73,7 +73,7 @@ class AccountOnDisk:
         return None if price is None or self.is_damaged else money(self.total, price)
 
     def claim(self, prices: Mapping[str, Price]) -> float:
-        """Return the money that others cannot use: the allowance while held, else the cost.
+        """Return the money that others cannot use: the allowance of a live process, else the cost.
 
         Raises:
             UserError: the account is damaged.
@@ -89,7 +89,7 @@ class AccountOnDisk:
 
 
 def read_account(path: Path) -> AccountOnDisk:
-    """Read an account from the newer of its intact slots; it is damaged if it has none."""
+    """Return an account from the newer of its intact slots, or a damaged one without any."""
     data = path.read_bytes()
     slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
     records = [record for slot in slots if (record := decode_line(slot)) is not None]
@@ -110,7 +110,7 @@ def read_account(path: Path) -> AccountOnDisk:
 
 
 def is_sound(content: bytes) -> bool:
-    """Return whether an account is as its process wrote it, in both slots, one after the other."""
+    """Return whether both slots of an account are intact, with numbers that follow one another."""
     slots = (content[:SLOT], content[SLOT:])
     lines = [slot.lstrip(b" ") for slot in slots]
     records = [decode_line(line) for line in lines]
@@ -126,7 +126,7 @@ def is_sound(content: bytes) -> bool:
 def read_accounts(folder: Path) -> list[AccountOnDisk]:
     """Return every account of a study, in the order of their paths, and then the corrections.
 
-    What was in flight when a process died counts as the replies to equal requests suggest.
+    Requests in flight when a process died count at the size that replies to equal requests suggest.
     """
     found = [read_account(path) for path in sorted(folder.glob("*/[!.]*.account"))]
     seen: dict[tuple[str, str], Seen] = {}
@@ -144,7 +144,7 @@ def read_accounts(folder: Path) -> list[AccountOnDisk]:
 
 
 def _may_live(path: Path) -> bool:
-    """Tell whether the process of an account may live; not where nobody can write."""
+    """Return whether the process of an account may still live, False in a read-only folder."""
     try:
         return is_held(path)
     except NoLocksError:
@@ -158,19 +158,19 @@ def _is_covered(account: AccountOnDisk, by: Mapping[str, Correction]) -> bool:
 
 
 def _open(accounts: Sequence[AccountOnDisk], by: Mapping[str, Correction]) -> list[AccountOnDisk]:
-    """Return the accounts that say something: of damaged ones, those that no correction covers."""
+    """Return the accounts that count: all but damaged ones that a correction covers."""
     return [one for one in accounts if not (one.is_damaged and _is_covered(one, by))]
 
 
 def _correction(folder: Path, accounts: Sequence[AccountOnDisk], one: Correction) -> AccountOnDisk:
-    """Return what a correction adds to the costs of the accounts that it covers."""
+    """Return a correction as an account, whose cost completes those of the accounts it covers."""
     covered = tuple(account for account in accounts if _is_covered(account, {one.judge: one}))
     path = folder / one.judge / CORRECTIONS
     return AccountOnDisk(path, one.judge, CORRECTED, paid=one.paid, covered=covered)
 
 
 def cost_of(accounts: Sequence[AccountOnDisk], prices: Mapping[str, Price]) -> float | None:
-    """Return the money that accounts of one judge and its corrections come to.
+    """Return the total cost of one judge's accounts and corrections.
 
     None if no price is known, or an account is damaged.
     """
@@ -191,7 +191,7 @@ class CapReachedError(Exception):
 
 
 def cap_reached(what: str, cap: float | None, n_left: int | None = None) -> UserError:
-    """Return the error for requests that the hard cap stopped; None if their number is unknown."""
+    """Return the error for requests that the hard cap stopped, with the number left if known."""
     left = "" if n_left is None else f", with {n_left} questions left"
     return UserError(
         f"{what}: stopped before max_cost {cap or 0:g} could be exceeded{left}; "
@@ -229,7 +229,7 @@ class Account:
     _began: float = 0.0
 
     def __enter__(self) -> Self:
-        """Return the account, with nothing in it; its file is made with the first request."""
+        """Return the account, which is empty and gets its file with the first request."""
         self.spent, self.in_flight = Spent(), Spent()
         self._began = time.monotonic()
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
@@ -270,7 +270,7 @@ class Account:
             self._hidden.rename(self._path)
 
     def send(self, most: Spent) -> bool:
-        """Count a request of at most this size before it is sent; False if the cap forbids it.
+        """Count a request of at most this size before it is sent, or return False for the cap.
 
         Raises:
             CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
@@ -308,17 +308,17 @@ class Account:
     def settle(
         self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
     ) -> None:
-        """Count the end of a request that was counted at its largest size when it was sent.
+        """Replace the largest size of a sent request by its counted size.
 
-        `usage` is the endpoint's count of tokens: empty if the reply had none, None if the endpoint
-        refused the request, so that nothing was billed. The size of the reply bounds its tokens if
-        the endpoint exceeded the limit it was given.
+        `usage` is the endpoint's count of tokens, which is empty if the reply had none. It is None
+        if the endpoint refused the request, so that nothing was billed. The size of the reply
+        bounds its tokens if the endpoint exceeded its limit.
         """
         self.in_flight -= most
         self.bill(most, usage, n_bytes_received)
 
     def bill(self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0) -> None:
-        """Count the cost of a request, as `settle` does, whether or not it was counted before."""
+        """Add the size of a finished request, as `settle` does, and keep any earlier count."""
         counted = Spent(n_requests=1) if usage is None else metered(usage, most)
         if counted is not None and counted.input_tokens:
             self.seen = self.seen.and_one(counted, most)
@@ -326,22 +326,22 @@ class Account:
         self._write()
 
     def add(self, counted: Spent) -> None:
-        """Count the requests of a batch as large as they can be, or take them back if refused."""
+        """Add requests of a batch at their largest size, or subtract refused ones."""
         self.spent += counted
         self._write()
 
     def replace(
         self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
     ) -> None:
-        """Count a reply, as `settle` does, in place of what was added for it."""
+        """Replace the size that `add` counted for a request of a batch by that of its reply."""
         self.spent -= most
         self.bill(most, usage, n_bytes_received)
 
     def unsend(self, most: Spent) -> None:
-        """Undo the count of a request that was never sent."""
+        """Subtract a request that was never sent."""
         self.in_flight -= most
         self._write()
 
     def decided(self) -> None:
-        """Count one question that ended with a decision; saved with the next request."""
+        """Count one question that ended with a decision, which the next request saves."""
         self.spent.n_verdicts += 1

@@ -1,7 +1,7 @@
-"""What users say that a judge cost, in place of what its accounts count, with their reasons.
+"""Corrections by users of the cost that a judge's accounts count, with the users' reasons.
 
-A correction covers the accounts that were there. Earlier ones stay in the file, and only a judge's
-last one counts.
+A correction covers the accounts that existed. Earlier corrections stay in the file, and only a
+judge's last one counts.
 """
 
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ CORRECTIONS = "corrections"  # folder beside a judge's accounts
 
 
 class Correction(NamedTuple):
-    """What a judge cost in all, by the accounts that a user has seen.
+    """A judge's total cost as a user states it, in place of some accounts.
 
     Attributes:
-        judge: its name.
-        paid: the money.
+        judge: name of the judge.
+        paid: the total cost.
         because: the user's reason.
-        at: when it was said.
-        covers: names of the accounts that it takes the place of.
+        at: time of the correction.
+        covers: names of the accounts that it replaces.
     """
 
     judge: str
@@ -33,7 +33,7 @@ class Correction(NamedTuple):
 
 
 def correct(folder: Path, judge: str, paid: float, because: str, covers: Iterable[str]) -> None:
-    """Write a correction into the folder of all accounts."""
+    """Write a correction of a judge's cost into the folder of all accounts."""
     at = datetime.now(UTC).isoformat(timespec="microseconds")
     said = {"judge": judge, "paid": paid, "because": because, "at": at, "covers": [*covers]}
     with Writer(folder / judge / CORRECTIONS) as writer:

@@ -1,4 +1,4 @@
-"""What a reply of an endpoint means for a question: its body, its errors, and who answered."""
+"""The meaning of an endpoint's reply: its body, its errors, and the model that answered."""
 
 import json
 import re
@@ -13,19 +13,19 @@ SURROGATE = re.compile("[\\ud800-\\udfff]")
 
 
 def without_surrogates(text: str) -> str:
-    """Return a text that can be written as UTF-8: half a character becomes U+FFFD."""
+    """Return a text that can be written as UTF-8, with each lone surrogate as U+FFFD."""
     return SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True)
 class Received:
-    """The body of a response; each reading of it is made once, when it is first asked for."""
+    """The body of a response, parsed and decoded once when first needed."""
 
     content: bytes
 
     @cached_property
     def parsed(self) -> Any:
-        """Its JSON; None if it is none."""
+        """The body's JSON value, or None if it is no JSON."""
         try:
             return json.loads(self.content)
         except (ValueError, RecursionError):
@@ -33,7 +33,7 @@ class Received:
 
     @cached_property
     def text(self) -> str:
-        """Its text, which can be written whatever it holds."""
+        """The body's text, with bytes that are not UTF-8 replaced."""
         return without_surrogates(self.content.decode(errors="replace"))
 
 
@@ -67,43 +67,43 @@ FILTERED = re.compile(
 
 
 class EndpointError(Exception):
-    """A question that ended without a reply; its text says why."""
+    """A question that ended without a reply, for the reason in the error's text."""
 
 
 class UnreachedError(EndpointError):
-    """A request that never reached the endpoint, as often as it was tried."""
+    """A request that never reached the endpoint in any attempt."""
 
 
 class BusyError(EndpointError):
-    """A request for which the endpoint was too busy, as often as it was tried."""
+    """A request for which the endpoint was too busy in every attempt."""
 
 
 class UnscoredError(EndpointError):
-    """A question that the endpoint will never answer; `why` is the reason of the verdict."""
+    """A question that the endpoint will never answer, for the reason `why` in the verdict."""
 
     def __init__(self, text: str, why: str) -> None:
-        """Take what the endpoint says, and the reason of the verdict that is not there."""
+        """Take the endpoint's message, and the reason why there is no verdict."""
         super().__init__(text)
         self.why = why
 
 
 class RetriableError(Exception):
-    """A request that may be sent again, after so many seconds at least.
+    """A request that may be sent again, at the earliest after `retry_after` seconds.
 
     Attributes:
-        ends_as: the error of a request that was tried for the last time.
+        ends_as: class of the error after the last attempt.
     """
 
     ends_as: type[EndpointError] = EndpointError
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
-        """Take the reason and the seconds."""
+        """Take the reason and the seconds to wait."""
         super().__init__(reason)
         self.retry_after = retry_after
 
 
 class NotSentError(RetriableError):
-    """A request that never reached the endpoint, which cannot have been billed."""
+    """A request that never reached the endpoint, and so cannot have been billed."""
 
     ends_as = UnreachedError
 
@@ -115,27 +115,28 @@ class TimedOutError(RetriableError):
 
 
 class TurnedAwayError(RetriableError):
-    """A request that the endpoint had no time for."""
+    """A request that the endpoint was too busy to answer."""
 
     ends_as = BusyError
 
 
 def why_unscored(text: str) -> str | None:
-    """Return why an endpoint will never answer a question, from its error; None if it may."""
+    """Return why an endpoint will never answer a question, from its error, or None if it may."""
     if TOO_MANY_TOKENS.search(text):
         return TOO_LONG
     return REFUSED if FILTERED.search(text) else None
 
 
 def lacks_money(text: str) -> bool:
-    """Tell whether an endpoint's error says that the account has no money left."""
+    """Return whether an endpoint's error says that the account has no money left."""
     return NO_MONEY.search(text) is not None and TOO_FAST not in text
 
 
 def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> Exception:
-    """Return the error to raise for an endpoint's, which says `whole` and asks to wait so long.
+    """Return the exception to raise for an endpoint's error.
 
-    People are shown that short and without the key.
+    `whole` is the endpoint's text, `shown` the same text short and without the API key, and
+    `retry_after` the seconds that the endpoint asks to wait.
     """
     has_money = not lacks_money(whole)
     if (status in TRY_AGAIN and has_money) or status >= 500:
@@ -145,9 +146,9 @@ def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> E
 
 
 def error_in(received: Received) -> tuple[int, str] | None:
-    """Return status and text of an error that a gateway sent with status 200; None for none.
+    """Return (status, text) of an error that a gateway sent with status 200, or None.
 
-    It stands in place of the choices or beside them, or in the first, as OpenRouter has it.
+    The error stands in place of the choices, beside them, or (OpenRouter) in the first choice.
     """
     parsed = received.parsed
     if isinstance(parsed, list) and parsed:
@@ -165,9 +166,9 @@ def error_in(received: Received) -> tuple[int, str] | None:
 
 
 def retry_after(headers: Mapping[str, str], text: str) -> float:
-    """Return the seconds that an endpoint asks to wait, within bounds; 0 if it asks for none.
+    """Return the seconds that an endpoint asks to wait, within bounds, or 0 if it does not ask.
 
-    The headers count first; Gemini and Azure say it in the text of the error.
+    Headers come before the text of the error, in which Gemini and Azure ask.
     """
     for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
@@ -209,7 +210,7 @@ def _plain(name: str) -> str:
 
 
 def is_other_model(asked: str, answered: str) -> bool:
-    """Tell whether two names belong to different models.
+    """Return whether two names belong to different models.
 
     A dated or latest snapshot of the requested name, and a name with or without its vendor, are the
     same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two different dates are not.

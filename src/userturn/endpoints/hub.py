@@ -1,4 +1,4 @@
-"""Why the hub does not give a model or a dataset, in a sentence for each reason."""
+"""The errors for models and datasets that the hub does not give, one sentence per reason."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ TOKEN = "give your token by `hf auth login` or the environment variable HF_TOKEN
 
 
 def hub_answers() -> bool:
-    """Return whether the hub says anything at all; its own client would try for a minute."""
+    """Return whether the hub answers, sooner than its own client, which tries for a minute."""
     from huggingface_hub import constants
 
     return _answers(constants.ENDPOINT)
@@ -34,13 +34,13 @@ def _answers(address: str) -> bool:
 
 
 def not_given(what: str, name: str, error: BaseException | None, place: str = "") -> UserError:
-    """Return why the hub does not give something.
+    """Return the error for a model or dataset that the hub does not give.
 
     Args:
         what: `model` or `dataset`.
-        name: such as org/name.
-        error: what its client raised; None if the hub does not answer.
-        place: a revision and file, in words.
+        name: its id on the hub, such as org/name.
+        error: the exception of the hub's client, or None if the hub does not answer.
+        place: the revision and file, in words.
     """
     near = nearest(name, _known(what))
     meant = f", did you mean '{near}'?" if near else ""
@@ -81,7 +81,7 @@ def _chain(error: BaseException | None) -> Iterable[BaseException]:
 
 
 def _known(what: str) -> set[str]:
-    """Return the hub's names of the shipped models, or of the catalogue's datasets."""
+    """Return the hub ids of the shipped models, or of the catalogue's datasets."""
     file, key = (CONFIG, "source") if what == "model" else (CATALOGUE, "hub")
     content: Any = yaml.safe_load(installed(file).read_text("utf-8"))
     entries = content["models"] if what == "model" else content

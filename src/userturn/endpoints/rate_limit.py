@@ -1,4 +1,4 @@
-"""How many requests may be in flight: by latency and rate limits, and by slots of this machine."""
+"""Limits on the requests in flight, by latency and rate limits and by slots of this machine."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ SLOW = 2.0  # times the usual latency
 
 @dataclass
 class Pace:
-    """The limit on questions in flight: grows while latency holds, halves on a rate limit.
+    """The limit on questions in flight, which grows while latency holds and halves if slowed.
 
     Attributes:
         most: the largest value of the limit.
@@ -34,18 +34,18 @@ class Pace:
     _last_cut: float = 0.0
 
     def __post_init__(self) -> None:
-        """Start at or below `most`."""
+        """Set the first limit to `most` or less."""
         self.limit = min(self.limit, float(self.most))
 
     def answered(self, latency: float) -> None:
-        """Grow by one for each reply, or after a slowdown for each round of replies."""
+        """Raise the limit by one per reply or, after a slowdown, per round of replies."""
         self._usual = latency if self._usual == 0 else 0.95 * self._usual + 0.05 * latency
         if latency <= SLOW * self._usual:
             step = 1 / self.limit if self._was_slowed else 1.0
             self.limit = min(float(self.most), self.limit + step)
 
     def slowed(self, retry_after: float = 0.0) -> None:
-        """Halve, once for all questions that were in flight together, and pause if asked."""
+        """Halve the limit, once for all questions in flight together, and pause if asked to."""
         now = time.monotonic()
         self.pause_until = max(self.pause_until, now + retry_after)
         if now - self._last_cut > self._usual:
@@ -53,7 +53,7 @@ class Pace:
             self.limit = max(1.0, self.limit / 2)
 
     async def pause(self) -> None:
-        """Wait until the pause is over, a little longer for each waiting question."""
+        """Wait until the pause is over, and a random time more so that questions spread."""
         while (left := self.pause_until - time.monotonic()) > 0:
             await asyncio.sleep(left + random.uniform(0, 0.1 * left))
 
@@ -73,7 +73,7 @@ def _open(folder: str, number: int) -> int:
 
 
 def _taken(folder: str, most: int) -> tuple[int, int] | None:
-    """Return number and open file of a free slot, or None if all are taken."""
+    """Return (number, open file) of a slot that was free, or None if all are taken."""
     likely, first = _given_back.setdefault((folder, most), []), random.randrange(most)
     any_other = ((first + number) % most for number in range(most))
     for number in chain([likely.pop()] if likely else [], any_other):
@@ -86,7 +86,7 @@ def _taken(folder: str, most: int) -> tuple[int, int] | None:
 
 @asynccontextmanager
 async def one_slot(folder: Path, most: int) -> AsyncIterator[None]:
-    """Hold one of `most` slots; the slots of a process that dies become free."""
+    """Hold one of `most` slots, which becomes free when its process dies."""
     place = str(folder)
     while (taken := _taken(place, most)) is None:
         await asyncio.sleep(WAIT)

@@ -64,14 +64,14 @@ def most_written(entry: Mapping[str, Any]) -> int:
 
 
 def money(spent: Spent, price: Price) -> float:
-    """Return the cost of some tokens; `price` is per million input, cached and output tokens."""
+    """Return the cost of tokens, by the price per million input, cached and output tokens."""
     cached = price.get("cached_input", price["input"]) * spent.cached_tokens
     fresh = price["input"] * (spent.input_tokens - spent.cached_tokens)
     return (fresh + cached + price["output"] * spent.output_tokens) / MILLION
 
 
 def at_most(n_bytes: int, max_output: int) -> Spent:
-    """Return the largest count of one request: a token has at least one byte."""
+    """Return the largest count of a request, since a token has at least one byte."""
     return Spent(1, 1, 0, n_bytes, 0, max_output)
 
 
@@ -80,14 +80,15 @@ def _count(value: Any) -> int | None:
 
 
 def tokens_read(usage: Mapping[str, Any]) -> int | None:
-    """Return the tokens that an endpoint says it read; None without a plausible number."""
+    """Return the number of tokens that an endpoint read, or None without a plausible number."""
     return _count(usage.get("prompt_tokens")) or None
 
 
 def tokens_written(usage: Mapping[str, Any]) -> int | None:
-    """Return the tokens that an endpoint says it wrote; None without a number of them.
+    """Return the number of tokens that an endpoint wrote, or None without one.
 
-    What the total has beyond the other two counts: Gemini and some gateways leave reasoning out.
+    It includes those that only the total has: Gemini and some gateways leave reasoning out of the
+    other counts.
     """
     n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
     if n_read is None or n_written is None:
@@ -96,10 +97,10 @@ def tokens_written(usage: Mapping[str, Any]) -> int | None:
 
 
 def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
-    """Tell whether an endpoint read so few tokens that it left out most of what was sent.
+    """Return whether an endpoint read so few tokens that it must have left out most of a prompt.
 
-    Some servers cut a prompt to their context without a word. Characters that repeat are counted
-    three times at most: a token may have many of them.
+    Some servers cut a prompt to their context without a word. Of repeated characters, which a token
+    may have many of, at most three are counted.
     """
     n_characters = sum(
         len(re.sub(r"(.)\1{3,}", r"\1\1\1", text, flags=re.DOTALL)) for text in texts
@@ -108,10 +109,10 @@ def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
 
 
 def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
-    """Return one request with the endpoint's token counts; None if they are missing or implausible.
+    """Return one request with the endpoint's token counts, or None without plausible counts.
 
-    Implausible are fractions, no input tokens, far more tokens than were sent, or more of them in
-    the cache than were read, where a gateway leaves cached ones out of the others.
+    Implausible are fractions, no input tokens, far more tokens than were sent, and more cached
+    tokens than were read, as from a gateway that leaves cached tokens out of the input tokens.
     `most` is the largest count of the request.
     """
     n_read, n_written = tokens_read(usage), tokens_written(usage)
@@ -127,35 +128,35 @@ def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
 
 
 def unmetered(most: Spent, n_bytes_received: int) -> Spent:
-    """Return one request without a plausible count, as large as it can be.
+    """Return one request without a plausible count at its largest size.
 
-    A token has at least one byte, so the size of the reply bounds what an endpoint may have written
-    beyond the limit that it was given.
+    A token has at least one byte, so the size of the reply bounds the tokens that an endpoint may
+    have written beyond its limit.
     """
     n_written = min(n_bytes_received, OVERRUN * most.output_tokens)
     return replace(most, output_tokens=max(most.output_tokens, n_written))
 
 
 class Seen(NamedTuple):
-    """What replies with a count took, as shares of the most that they could take."""
+    """The number of replies with a count, and their largest shares of the possible tokens."""
 
     n: int = 0
     read: float = 0.0  # the largest share
     written: float = 0.0
 
     def and_one(self, counted: Spent, most: Spent) -> "Seen":
-        """Return this with one more reply."""
+        """Return the same with one more reply."""
         read, written = counted.input_tokens, counted.output_tokens
         of_read = ceil(1000 * read / (most.input_tokens or 1)) / 1000
         of_written = ceil(1000 * written / (most.output_tokens or 1)) / 1000
         return Seen(self.n + 1, max(self.read, of_read), max(self.written, of_written))
 
     def and_all(self, other: "Seen") -> "Seen":
-        """Return this with the replies of another account."""
+        """Return the same with the replies of another account."""
         return Seen(self.n + other.n, max(self.read, other.read), max(self.written, other.written))
 
     def bound(self, most: Spent) -> Spent:
-        """Return what requests of unknown end took at most, as far as enough others tell it."""
+        """Return the likely largest count of requests of unknown end, after enough replies."""
         if self.n < ENOUGH_SEEN:
             return most
         read, written = (min(1.0, MARGIN * share) for share in (self.read, self.written))
