@@ -32,12 +32,12 @@ Finished = tuple[Request, Completion]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a batch may take.
+    """The limits of a batch.
 
     Attributes:
-        max_model_len: the most tokens of a prompt and its continuation.
-        n_rows: the most requests that run together.
-        n_bytes: the most memory of their keys and values.
+        max_model_len: largest number of tokens of a prompt and its continuation.
+        n_rows: largest number of requests that run together.
+        n_bytes: largest memory of their keys and values.
     """
 
     max_model_len: int
@@ -46,14 +46,14 @@ class Bounds:
 
 
 class Waiting:
-    """Requests that have not been started: the longest first, equal prompts one after another.
+    """Requests that have not been started, the longest first, with equal prompts side by side.
 
     Attributes:
-        refused: requests that cannot be written.
+        refused: requests that cannot be run, with the reason as their completion.
     """
 
     def __init__(self, requests: Iterable[Request], bounds: Bounds) -> None:
-        """Read the first requests when the first rows are taken."""
+        """Take the requests, of which the first are read when the first rows are taken."""
         self.requests, self.bounds = enumerate(requests), bounds
         self.held: list[tuple[int, tuple[int, ...], int, Writing]] = []
         self.refused: list[Finished] = []
@@ -69,7 +69,7 @@ class Waiting:
                 self.refused.append((request, refusal(error)))
 
     def take(self, rows: Sequence[Writing], cache: RowCache) -> list[Writing]:
-        """Return the requests that enter beside the rows that are there."""
+        """Return the requests that may now enter the batch beside its rows."""
         taken: list[Writing] = []
         self._top_up()
         if len(rows) > FULL * self.bounds.n_rows:
@@ -88,7 +88,7 @@ class Waiting:
 
 
 def reading_groups(rows: Iterable[Writing]) -> Iterator[list[Writing]]:
-    """Split rows into groups whose different prompts fit into one pass; the longest come first."""
+    """Split rows, the longest first, into groups whose different prompts fit into one pass."""
     group: list[Writing] = []
     prompts: set[tuple[int, ...]] = set()
     for row in rows:
@@ -128,7 +128,7 @@ def _step(model: Any, cache: RowCache, rows: Sequence[Writing]) -> None:
 
 
 def completion(row: Writing, decode: Decode) -> Completion | None:
-    """Return the completion of a row that has ended; None if it goes on."""
+    """Return the completion of a row that has ended, or None if it goes on."""
     sampling, ids = row.request.sampling, row.token_ids
     if ids[-1] in sampling.stop_token_ids or (
         sampling.stop_texts and first_stop(decode(ids), sampling.stop_texts) is not None
@@ -154,10 +154,10 @@ def write_together(
     requests: Iterable[Request],
     bounds: Bounds,
 ) -> Iterator[Finished | None]:
-    """Yield requests as they are finished, and None after each step; a few thousand are read ahead.
+    """Yield requests as they finish, and None after each step, with some thousands read ahead.
 
-    All layers of the model attend to tokens, and `of_one_token` has the keys and values of one, by
-    layer. Only requests with stop texts are decoded.
+    All layers of the model must attend to tokens. `of_one_token` has the keys and values of one
+    token by layer. Only requests with stop texts are decoded.
     """
     waiting, cache, rows = Waiting(requests, bounds), RowCache(of_one_token), list[Writing]()
     while True:
@@ -186,7 +186,7 @@ def _continued(model: Any, ids: Sequence[int], past: Any) -> Any:
 def write_one_by_one(
     model: Any, decode: Decode, requests: Iterable[Request], max_model_len: int
 ) -> Iterator[Finished | None]:
-    """Yield each request when it is finished, and None after each step; for any kind of layer."""
+    """Yield each request as it finishes, and None after each step, for any kind of layer."""
     for request in requests:
         try:
             row, done = begin(request, max_model_len), None
@@ -212,7 +212,7 @@ LOGITS_BYTES = 256_000_000  # of float32 logits in one pass
 def score_texts(
     model: Any, requests: Iterable[ScoringRequest], max_model_len: int, is_alone: bool
 ) -> Iterator[tuple[ScoringRequest, Completion] | None]:
-    """Yield the scores of each text, and None after each pass; one text in a pass if `is_alone`."""
+    """Yield the scores of each text, and None after each pass, which has one text if `is_alone`."""
     waiting = iter(requests)
     while asked := list(islice(waiting, SORTED)):
         for request in asked:
@@ -243,12 +243,12 @@ def _groups(
 
 
 def _n_kept(group: Sequence[ScoringRequest]) -> int:
-    """Return how many positions at the end of each text predict a scored token, and one more."""
+    """Return the number of last positions whose logits are kept, one more than scored tokens."""
     return max(len(request.token_ids) - request.n_context for request in group) + 1
 
 
 def _scored(model: Any, group: Sequence[ScoringRequest]) -> list[Completion]:
-    """Return the log-likelihood of each token after its context, in float32 from its logits."""
+    """Return the scores of each text: log-likelihoods in nats, computed in float32."""
     inputs = aligned([request.token_ids for request in group], model.device)
     n_kept = _n_kept(group)
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""The requests that run together: a row for each, with its keys and values and its next tokens.
+"""The rows of a batch: one per request, with its keys and values and its next tokens.
 
 Rows are aligned at their ends, all in one column, so that every step writes one column for all of
 them, a row may be shorter than its neighbours, and the distance between two tokens of a row is that
@@ -6,7 +6,7 @@ of their columns, as sliding windows need it. A row that leaves is replaced by t
 enters ends where the others end. Attention of one new token reads keys and values without a copy
 for each head that shares them.
 
-A request uses one uniform number a token, whatever runs beside it, so that equal logits give equal
+A request uses one uniform number per token, whatever runs beside it. So equal logits give equal
 text alone, in any batch, and when a sweep is resumed.
 """
 
@@ -31,8 +31,8 @@ class Writing:
 
     Attributes:
         request: the request.
-        limit: the most tokens that it may write.
-        random: its random numbers, seeded by it alone.
+        limit: largest number of tokens that it may write.
+        random: its generator of random numbers, seeded by the request alone.
         token_ids: the tokens written so far.
     """
 
@@ -56,7 +56,7 @@ def begin(request: Request, max_model_len: int) -> Writing:
 
 
 def write_next(rows: Sequence[Writing], logits: Any) -> None:
-    """Add one token to each request; `logits` has one row for each, in the same order."""
+    """Add one token to each request, drawn from its row of `logits`."""
     with torch.inference_mode():
         chosen = _chosen(rows, logits)
     for row, token in zip(rows, chosen, strict=True):
@@ -79,7 +79,7 @@ def _chosen(rows: Sequence[Writing], logits: Any) -> list[int]:
 
 
 def draw_tokens(logits: Any, settings: Sequence[Sampling], numbers: Sequence[float]) -> Any:
-    """Return one token a row by inverting its distribution at a number from 0 to below 1.
+    """Return one token per row by inverting its distribution at a number in [0, 1).
 
     As in vLLM: temperature, then top_k, then top_p over what top_k left. Tokens that tie with the
     last one kept are kept.
@@ -108,7 +108,7 @@ def draw_tokens(logits: Any, settings: Sequence[Sampling], numbers: Sequence[flo
 def aligned(texts: Sequence[Sequence[int]], device: Any) -> dict[str, Any]:
     """Return token ids, attention mask and positions of texts, padded on the left.
 
-    Texts of equal length need no mask: attention then takes its faster path.
+    Texts of equal length get no mask, because attention is then faster.
     """
     width = max(map(len, texts))
     n_padded = torch.tensor([[width - len(text)] for text in texts])
@@ -126,7 +126,7 @@ SPARE_COLUMNS = 128  # tokens that are written before the rows are moved to the 
 
 
 class RowCache(Cache):  # type: ignore[misc]
-    """The cache that a model reads and writes while it continues several rows by a token each.
+    """The cache of keys and values while a model continues several rows by one token each.
 
     Attributes:
         bytes_a_token: size of one token's keys and values in all layers.
@@ -135,7 +135,7 @@ class RowCache(Cache):  # type: ignore[misc]
     """
 
     def __init__(self, of_one_token: Sequence[tuple[Any, Any]]) -> None:
-        """Make an empty cache; `of_one_token` has the keys and values of a token, by layer."""
+        """Make an empty cache, given the keys and values of one token by layer."""
         super().__init__(layers=[])
         self.stored = [(key[:0, :, :0], value[:0, :, :0]) for key, value in of_one_token]
         self.bytes_a_token = sum(key.nbytes + value.nbytes for key, value in of_one_token)
@@ -149,12 +149,12 @@ class RowCache(Cache):  # type: ignore[misc]
 
     @property
     def is_sliding(self) -> list[bool]:
-        """All layers keep all tokens; a sliding window is a matter of the mask."""
+        """False for each layer, because all keep all tokens and a mask makes a sliding window."""
         return [False] * len(self.stored)
 
     @property
     def is_compileable(self) -> bool:
-        """The cache is not made for compiled models."""
+        """False, because the cache is not made for compiled models."""
         return False
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
@@ -162,7 +162,7 @@ class RowCache(Cache):  # type: ignore[misc]
         return self.end - self.begin
 
     def get_mask_sizes(self, query_length: int, layer_idx: int = 0) -> tuple[int, int]:
-        """Return the number of columns with those being written, and the first one's place."""
+        """Return the number of columns with the new ones, and the position of the first."""
         return self.end - self.begin + query_length, 0
 
     def update(
@@ -176,7 +176,7 @@ class RowCache(Cache):  # type: ignore[misc]
         return keys[:n_rows, :, columns], values[:n_rows, :, columns]
 
     def enter(self, layers: Sequence[tuple[Any, Any]], lengths: Sequence[int]) -> None:
-        """Add rows: `layers` holds their keys and values, aligned at their ends."""
+        """Add rows, whose keys and values in `layers` are aligned at their ends."""
         n_rows, width = len(self.starts), max(lengths)
         self._make_room(n_rows + len(lengths), width)
         rows, columns = slice(n_rows, n_rows + len(lengths)), slice(self.end - width, self.end)
@@ -186,7 +186,7 @@ class RowCache(Cache):  # type: ignore[misc]
         self.starts += [self.end - length for length in lengths]
 
     def leave(self, finished: Sequence[int]) -> list[int]:
-        """Remove rows by number; return the old number of each row that stays, in its new place."""
+        """Remove rows by number, and return the old number of each staying row in the new order."""
         n_kept = len(self.starts) - len(finished)
         moved = [row for row in range(n_kept, len(self.starts)) if row not in finished]
         holes = [row for row in finished if row < n_kept]
@@ -201,7 +201,7 @@ class RowCache(Cache):  # type: ignore[misc]
         return order
 
     def step_inputs(self, device: Any) -> tuple[Any, Any]:
-        """Return the attention mask and the positions of the next column; makes room for it."""
+        """Make room for the next column, and return its attention mask and positions."""
         if self.end == self.stored[0][0].shape[2]:
             self._make_room(len(self.starts), self.end - self.begin)
         starts = torch.tensor(self.starts, device=device)[:, None]
@@ -209,7 +209,7 @@ class RowCache(Cache):  # type: ignore[misc]
         return (columns >= starts).long(), self.end - starts
 
     def _make_room(self, n_rows: int, width: int) -> None:
-        """Have so many rows, so many columns before the end, and a spare one behind it."""
+        """Make room for so many rows, so many columns before the end, and a spare one behind it."""
         most_rows, _, most_columns, _ = self.stored[0][0].shape
         if n_rows <= most_rows and width <= self.end < most_columns:
             return
@@ -223,7 +223,7 @@ class RowCache(Cache):  # type: ignore[misc]
 
 
 def _moved(tensor: Any, old: tuple[slice, slice, slice], n_rows: int, end: int) -> Any:
-    """Return a larger tensor that has a part of an old one before the column `end`."""
+    """Return a larger tensor with a part of an old one placed before the column `end`."""
     # Zeros, since a masked column is multiplied by zero, which a stray NaN would survive.
     moved = tensor.new_zeros(n_rows, tensor.shape[1], end + SPARE_COLUMNS, tensor.shape[3])
     part = tensor[old]
@@ -257,7 +257,7 @@ def _attention(
 
 
 def share_heads(model: Any) -> None:
-    """Use this attention in a model that uses `sdpa`."""
+    """Make a model that uses `sdpa` use the attention of this module."""
     if model.config._attn_implementation == "sdpa":
         AttentionInterface.register(SHARED_HEADS, _attention)
         AttentionMaskInterface.register(SHARED_HEADS, sdpa_mask)

@@ -40,7 +40,7 @@ class ChatCompletions(CompletionEndpoint):
         return int(next(asked[name] for name in TOKEN_LIMITS if name in asked))
 
     def choice_in(self, parsed: Any) -> Fields:
-        """Return the text of the only message of a reply, and why it ended; else any error."""
+        """Return `text` and `finish_reason` of the only message of a reply, or raise any error."""
         (choice,) = parsed["choices"]
         said = choice["message"]
         text = said.get("content") or said.get("refusal") or ""
@@ -57,7 +57,7 @@ def messages_in(prompt: Prompt, template: Template) -> Iterator[dict[str, str]]:
 
 
 def chat_fields(request: Request, template: Template, length: str) -> dict[str, Any]:
-    """Return the fields of a request; `length` is the server's name of the limit of a reply."""
+    """Return the fields of a request, with `length` as the server's name for the reply's limit."""
     sampling = request.sampling
     return {
         "messages": list(messages_in(request.prompt, template)),
@@ -70,10 +70,10 @@ def chat_fields(request: Request, template: Template, length: str) -> dict[str, 
 
 
 def reply_of(request: Request, reply: ServerReply, model: str, template: Template) -> Completion:
-    """Return the completion in a reply to messages: its text in the stand-in's tokens.
+    """Return the completion in a reply to messages, with its text in the stand-in's tokens.
 
     Raises:
-        ReplyError: it is of another model, no text, or did not end as a reply does.
+        ReplyError: the reply is of another model, has no text, or ended for no known reason.
         UnscoredError: the server says that it read far less than was sent.
     """
     check_model(reply, model, "chat completion")
@@ -87,15 +87,15 @@ def reply_of(request: Request, reply: ServerReply, model: str, template: Templat
 
 @dataclass
 class ChatModel(ServedModel):
-    """A model behind a chat API; it is an engine as `models.requests.Engine` says."""
+    """A model behind a chat API, as an engine (`models.requests.Engine`)."""
 
     _length: str = TOKEN_LIMITS[0]
 
     async def _look(self) -> ServerCheck:
-        """Ask the server a few short questions of our own.
+        """Return the check of the server, after a few short questions of our own.
 
         Raises:
-            UserError: it has no such model, or refuses each way of asking.
+            UserError: the server lacks the model, or refuses each way of asking.
         """
         told, why = await server_account(self.endpoint), []
         for self._length in TOKEN_LIMITS:

@@ -26,17 +26,17 @@ Fields = Mapping[str, Any]
 
 
 class Dialect(NamedTuple):
-    """How a server is asked, and what its replies hold.
+    """The fields by which a server is asked, and those that its replies have.
 
     Attributes:
-        takes_ids: a prompt is sent as token ids, else as text.
-        returns_ids: a reply has the token ids of the continuation, else only text.
-        samples_fully: it takes the sampling settings beyond OpenAI's, such as `top_k`.
-        scores_by: the field by which it scores a given text, `prompt_logprobs` or `echo`; None
-            for a server without.
-        ids_by: the field with the written ids: `token_ids`, beside which those of the prompt are,
-            or `logprobs`, as llama.cpp has it: it hides special tokens, knows no `stop_token_ids`
-            and returns no `token_ids` (build of October 2026, in the package xllamacpp).
+        takes_ids: whether a prompt is sent as token ids, else as text.
+        returns_ids: whether a reply has the token ids of the continuation, else only text.
+        samples_fully: whether it takes sampling settings beyond OpenAI's, such as `top_k`.
+        scores_by: the field by which it scores a given text, `prompt_logprobs` or `echo`, or None
+            for a server that scores none.
+        ids_by: the field with the written ids. With `token_ids` a reply also has the ids of the
+            prompt. `logprobs` is for llama.cpp, which hides special tokens and knows neither
+            `stop_token_ids` nor `token_ids` (build of October 2026, in the package xllamacpp).
     """
 
     takes_ids: bool
@@ -52,11 +52,11 @@ class Dialect(NamedTuple):
 
 
 class ServerReply(NamedTuple):
-    """What came back for one request.
+    """The reply of a server to one request.
 
     Attributes:
         model: the server's name of the model, or None.
-        choice: the reply's only choice; empty if it cannot be read.
+        choice: the reply's only choice, empty if it cannot be read.
         usage: the server's count of tokens.
         raw: the beginning of a reply that cannot be read.
     """
@@ -69,7 +69,7 @@ class ServerReply(NamedTuple):
 
 @dataclass
 class CompletionEndpoint(Endpoint[Fields, ServerReply]):
-    """An open connection to the completions of a server; a request is the fields of its body."""
+    """An open connection to a server's completions, where a request is the fields of its body."""
 
     path: ClassVar[str] = "completions"
     largest_body: ClassVar[int] = 64 * LARGEST_BODY  # scores take about 100 bytes a token
@@ -101,19 +101,19 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
         return ServerReply(name if isinstance(name, str) else None, choice, told), told
 
     def choice_in(self, parsed: Any) -> Fields:
-        """Return the only choice of a reply, with `text` and `finish_reason`; else any error."""
+        """Return a reply's only choice, with `text` and `finish_reason`, or raise any error."""
         (choice,) = parsed["choices"]
         choice["finish_reason"], choice["text"]
         return choice  # type: ignore[no-any-return]
 
     def unread(self, received: bytes) -> ServerReply:
-        """Return a reply without content."""
+        """Return the reply in place of one that is too large to read."""
         return ServerReply(None, {}, {}, f"more than {self.largest_body:,} bytes")
 
     async def told(self, url: str, sent: Fields | None = None) -> Any:
-        """Return the JSON that the server has at an address of its own; None if it has none.
+        """Return the JSON that the server has at an address, or None if it has none.
 
-        Fields that are `sent` are posted.
+        If fields are `sent`, they are posted.
         """
         assert self._session is not None
         method = "GET" if sent is None else "POST"
@@ -129,8 +129,8 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
 def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[str, Any]:
     """Return the fields of a generation request.
 
-    Every setting is sent, also where it is OpenAI's default: vLLM's server takes what is left out
-    from the model's generation config, llama.cpp's from its own.
+    Every setting is sent, even OpenAI's defaults. For a missing setting vLLM's server takes the
+    model's generation config, and llama.cpp's its own default.
     """
     sampling = request.sampling
     stops = list(sampling.stop_texts)
@@ -159,7 +159,7 @@ def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[st
 
 
 def scoring_fields(request: ScoringRequest, dialect: Dialect, template: Template) -> dict[str, Any]:
-    """Return the fields of a request that scores a given text; its one new token is ignored."""
+    """Return the fields of a request that scores a given text, whose one new token is ignored."""
     ids = list(request.token_ids)
     fields = {
         "prompt": ids if dialect.takes_ids else template.decode(ids),

@@ -28,10 +28,10 @@ UNREADABLE = (
 
 
 def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
-    """Return a folder of the cache; the first time, `make` fills it completely or not at all.
+    """Return the path of a cache folder, which `make` fills at first, completely or not at all.
 
     Raises:
-        UserError: the files that it is made from cannot be read.
+        UserError: the source files cannot be read.
     """
     if folder.is_dir():
         return folder
@@ -60,7 +60,7 @@ def gguf_folder(path: Path) -> Path:
 
 
 def converted_gguf(path: Path) -> Path:
-    """Return the model folder of a GGUF file, in fp32."""
+    """Return the path of a GGUF file's model folder, converted to fp32 if it does not exist yet."""
     made = made_once(
         gguf_folder(path),
         lambda folder: _convert_gguf(path, folder),
@@ -95,7 +95,7 @@ def _convert_gguf(path: Path, folder: Path) -> None:
 
 
 def expectations(model: Any) -> Any:
-    """Return the log-probabilities that a model gives all tokens after some of its own."""
+    """Return a model's log-probabilities of all tokens after a sample of its vocabulary."""
     import torch
 
     n_tokens = model.get_input_embeddings().num_embeddings
@@ -105,10 +105,10 @@ def expectations(model: Any) -> Any:
 
 
 def check_converted(folder: Path, expected: Any) -> None:
-    """Refuse a folder that does not expect what the model expects that it was made of.
+    """Refuse a converted folder whose log-probabilities differ from those of its original.
 
     Raises:
-        UserError: their log-probabilities differ by more than numbers in fp32 do.
+        UserError: they differ by more than rounding in fp32 explains.
     """
     difference = float((expectations(whole_model(folder, dtype="float32")) - expected).abs().mean())
     if not difference <= SAME:
@@ -120,7 +120,7 @@ def check_converted(folder: Path, expected: Any) -> None:
 
 
 def adapter_base(folder: Path) -> tuple[str, str | None] | None:
-    """Return source and revision of a LoRA adapter's base model; None if it is no adapter.
+    """Return source and revision of a LoRA adapter's base, or None if the folder is no adapter.
 
     Raises:
         UserError: an adapter that names no base model.
@@ -144,7 +144,7 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
 
 
 def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
-    """Return the model folder of a LoRA adapter merged into its base; needs peft."""
+    """Return the path of the model folder of a LoRA adapter merged into its base (needs peft)."""
     return made_once(
         cache_folder() / "merged" / identity,
         lambda folder: merge_adapter(adapter, base, folder),

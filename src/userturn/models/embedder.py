@@ -1,7 +1,7 @@
 """Texts as vectors: the states of an encoder, averaged over a text's tokens and scaled to length 1.
 
-So sentence-transformers embeds with the models that it calls mean-pooled (Reimers and Gurevych
-2019, arXiv:1908.10084).
+This is what sentence-transformers does with the models that it calls mean-pooled (Reimers and
+Gurevych 2019, arXiv:1908.10084).
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,12 +28,12 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
     """Return a vector of length 1 for each text, as rows.
 
     Args:
-        texts: at least one.
-        source: of the embedder, as in its entry.
-        revision: its commit on the hub.
+        texts: texts, at least one.
+        source: source of the embedder, as in its entry.
+        revision: commit of the embedder on the hub.
 
     Raises:
-        UserError: there is no such model, or transformers cannot load it whole, with its tokenizer.
+        UserError: transformers cannot load the whole model with its tokenizer, or there is none.
     """
     tokenizer, model = _loaded(model_folder(source, revision))
     most = min(MOST_READ, tokenizer.model_max_length)
@@ -47,7 +47,7 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
 
 
 def _of_one_length(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield the places of texts of as many tokens: read together, they need nothing to fill up."""
+    """Yield the positions of texts with equally many tokens, which need no padding together."""
     by_length: dict[int, list[int]] = {}
     for place, tokens in enumerate(ids):
         by_length.setdefault(len(tokens), []).append(place)
@@ -91,10 +91,10 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
 
 def _check_averages(folder: Path) -> None:
-    """Refuse a folder of sentence-transformers that does more than to average, or something else.
+    """Refuse a sentence-transformers folder that does not just average token states.
 
     Raises:
-        UserError: it takes one token's state, or has a layer after the average.
+        UserError: the embedder takes one token's state, or has a layer after the average.
     """
     for step in sorted(folder.glob("[0-9]_*")):
         path, kind = step / "config.json", step.name[2:]

@@ -25,7 +25,7 @@ ELSEWHERE = re.compile(
 LOGGED = re.compile(r"(?:ERROR|CRITICAL)\b.*?\] (?:\w+\.)*(\w+(?:Error|Exception)): *(\S.*)")
 LOG_BYTES = 1_000_000  # at the end of a log that are searched
 
-# The first that fits a reason is given.
+# Advice by pattern, of which the first that fits a reason is given.
 ADVICE = {
     r"infer device type|no NVIDIA driver|No CUDA GPUs|No CUDA runtime": (
         "run it where `nvidia-smi` works: on a node with a GPU, and in a container with "
@@ -55,7 +55,7 @@ ADVICE = {
 
 
 def engine_error(what: str, error: BaseException, log_began: int = 0) -> UserError:
-    """Return an error of an engine as a sentence on what it could not do, and why.
+    """Return the error of an engine as a sentence on what it could not do and why.
 
     `log_began` is the size of this process's log before the engine was started.
     """
@@ -76,7 +76,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """Return what an error says; of pydantic's, each error with the field that it is about."""
+    """Return the message of an error, with the field of each error that pydantic lists."""
     list_errors: Any = getattr(error, "errors", None)
     try:
         found = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
@@ -86,7 +86,7 @@ def _message(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return the line that raised an error without words, such as what an assertion asserts."""
+    """Return the line of code that raised an error without a message, such as an assertion."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames or not frames[-1].line:
         return "it gives no reason"
@@ -105,13 +105,13 @@ def _short(text: str) -> str:
 
 
 def log_size() -> int:
-    """Return the size of the file that this process's errors go to; 0 if they go elsewhere."""
+    """Return the size of the file that standard error goes to, or 0 if it is no file."""
     found = os.fstat(2)
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def logged_reason(began: int) -> str | None:
-    """Return the first error that a process of the engine has logged since, or None."""
+    """Return the first error that an engine's process logged after `began` bytes, or None."""
     try:
         with Path("/proc/self/fd/2").open("rb") as log:
             log.seek(max(began, log_size() - LOG_BYTES))
@@ -125,7 +125,7 @@ def logged_reason(began: int) -> str | None:
 
 
 def told_in_sentences(name: str, engine: Engine) -> Engine:
-    """Return an engine whose own errors are sentences; those of its requests stay as they are."""
+    """Return an engine whose own errors are sentences, while errors of its requests stay."""
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         foreign: list[BaseException] = []

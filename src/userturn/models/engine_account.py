@@ -1,8 +1,8 @@
-"""What ran a model: engine, vLLM's model runner, kernels, CUDA and driver, for a job's record.
+"""The account of an engine for a job's record: vLLM's model runner, kernels, CUDA and driver.
 
 None of it is part of a request's identity: a text of an H100 is not asked again on an H200. But
 vLLM 0.32 has two model runners, V1 on CPUs and V2 where Triton is, with samplers of their own, so
-that texts at temperatures above 0 differ. A study of both says so.
+that texts at temperatures above 0 differ. A study that has texts of both says so.
 """
 
 import re
@@ -17,20 +17,20 @@ _noted: list[Account] = []  # of the engines that this process has loaded
 
 
 def note_engine(account: Account) -> None:
-    """Keep what runs a model in this process, for the record of its job."""
+    """Keep the account of an engine in this process, for the record of its job."""
     _noted.append(account)
 
 
 def noted_engines() -> list[Account]:
-    """Return what has run a model in this process."""
+    """Return the accounts of the engines that have run in this process."""
     return list(_noted)
 
 
 def vllm_account(llm: Any) -> Account:
-    """Return what runs a model that vLLM has loaded.
+    """Return the account of a model that vLLM has loaded.
 
-    Kernels are those of the layers in this process; if workers have them, those that were asked
-    for, which is mostly `auto`.
+    Kernels are those of the layers in this process. If workers have the layers, they are the
+    requested kernels, mostly `auto`.
     """
     config = llm.llm_engine.vllm_config
     layers = list(config.compilation_config.static_forward_context.values())
@@ -48,7 +48,7 @@ def vllm_account(llm: Any) -> Account:
 
 
 def transformers_account(model: Any) -> Account:
-    """Return what runs a model that transformers has loaded."""
+    """Return the account of a model that transformers has loaded."""
     attention = model.config.get_text_config(decoder=True)._attn_implementation
     return {"name": "transformers", "attention": attention, **platform_account()}
 
@@ -68,7 +68,7 @@ def platform_account() -> Account:
 
 
 def _experts(layer: Any) -> str:
-    """Return how a layer of vLLM multiplies with its experts; empty if it has none."""
+    """Return the kernel by which a vLLM layer multiplies with its experts, empty if it has none."""
     method = getattr(getattr(layer, "routed_experts", None), "quant_method", None)
     if method is None:
         return ""

@@ -1,7 +1,7 @@
 """A model as an engine is to load it: its architecture, its entry's settings, and where it runs.
 
-Checkpoints name the same number in many ways, and leave out what is the default of their class;
-transformers, where it knows the class, fills that in.
+Checkpoints name the same number in many ways, and leave out defaults of their class, which
+transformers fills in if it knows the class.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.storage.files import given_object
 
-# Where vLLM 0.32 finds the longest text that a model takes; the smallest counts.
+# Keys in which vLLM 0.32 finds the longest text that a model takes, of which the smallest counts.
 LENGTHS = (
     "max_position_embeddings",
     "n_positions",
@@ -37,10 +37,10 @@ STATES = ("mamba_d_", "mamba_num", "ssm_state", "linear_conv", "linear_attn", "c
 
 
 class Architecture:
-    """An architecture, as its config.json describes it; what that does not say is 0 or empty."""
+    """An architecture as its config.json describes it, with 0 or "" for what that lacks."""
 
     def __init__(self, whole: Mapping[str, Any], text: Mapping[str, Any]) -> None:
-        """Take the object of config.json, and its part on the language model, with defaults."""
+        """Take the object of config.json, and its part for the language model with defaults."""
         self.whole, self.text = whole, text
         named, kinds = whole.get("architectures"), text.get("layer_types")
         kinds = kinds or text.get("layers_block_type") or []
@@ -61,13 +61,13 @@ class Architecture:
         self.quant_method = method.replace("compressed_tensors", "compressed-tensors")  # as vLLM's
 
     def number(self, *names: str) -> int:
-        """Return the first number that the text part has under one of some names, else 0."""
+        """Return the first number that the language model's part has under some names, else 0."""
         found = (self.text.get(name) for name in names)
         return next((value for value in found if type(value) is int), 0)
 
     @property
     def longest(self) -> int | None:
-        """The largest number of tokens in a text, as vLLM sees it; None if nothing says so."""
+        """The largest number of tokens in a text, as vLLM derives it, or None if it is unknown."""
         found = [self.text[name] for name in LENGTHS if type(self.text.get(name)) is int]
         if not found:
             return None
@@ -79,7 +79,7 @@ class Architecture:
 
     @property
     def widths(self) -> dict[str, int]:
-        """The inner widths of its feed-forward layers, which GPUs share, by their key."""
+        """The inner widths of its feed-forward layers, which are split over GPUs, by their key."""
         names = ["shared_expert_intermediate_size"]
         own = "moe_intermediate_size" if self.number("moe_intermediate_size") else ""
         has_dense = self.number("first_k_dense_replace") or self.text.get("mlp_only_layers")
@@ -89,7 +89,7 @@ class Architecture:
 
     @property
     def states(self) -> str:
-        """A kind of its layers that keeps a state instead of tokens, or the key that says so."""
+        """The kind of layer that keeps a state instead of tokens, or the key for it, else ""."""
         if self.kinds:
             return next((kind for kind in self.kinds if kind in STATE_KINDS), "")
         return next((key for key in sorted(self.text) if key.startswith(STATES)), "")
@@ -101,7 +101,7 @@ def _adds_factor(rope: Any) -> bool:
 
 
 def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architecture:
-    """Return the architecture of a model folder; `overrides` are other values of its config.json.
+    """Return the architecture of a model folder, with some values of config.json overridden.
 
     Raises:
         UserError: config.json cannot be read.
@@ -117,7 +117,7 @@ def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architectur
 
 
 def _defaults(folder: Path) -> dict[str, Any]:
-    """Return what transformers takes for the language model of a folder; nothing if it cannot."""
+    """Return the settings that transformers reads for a folder's language model, empty if none."""
     from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig
 
@@ -133,22 +133,22 @@ class Setup:
     """A model and the engine that is to load it.
 
     Attributes:
-        what: how a sentence names it, such as `model 'mine'`.
-        engine: vllm or transformers; None for a server that somebody else runs.
-        folder: of its files; weights may be missing there before they are fetched.
-        max_model_len: the largest number of tokens in a text, no more than the model's own; None
-            for that.
-        is_length_asked: whether its own entry asks for so many, and not a default.
-        writes: the largest number of tokens that it is to write, by what that is.
-        gpus: of one copy of the model; 0 for a CPU.
-        nodes: that these are spread over.
-        gpu_model: the cluster's name of the card, where an entry names it.
+        what: name of the model in a sentence, such as `model 'mine'`.
+        engine: vllm or transformers, or None for a server that somebody else runs.
+        folder: folder of its files, which may lack weights before they are fetched.
+        max_model_len: the largest number of tokens in a text, no more than the model's own, or
+            None for the model's own.
+        is_length_asked: whether the model's entry sets `max_model_len`, not a default.
+        writes: the largest number of tokens of each kind of text that it is to write.
+        gpus: number of GPUs for one copy of the model, 0 for a CPU.
+        nodes: number of nodes that these GPUs are spread over.
+        gpu_model: the cluster's name of the card, if an entry names it.
         dtype: number type of its unquantised weights.
         is_exact: whether equal requests must give equal texts.
         trusts: whether code from its repository may run.
         options: vLLM's settings.
-        prompt_tokens: of the shortest prompt that is known.
-        has_weights: whether its weights must be there.
+        prompt_tokens: number of tokens of the shortest known prompt.
+        has_weights: whether the weights must be in the folder.
     """
 
     what: str
@@ -188,12 +188,12 @@ class Setup:
 
     @property
     def quantization(self) -> str | None:
-        """How vLLM is to quantise the weights as it loads them."""
+        """The method by which vLLM is to quantise the weights as it loads them, or None."""
         return self.options.get("quantization") if self.engine == "vllm" else None
 
     @property
     def longest_text(self) -> int | None:
-        """The largest number of tokens in a text; None if nothing says so."""
+        """The largest number of tokens in a text, or None if it is unknown."""
         known = [n for n in (self.architecture.longest, self.max_model_len) if n]
         return min(known, default=None)
 

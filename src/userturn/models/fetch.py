@@ -54,7 +54,7 @@ def local_path(source: str) -> Path | None:
     """Return the local file or folder that a source names, or None for a hub id.
 
     Raises:
-        UserError: it is in a Python package that is not installed.
+        UserError: the source is in a Python package that is not installed.
     """
     if source.startswith(PACKAGE):
         return _path_in_package(source)
@@ -62,10 +62,10 @@ def local_path(source: str) -> Path | None:
 
 
 def check_source(source: str) -> Path | None:
-    """Return the local path of a source, or None for a hub id, after a look at its form.
+    """Return the local path of a source, or None for a hub id, after a check of its form.
 
     Raises:
-        UserError: it is neither a path nor a hub id, does not exist, or is no GGUF file.
+        UserError: the source is no path and no hub id, does not exist, or is no GGUF file.
     """
     path = local_path(source)
     if path is None:
@@ -85,11 +85,11 @@ def source_identity(
 ) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
 
-    `known_as` takes a folder's identity by its bytes, and the folder, and returns the one that it
-    is known by.
+    `known_as` takes a folder's identity by its bytes, and the folder, and returns the identity by
+    which the study knows it.
 
     Raises:
-        UserError: as `check_source`.
+        UserError: as for `check_source`.
     """
     path = check_source(source)
     if path is None:
@@ -141,7 +141,7 @@ def _check_cache(cache: Path) -> None:
 
 
 def bytes_to_download(source: str, revision: str | None) -> int | None:
-    """Return how many bytes of a hub model are not in the cache; None if the hub does not say."""
+    """Return how many bytes of a hub model are not in the cache, or None if that is unknown."""
     from huggingface_hub import snapshot_download
 
     fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
@@ -168,9 +168,9 @@ def _not_downloaded(source: str, place: str, error: Exception) -> UserError:
 
 
 def check_access(source: str, revision: str) -> None:
-    """Refuse a hub model that its hub would not give: gated, private, or not there.
+    """Refuse a hub model that the hub would not give, because it is gated, private or missing.
 
-    Without a network nothing is known, and nothing is said.
+    Without a network nothing is known, and no error is raised.
 
     Raises:
         UserError: the hub's refusal.
@@ -189,7 +189,7 @@ def check_access(source: str, revision: str) -> None:
 
 
 def folder_at_hand(source: str, revision: str) -> Path | None:
-    """Return a model's folder if it exists locally; nothing is downloaded or converted."""
+    """Return the path of a model's folder if it exists locally, without download or conversion."""
     from huggingface_hub import try_to_load_from_cache
 
     path = local_path(source)
@@ -203,7 +203,7 @@ def folder_at_hand(source: str, revision: str) -> Path | None:
 def source_folder(source: str, revision: str | None = None, with_weights: bool = True) -> Path:
     """Return the local folder of a source's own files, before any adapter is merged.
 
-    Without weights, those of a hub model are not fetched.
+    If `with_weights` is False, the weights of a hub model are not fetched.
     """
     path = check_source(source)
     if path is None:
@@ -212,7 +212,7 @@ def source_folder(source: str, revision: str | None = None, with_weights: bool =
 
 
 def model_folder(source: str, revision: str | None = None, with_weights: bool = True) -> Path:
-    """Return a local folder with the model's config, tokenizer and, if wanted, weights.
+    """Return the path of a local folder with a model's config, tokenizer and, if wanted, weights.
 
     Raises:
         UserError: a source that cannot be found, or a folder that lacks config.json.
@@ -232,7 +232,7 @@ def model_folder(source: str, revision: str | None = None, with_weights: bool = 
 
 
 def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:
-    """Return the commit of a hub source, from its snapshot's name; None for a local source."""
+    """Return the commit of a hub source by its snapshot's name, or None for a local source."""
     if local_path(source) is not None:
         return None
     folder = source_folder(source, revision, with_weights)
@@ -242,9 +242,9 @@ def resolved_revision(source: str, revision: str, with_weights: bool = True) -> 
 def pinned_revision(paths_to_pins: Iterable[Path], source: str, revision: str) -> str:
     """Return the commit that a study recorded for a source and a branch, else the branch.
 
-    The files are no outputs of a rule, so they survive when the description is remade, and a study
-    does not follow a branch that has moved. To move to a newer commit, delete the file. The pins
-    are that of the model, and that of its earlier name.
+    The pins are those of the model's present and earlier names. They are no outputs of a rule, so
+    they survive when the description is remade, and a study does not follow a branch that moves.
+    To use a newer commit, delete the file.
     """
     for path in filter(Path.is_file, paths_to_pins):
         pin = given_object(path)

@@ -1,4 +1,4 @@
-"""What this machine has, how a model is placed on it, and about how long it writes."""
+"""The hardware of this machine, how a model is placed on it, and about how long it runs."""
 
 import importlib.util
 import json
@@ -42,7 +42,7 @@ class Machine:
 
     Attributes:
         gpus: name and bytes of memory of each GPU that PyTorch sees.
-        memory: bytes.
+        memory: memory in bytes.
     """
 
     gpus: tuple[tuple[str, int], ...]
@@ -50,7 +50,7 @@ class Machine:
 
     @cached_property
     def flops(self) -> float:
-        """Operations a second of its CPU, measured by a product of matrices."""
+        """Operations per second of the CPU, measured by a product of matrices."""
         size, n = 1024, 8
         one = np.ones((size, size), np.float32)
         one @ one
@@ -61,7 +61,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Return what this machine has; no GPU where PyTorch sees none."""
+    """Return this machine, without GPUs if PyTorch sees none."""
     seen = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True)
     try:
         gpus = json.loads(seen.stdout.strip().rpartition("\n")[2])
@@ -71,7 +71,7 @@ def this_machine() -> Machine:
 
 
 def _memory() -> int:
-    """Return the bytes of memory that this process may have, by its machine and its cgroup."""
+    """Return the bytes of memory that the machine and the cgroup allow this process."""
     limits = [int(psutil.virtual_memory().total)]
     for path in ("memory.max", "memory/memory.limit_in_bytes"):
         file = Path("/sys/fs/cgroup", path)
@@ -81,18 +81,18 @@ def _memory() -> int:
 
 
 def placed(what: str, folder: Path, machine: Machine, has_weights: bool) -> Setup:
-    """Return how a model is loaded on a machine: engine, GPUs, number type and longest text.
+    """Return the setup of a model on a machine: engine, GPUs, number type and longest text.
 
-    The first engine and the smallest number of GPUs count that nothing is known against.
+    It is the first engine, with the smallest number of GPUs, that nothing is known to rule out.
 
     Args:
-        what: how a sentence names it, such as `model 'mine'`.
-        folder: of its config.json.
-        machine: to load it on.
-        has_weights: whether its weights are in the folder, too; else those in its index count.
+        what: name of the model in a sentence, such as `model 'mine'`.
+        folder: folder of its config.json.
+        machine: machine to load it on.
+        has_weights: whether its weights are in the folder, too. Otherwise its index counts.
 
     Raises:
-        UserError: no engine can load it here; the first reason.
+        UserError: no engine can load it here, with the first reason.
     """
     if has_weights:
         check_weight_files(folder)
@@ -139,7 +139,7 @@ def _setups(what: str, folder: Path, machine: Machine, has_weights: bool) -> Ite
 
 
 def _too_large(setup: Setup, machine: Machine) -> str | None:
-    """Return that a model does not fit in the memory of a machine without GPUs, or None."""
+    """Return a sentence if a model does not fit into a machine without GPUs, else None."""
     needed, there = weight_bytes(setup), FREE * machine.memory
     if setup.gpus or needed <= there:
         return None
@@ -151,9 +151,9 @@ def _too_large(setup: Setup, machine: Machine) -> str | None:
 
 
 def seconds_to_write(setup: Setup, machine: Machine, n_read: float, n_written: float) -> float:
-    """Return about how long a model takes to read and write so many tokens, its start included.
+    """Return about how many seconds a model takes to start, read and write so many tokens.
 
-    Of a GPU nothing is measured: there it is an assumption.
+    For GPUs nothing is measured, so the result is an assumption.
     """
     size = weight_bytes(setup)
     n_numbers = size / (4 if setup.dtype == "float32" else 2)
@@ -166,14 +166,14 @@ def seconds_to_write(setup: Setup, machine: Machine, n_read: float, n_written: f
 def seconds_on_gpus(
     size: float, n_active: float, n_read: float, n_written: float, n_gpus: int
 ) -> float:
-    """Return about how long a model on GPUs takes to read and write so many tokens, as assumed.
+    """Return about how many seconds a model on GPUs takes to read and write tokens, as assumed.
 
     Args:
         size: bytes of its weights, which each step of a batch reads.
-        n_active: numbers of its weights that a token meets.
-        n_read: tokens of prompts; those that prompts share count each time.
-        n_written: tokens of continuations.
-        n_gpus: that share each layer.
+        n_active: number of weights that are used for a token.
+        n_read: number of prompt tokens, with those that prompts share counted each time.
+        n_written: number of tokens of continuations.
+        n_gpus: number of GPUs that share each layer.
     """
     compute = 2 * n_active * (n_read + n_written) / GPU_FLOPS
     reading = n_written / WRITTEN_TOGETHER * size / GPU_BYTES

@@ -1,9 +1,9 @@
-"""What of a local model's files shapes tokens, in a form that no reformatting changes.
+"""The form of a local model's files: hashes of what shapes tokens, which no reformatting changes.
 
-A file counts if an engine or a tokenizer may read it. JSON counts by its values and a chat template
-by `normal_template`; every other file by its bytes. Of a large file an identity reads both ends
-only, so its whole hash is recorded in the model's description and compared before the model runs
-and by an audit: a model that was trained further cannot take over the earlier one's journals.
+A file counts if an engine or a tokenizer may read it. JSON counts by its values, a chat template
+by `normal_template`, and every other file by its bytes. Of a large file an identity reads only the
+two ends. So its whole hash is recorded in the model's description, and compared before the model
+runs and by an audit. A model that was trained further cannot take over the earlier one's journals.
 """
 
 import json
@@ -65,7 +65,7 @@ def files_of_folder(source: str) -> dict[str, dict[str, str]]:
 
 
 def only_in_form(then: Files, now: Files) -> Iterator[str]:
-    """Yield a sentence for each file that is another now and does not count, with the reason."""
+    """Yield a sentence for each changed file that does not matter, with the reason."""
     for name in sorted(then.keys() | now.keys()):
         before, after = then.get(name, {}), now.get(name, {})
         if before.get("sha256") == after.get("sha256") or before.get("form") != after.get("form"):
@@ -77,7 +77,7 @@ def only_in_form(then: Files, now: Files) -> Iterator[str]:
 
 
 def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
-    """Yield the forms of each file that counts and was changed, as names and shortened hashes."""
+    """Yield the earlier and present name and short form of each changed file that matters."""
     for name in sorted(then.keys() | now.keys()):
         before, after = then.get(name, {}).get("form"), now.get(name, {}).get("form")
         if before != after:
@@ -85,9 +85,9 @@ def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
 
 
 def file_form(path: Path) -> str:
-    """Return the hash of a file's form: equal for two files that are read alike.
+    """Return the hash of a file's form, which is equal for two files that are read alike.
 
-    For a file over 64 MiB (weights), which is never text, its size and both ends count.
+    For a file over 64 MiB (weights), its size and both ends count.
     """
     if path.suffix in (".json", ".jinja") and path.stat().st_size <= WHOLE_FILE_LIMIT:
         try:
@@ -106,7 +106,7 @@ def template_form(text: str) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, its templates as normal forms; raises ValueError for a key twice."""
+    """Return a JSON object with templates in normal form, or raise ValueError for a double key."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key stands twice")
@@ -129,7 +129,7 @@ def _templates(value: Any) -> Any:
 
 
 def weights_sha256(source: str) -> dict[str, str]:
-    """Return the sha256 of each local file over 64 MiB, by name; nothing for a hub model.
+    """Return the sha256 of each local file over 64 MiB by name, empty for a hub model.
 
     A file is read once: its hash is kept in the cache until its size, time or inode changes.
     """
@@ -155,7 +155,7 @@ def _hashed_once(file: Path) -> str:
 
 
 def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the described and the present hash of a file that differs, shortened, or None."""
+    """Return the described and the present short hash of a file that differs, or None."""
     found = weights_sha256(source)
     for name, digest in sorted(described.items()):
         if found.get(name) != digest:
@@ -164,10 +164,10 @@ def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str
 
 
 def check_weights(model: str, source: str, described: Mapping[str, str]) -> None:
-    """Refuse a local model whose large files are not those that it was described with.
+    """Refuse a local model whose large files differ from those in its description.
 
     Raises:
-        UserError: one differs, somewhere between its first and its last MiB.
+        UserError: a file differs, somewhere between its first and its last MiB.
     """
     changed = changed_weights(source, described)
     if changed is not None:

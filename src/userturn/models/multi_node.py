@@ -40,10 +40,10 @@ def worker_command(job: str, node: str, n_nodes: int, settings: Mapping[str, Any
 
 
 def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
-    """Start a worker on every other node of this job; the workers end with this process.
+    """Start a worker on every other node of this job, all of which end with this process.
 
-    If they end first, this process ends too, because vLLM would wait for them for ever. The journal
-    has every request that had finished.
+    If they end first, this process ends too, because vLLM would wait for them for ever. Every
+    finished request is then in the journal.
 
     Raises:
         UserError: this process is not part of a SLURM job.

@@ -1,4 +1,4 @@
-"""What is asked of an engine, and what comes back: requests with keys and seeds, and completions.
+"""Requests to an engine, with their keys and seeds, and the completions that come back.
 
 A request is one prompt with its sampling settings and seed, or an existing text whose tokens'
 log-likelihoods are computed. Its key is a hash of everything that shapes its result.
@@ -27,9 +27,9 @@ class Sampling:
         stop_token_ids: tokens that end it.
         seed: seed of this request alone.
         stop_texts: texts that end it, for templates that continue in plain text.
-        begins_with: the end of the user header, if the model writes it; not part of its turn.
-        is_played: whether it is a user turn that the model writes as its own answer, so that its
-            reasoning and what else wraps an answer are not part of it.
+        begins_with: the end of the user header that the model writes, which is no part of its turn.
+        is_played: whether it is a user turn that the model writes as its own answer. Reasoning and
+            other wrapping of an answer are then no part of it.
     """
 
     temperature: float
@@ -53,8 +53,8 @@ ENTER_IF_SET = ("stop_texts", "begins_with", "is_played")
 class Request:
     """One request, with its dataset, item and sample.
 
-    `key` is its identity: the sha256 of everything that can change the output. `ask` is what it
-    asks for (`study.asks`) and `asked_as` the name of its dataset in key and seed.
+    `key` is the sha256 of everything that can change the output. `ask` is the hash of what it
+    asks for (`study.asks`), and `asked_as` the name of its dataset in key and seed.
     """
 
     key: str
@@ -75,7 +75,7 @@ def make_request(
     prompt: Prompt,
     sampling: Sampling,
 ) -> Request:
-    """Return a request with its key; `model` is what identifies the model and its engine."""
+    """Return a request with its key, where `model` identifies the model and its engine."""
     key = request_key(model, dataset, sample, prompt.token_ids, vars(sampling))
     return Request(key, dataset, item, sample, prompt, sampling)
 
@@ -87,11 +87,11 @@ def request_key(
     prompt_token_ids: Sequence[int],
     sampling: Mapping[str, Any],
 ) -> str:
-    """Return the key of a request: the sha256 of everything that shapes its output.
+    """Return the key of a request, which is the sha256 of everything that shapes its output.
 
     The dataset is part of the key because each dataset has its own journal, which must hold all
-    requests of the dataset; it is named as it was first asked under. `model` is the identity of the
-    model and its engine, `sampling` has the fields of `Sampling`.
+    requests of the dataset. Its name is the one that it was first asked under. `model` is the
+    identity of the model and its engine, and `sampling` has the fields of `Sampling`.
     """
     return fingerprint(
         {
@@ -112,9 +112,9 @@ SCORING_VERSION = 1
 class ScoringRequest:
     """One conversation whose last tokens are scored, each given all tokens before it.
 
-    `key` is the sha256 of everything that can change the scores, `token_ids` are those of the whole
-    conversation, of which the first `n_context` are not scored. `ask` is what it asks for
-    (`study.asks`) and `asked_as` the name of its dataset in its key.
+    `key` is the sha256 of everything that can change the scores. `token_ids` are those of the whole
+    conversation, of which the first `n_context` are not scored. `ask` is the hash of what it asks
+    for (`study.asks`), and `asked_as` the name of its dataset in its key.
     """
 
     key: str
@@ -129,10 +129,10 @@ class ScoringRequest:
 def scoring_request(
     model: Mapping[str, Any], dataset: str, item: str, token_ids: Sequence[int], n_context: int
 ) -> ScoringRequest:
-    """Return a scoring request with its key; `model` is the identity of the model and its engine.
+    """Return a scoring request with its key, where `model` identifies the model and its engine.
 
     Each dataset has its own journal, so the dataset is part of the key, as in generation. The item
-    is not: equal texts are scored once.
+    is not, so that equal texts are scored once.
 
     Raises:
         ValueError: no token is left to score, or none to condition on.
@@ -159,20 +159,20 @@ SEED_BITS = 63
 
 @lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
 def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
-    """Return the seed of one request: a hash, so that no two requests share one by design.
+    """Return the seed of one request, a hash of its names, so that requests share none by design.
 
-    It does not depend on model, temperature or perturbation: contrasts over these are drawn
-    with common random numbers.
+    It does not depend on model, temperature or perturbation, so that contrasts over these are
+    drawn with common random numbers.
     """
     text = canonical_json([study_seed, role, dataset, item, sample])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
 
 
 def role_at(role: str, depth: int) -> str:
-    """Return a role as seeds have it: beyond the first depth of self-play, each has its own.
+    """Return the role that enters a seed, which names the depth of self-play beyond the first.
 
-    With one seed for all depths a turn would be drawn by the numbers of the turn before it, and
-    repeat it for no other reason.
+    With one seed for all depths, a turn would be drawn by the same random numbers as the turn
+    before it, and might repeat it for that reason alone.
     """
     return role if depth == 1 else f"{role} at depth {depth}"
 
@@ -185,7 +185,7 @@ class Completion:
         token_ids: all tokens written, the stop token included.
         finish_reason: `stop`, `length`, `scored`, or `error`.
         error: what went wrong, if the engine refused or lost the request.
-        logprobs: log-likelihood in nats of each scored token; only for a scoring request.
+        logprobs: log-likelihood in nats of each scored token, empty except for a scoring request.
     """
 
     token_ids: tuple[int, ...]

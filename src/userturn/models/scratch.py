@@ -15,7 +15,7 @@ SCRATCH = "USERTURN_SCRATCH"  # a folder, perhaps with variables that only a job
 def on_scratch(folder: Path) -> Path:
     """Return a copy of a model's folder on this node's own disk, made once there.
 
-    It is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
+    The copy is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
 
     Raises:
         UserError: the variable names no folder here.

@@ -26,14 +26,14 @@ GLANCE = 0.5  # seconds after which the caller may stop, if no reply came
 
 @dataclass
 class ServedModel:
-    """A model on a server; it is an engine as `models.requests.Engine` says.
+    """A model on a server, as an engine (`models.requests.Engine`).
 
     Attributes:
         name: name of the model, for messages.
-        template: of its tokenizer.
+        template: the model's chat template.
         endpoint: the server, not yet open.
         account: counts its requests.
-        checked: takes what was found out about the server, before anything else is asked.
+        checked: takes the check of the server, before any request is sent.
     """
 
     name: str
@@ -53,8 +53,8 @@ class ServedModel:
         """Yield each request with its completion as it finishes, and None after each step.
 
         Raises:
-            UserError: the server is another one, is broken, or the cap on money is reached; what
-                was in flight is yielded first.
+            UserError: the server has another model or is broken, or the cap on money is reached.
+                Requests in flight are yielded first.
         """
         with self._open() as loop:
             dialect = loop.run_until_complete(self._checked())
@@ -79,7 +79,7 @@ class ServedModel:
 
     @contextmanager
     def _open(self) -> Iterator[asyncio.AbstractEventLoop]:
-        """Open the server's connections and the account, and end what is in flight at the end."""
+        """Open the server's connections and the account, and at the end cancel open requests."""
         with self.account, asyncio.Runner() as runner:
             loop = runner.get_loop()
             loop.run_until_complete(self.endpoint.__aenter__())
@@ -90,7 +90,7 @@ class ServedModel:
                 loop.run_until_complete(self.endpoint.__aexit__())
 
     async def _checked(self) -> Dialect:
-        """Return how the server is asked, found out and noted at the first call.
+        """Return the server's dialect, which the first call finds out and notes.
 
         Raises:
             UserError: it is not the server that it should be, or the cap allows no question.
@@ -141,8 +141,8 @@ class ServedModel:
         """Return the completion of a request, from a reply that was checked.
 
         Raises:
-            ReplyError: the prompt has to be sent as text, which stands for other tokens, because a
-                message quotes a special one.
+            ReplyError: the prompt must be sent as text and a message quotes a special token, so
+                that the text stands for other tokens.
         """
         if not isinstance(request, ScoringRequest):
             text, ids = request.prompt.text, request.prompt.token_ids
@@ -159,7 +159,7 @@ class ServedModel:
         return await ask(self.endpoint, request, dialect, self.template, self.account)
 
     def _check(self, error: Exception) -> None:
-        """Stop after many requests in a row without a usable reply."""
+        """Note a failed request, and stop after many in a row without a usable reply."""
         if isinstance(error, UnscoredError):  # of this prompt alone
             return
         self._unusable.append(str(error))
@@ -173,7 +173,7 @@ class ServedModel:
 
 
 async def _cancel_all() -> None:
-    """End what is still in flight; each request is settled in its account."""
+    """Cancel the tasks still in flight, so that each request is settled in its account."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

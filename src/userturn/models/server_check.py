@@ -1,7 +1,7 @@
-"""What a server is, and what it can promise, found out before the first request of a sweep.
+"""The check of a server: its model and what it can promise, before the first request of a sweep.
 
 It is proven that the server reads our prompts as our tokens: by the ids that it returns, or by its
-count of tokens (and its own tokenizer, where it shows one) over prompts that would betray a second
+count of tokens (and its own tokenizer, if it shows one) over prompts that would betray a second
 BOS, a stripped space or an escaped special token. A few greedy completions, and how likely it finds
 a few texts, are its fingerprint.
 """
@@ -39,10 +39,10 @@ OWN_ACCOUNTS = ("version", "props", "get_server_info")  # of vLLM, llama.cpp and
 
 
 async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
-    """Return what a server says of itself.
+    """Return the model name, versions and limits that a server reports.
 
     Raises:
-        UserError: it does not list the model that is to be asked.
+        UserError: the server does not list the model that is to be asked.
     """
     listed = await endpoint.told(f"{endpoint.url}/models")
     models = listed.get("data") if isinstance(listed, dict) else None
@@ -80,7 +80,7 @@ QUESTIONS = (
 N_WRITTEN = 24  # tokens of each completion of the fingerprint
 DIGITS = 4  # of a log-likelihood of the fingerprint
 SEEDS = (6_148_914_691_236_517_205, 3_074_457_345_618_258_602)  # as large as a study's own
-# Ways to ask a server, the best first; whether ids come back is seen in the reply.
+# Dialects to try, the best first. The reply shows whether ids come back.
 WAYS = (
     Dialect(True, True, True),
     Dialect(True, True, True, ids_by="logprobs"),
@@ -92,15 +92,15 @@ WAYS = (
 
 @dataclass(frozen=True)
 class ServerCheck:
-    """What was found out about a server.
+    """The result of a check of a server.
 
     Attributes:
-        account: what it says of itself: name of the model, versions, limits.
-        dialect: how it is asked.
-        keeps_seeds: whether equal seeds give equal samples, and others another.
+        account: the model name, versions and limits that it reports.
+        dialect: the fields by which it is asked.
+        keeps_seeds: whether equal seeds give equal samples, and other seeds other samples.
         keeps_top_k: whether `top_k` of 1 is greedy at temperature 1.
         greedy: its greedy completions of the prompts of the fingerprint.
-        scored: log-likelihoods of the tokens of these prompts; empty where it scores no text.
+        scored: log-likelihoods of the tokens of these prompts, empty if it scores no text.
     """
 
     account: Mapping[str, Any]
@@ -111,14 +111,14 @@ class ServerCheck:
     scored: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a study stores it."""
+        """Return the check as the JSON object that a study stores."""
         found = asdict(self)
         lists = {"greedy": list(self.greedy), "scored": list(self.scored)}
         return {**found, "dialect": self.dialect._asdict(), **lists}
 
 
 def proof_prompts(template: Template) -> Iterator[Prompt]:
-    """Yield prompts that another reading gives another number of tokens."""
+    """Yield prompts that have another number of tokens if they are read in another way."""
     answer = EXAMPLE[1]["content"]
     yield template.answer_prompt(EXAMPLE[:1])
     yield template.probe_prompt(EXAMPLE[:1], answer)
@@ -128,12 +128,12 @@ def proof_prompts(template: Template) -> Iterator[Prompt]:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """Asks a server a few questions of our own.
+    """A few questions of our own to a server.
 
     Attributes:
-        endpoint: open.
-        template: of the model that it should have.
-        account: pays for the questions.
+        endpoint: the open connection.
+        template: chat template of the model that the server should have.
+        account: account that pays for the questions.
     """
 
     endpoint: CompletionEndpoint
@@ -141,7 +141,7 @@ class Inquiry:
     account: Account
 
     async def written(self, prompt: Prompt, dialect: Dialect, **drawn: Any) -> str:
-        """Return the text of a continuation, checked as every other.
+        """Return the text of a continuation, checked as every other reply.
 
         Raises:
             ReplyError, EndpointError: why there is none.
@@ -157,7 +157,7 @@ class Inquiry:
         """Return the best way to ask the server that it is proven to understand.
 
         Raises:
-            UserError: it reads none of our prompts as our tokens.
+            UserError: the server does not read our prompts as our tokens in any way.
         """
         why = []
         for way in WAYS:
@@ -184,10 +184,10 @@ class Inquiry:
         )
 
     async def _tokenizes_alike(self) -> None:
-        """Compare tokens with the server's own tokenizer, where it shows one.
+        """Compare our tokens with those of the server's tokenizer, if it shows one.
 
         Raises:
-            ReplyError: they differ.
+            ReplyError: the tokens differ.
         """
         root = self.endpoint.url.removesuffix("/v1")
         for prompt in proof_prompts(self.template):
@@ -200,7 +200,7 @@ class Inquiry:
                 raise ReplyError("its tokenizer gives a prompt other tokens than ours")
 
     async def scores(self, prompt: Prompt, dialect: Dialect) -> tuple[float, ...]:
-        """Return the log-likelihood of each token of a prompt but the first.
+        """Return the log-likelihood (nats) of each token of a prompt but the first.
 
         Raises:
             ReplyError, EndpointError: why there is none.
@@ -210,7 +210,7 @@ class Inquiry:
         return done.logprobs
 
     async def scores_by(self, dialect: Dialect) -> str | None:
-        """Return the field by which the server scores a text; None if it does not."""
+        """Return the field by which the server scores a text, or None if it does not."""
         prompt = self.template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"])
         for name in ("prompt_logprobs", "echo"):
             try:
@@ -224,7 +224,7 @@ class Inquiry:
 
 
 async def check_server(inquiry: Inquiry) -> ServerCheck:
-    """Return what a server is and can promise.
+    """Return the check of a server.
 
     Raises:
         UserError: it has another model, does not read the prompts as they are meant, or is busy.

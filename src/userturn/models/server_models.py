@@ -1,4 +1,4 @@
-"""What a server says of the model that it has, before a study asks it anything."""
+"""The model that a server lists, before a study asks it anything."""
 
 import json
 import os
@@ -18,10 +18,10 @@ class ServerModel(NamedTuple):
     """A model that a server lists.
 
     Attributes:
-        id: its name there.
-        root: the folder or hub id that the server loaded, where it says so, as vLLM does.
-        longest: the largest number of tokens in a text, where the server says so.
-        key_variable: the environment variable whose key was sent; None where none is set.
+        id: the server's name of the model.
+        root: the folder or hub id that the server loaded, if it says so, as vLLM does.
+        longest: the largest number of tokens in a text, if the server says so.
+        key_variable: the environment variable whose key was sent, or None if none is set.
     """
 
     id: str
@@ -31,7 +31,7 @@ class ServerModel(NamedTuple):
 
 
 def model_of_server(url: str, name: str | None) -> ServerModel:
-    """Return the model of a server: the one of a name, or the only one.
+    """Return the model of a server with a name, or its only model.
 
     Raises:
         UserError: the server does not answer or lists no such model.

@@ -1,7 +1,7 @@
-"""Ask a server, and read its reply strictly: one of another prompt or model is an error.
+"""Ask a server, and read its reply strictly, so that one of another prompt or model is an error.
 
-A turn that a fault changed would look like any other, so each reply is checked against its request:
-who answered, how many tokens it read, which it wrote, and why it stopped.
+A turn that a fault changed would look like any other. So each reply is checked against its request:
+which model answered, how many tokens it read, which tokens it wrote, and why it stopped.
 """
 
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ ROUNDING = 1e-6  # a log-likelihood may be above 0 by so much
 
 
 class ReplyError(ValueError):
-    """A reply that is not taken; the message says why."""
+    """A reply that is refused, with the reason as its message."""
 
 
 def check_model(reply: ServerReply, model: str, what: str = "completion") -> None:
-    """Check that a reply can be read, and that the model that was asked gave it.
+    """Check that a reply can be read and is from the requested model.
 
     Raises:
-        ReplyError: it cannot, or another did.
+        ReplyError: the reply cannot be read, or another model gave it.
     """
     if not reply.choice:
         raise ReplyError(f"the reply is no {what}: {reply.raw!r}")
@@ -55,7 +55,7 @@ def text_and_end(reply: ServerReply) -> tuple[str, str]:
     """Return the text of a reply, and `stop` or `length`.
 
     Raises:
-        ReplyError: it has another end, or a text that cannot be written.
+        ReplyError: the reply ended for another reason, or its text cannot be stored.
     """
     reason, text = reply.choice["finish_reason"], reply.choice["text"]
     if not isinstance(text, str) or reason not in ("stop", "length"):
@@ -66,10 +66,10 @@ def text_and_end(reply: ServerReply) -> tuple[str, str]:
 
 
 def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect: Dialect) -> None:
-    """Check that the model that was asked has read the prompt that was sent.
+    """Check that the requested model has read the prompt that was sent.
 
     Raises:
-        ReplyError: it has not, or cannot say so.
+        ReplyError: the model has not read it, or the server cannot show that.
     """
     check_model(reply, model)
     n_read, read = reply.usage.get("prompt_tokens"), reply.choice.get("prompt_token_ids")
@@ -85,7 +85,7 @@ def completion_of(
     """Return the completion in a reply whose prompt was checked.
 
     Raises:
-        ReplyError: it is not one that the request allows.
+        ReplyError: the request does not allow such a completion.
     """
     text, reason = text_and_end(reply)
     if dialect.returns_ids:
@@ -104,7 +104,7 @@ def completion_of(
 
 
 def _written(reply: ServerReply, dialect: Dialect, n_known: int) -> list[int]:
-    """Return the written ids, all of which a vocabulary of so many tokens must have."""
+    """Return the written ids, or raise ReplyError if one is outside the vocabulary."""
     try:
         choice, by_token = reply.choice, dialect.ids_by == "logprobs"
         ids = [a["id"] for a in choice["logprobs"]["content"]] if by_token else choice["token_ids"]
@@ -118,7 +118,7 @@ def _written(reply: ServerReply, dialect: Dialect, n_known: int) -> list[int]:
 def _check_text(
     request: Request, ids: list[int], text: str, template: Template, dialect: Dialect
 ) -> None:
-    """Check that ids and text of a reply say the same; white space at their ends may differ."""
+    """Check that ids and text of a reply say the same, except for white space at their ends."""
     ends, hidden = request.sampling.stop_token_ids, set(template.control_tokens.values())
     readings = [ids[:-1] if ids and ids[-1] in ends else ids]
     if dialect.ids_by == "logprobs":  # llama.cpp shows control tokens only if it is told to
@@ -134,9 +134,9 @@ def _bare(text: str) -> str:
 
 
 def _check_length(request: Request, n_tokens: int, reply: ServerReply) -> None:
-    """Check that a text is about as long as the server says that it wrote.
+    """Check that a text has about as many tokens as the server says that it wrote.
 
-    One that begins with the prompt, or was cut on its way, is not.
+    A text that begins with the prompt, or was cut on its way, has not.
     """
     told = reply.usage.get("completion_tokens")
     if told is None:
@@ -184,7 +184,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     """Return the scores in a reply whose prompt was checked.
 
     Raises:
-        ReplyError: it has not one score for each token.
+        ReplyError: the reply has not one score per token.
     """
     found = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
     wanted = found[request.n_context : len(request.token_ids)]
@@ -196,7 +196,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
 
 
 def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:
-    """Return the score of each token of a prompt in vLLM's form: objects by token id."""
+    """Return the score of each token of a prompt from vLLM's form, objects by token id."""
     listed = reply.choice.get("prompt_logprobs")
     try:
         both = zip(request.token_ids, listed or (), strict=True)

@@ -1,4 +1,4 @@
-"""What vLLM would refuse of a model on its GPUs: parts that do not divide, and too little memory.
+"""Reasons why vLLM would refuse a model on its GPUs: parts that do not divide, too little memory.
 
 Each rule was read from the source of vLLM 0.32. No GPU has confirmed one.
 """
@@ -20,9 +20,9 @@ QUANTISED = {"bitsandbytes": 0.5}  # bytes of a number that is quantised as it i
 
 
 def weight_bytes(setup: Setup) -> float:
-    """Return the bytes of weights as an engine holds them, or as an index has them; else 0.
+    """Return the bytes of weights as an engine holds them, else as an index has them, else 0.
 
-    Quantised ones stay as they are in their files.
+    Quantised weights stay as they are in their files.
     """
     files = [path for path in sorted(setup.folder.glob("*.safetensors")) if path.is_file()]
     dtype = None if setup.architecture.quantization else setup.dtype
@@ -76,7 +76,7 @@ SIZE = re.compile(r"(\d+)_?gb?(?![a-z0-9])")
 
 
 def memory_of(gpu_model: str | None) -> int:
-    """Return the GB of the largest card that a name fits; of any card where it is unknown."""
+    """Return the GB of the largest card that a name fits, or of the largest card of all."""
     said = SIZE.findall((gpu_model or "").lower())
     if said:
         return int(said[-1])
@@ -101,7 +101,7 @@ HEADS = {  # of layers that keep a state, by the keys of their numbers
 
 
 def refusals_on_gpus(setup: Setup) -> Iterator[str]:
-    """Yield what vLLM would refuse of a setup on GPUs; of other engines, what cannot fit."""
+    """Yield why vLLM would refuse a setup on GPUs, or why it cannot fit with another engine."""
     if setup.engine == "vllm":
         yield from _placement(setup)
     if setup.is_vllm_on_gpus:
@@ -170,7 +170,7 @@ def _card(setup: Setup) -> Iterator[str]:
 
 
 def _memory(setup: Setup) -> Iterator[str]:
-    """Yield that weights, or states, are more than the largest such cards have."""
+    """Yield a sentence if weights or states need more memory than the largest such cards have."""
     options = setup.options
     n_cards = setup.gpus if setup.engine == "vllm" else 1
     share = options.get("gpu_memory_utilization", SHARE) if setup.engine == "vllm" else 1.0
@@ -204,7 +204,7 @@ def _states(setup: Setup, free: float, card: str) -> Iterator[str]:
 
 
 def _bytes_of_states(setup: Setup) -> int:
-    """Return the memory of one block of vLLM's cache in a hybrid model, 0 where that is not known.
+    """Return the bytes of one block of vLLM's cache in a hybrid model, or 0 if unknown.
 
     Layers with states are put in groups as large as the fewer of the two kinds, and a block of
     any group is at least as large as the states of its layers.
@@ -231,10 +231,10 @@ EXPERTS = ("experts", "down_proj", "w2", "mlp", "block_sparse_moe")
 
 
 def refusals_of_blocks(setup: Setup) -> Iterator[str]:
-    """Yield the widths whose part on a GPU is no whole number of blocks of quantised weights.
+    """Yield a sentence for each width whose part on a GPU is no whole number of quantised blocks.
 
-    What a layer sums over is cut among the GPUs, and each must have whole blocks of it. Columns of
-    merged layers may be cut, and the scales of FP8 experts are refined where a finer block fits.
+    The width that a layer sums over is split among the GPUs, and each must have whole blocks of it.
+    Columns of merged layers may be cut. Scales of FP8 experts are refined if a finer block fits.
     """
     model, n, block = setup.architecture, setup.parts, _block(setup.architecture)
     for name, width, modules in _widths(setup):
@@ -261,7 +261,7 @@ def _widths(setup: Setup) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 
 def _cuts(model: Architecture, width: int, n: int, modules: tuple[str, ...]) -> bool:
-    """Return whether a width's part on one of some GPUs would cut through a block."""
+    """Return whether splitting a width among GPUs would cut through a block."""
     block, part = _block(model), width // n
     if modules == EXPERTS and model.quant_method == "fp8":
         finest = gcd(block, part, model.number("hidden_size"))
@@ -270,7 +270,7 @@ def _cuts(model: Architecture, width: int, n: int, modules: tuple[str, ...]) -> 
 
 
 def _block(model: Architecture) -> int:
-    """Return the size of a block; 0 for none."""
+    """Return the size of a block of quantised weights, or 0 without blocks."""
     said = model.quantization
     size: object = None
     if model.quant_method == "fp8":
@@ -282,7 +282,7 @@ def _block(model: Architecture) -> int:
 
 
 def _is_kept(model: Architecture, modules: Collection[str]) -> bool:
-    """Return whether some modules are quantised in no layer, as the checkpoint lists them."""
+    """Return whether the checkpoint lists some modules as quantised in no layer."""
     said = model.quantization
     listed = said.get("ignored_layers") or said.get("modules_to_not_convert") or []
     named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []

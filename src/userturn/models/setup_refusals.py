@@ -1,8 +1,8 @@
-"""What an engine would refuse of a model, known from its files and its entry before a job waits.
+"""Reasons why an engine would refuse a model, known from files and entry before a job waits.
 
-Everybody who asks whether a model can run asks here: `plan`, the description of a model, `doctor`,
-and a run as it begins; of judges that are served here, too. A sentence is only given where the
-engine is sure to refuse. What cannot be known without a GPU is left to the engine.
+The commands `plan` and `doctor`, the description of a model, and a run as it begins all use this
+module, also for judges that are served here. A reason is only given if the engine is sure to
+refuse. What cannot be known without a GPU is left to the engine.
 """
 
 import ast
@@ -31,7 +31,7 @@ Names = frozenset[str]
 
 @cache
 def _source(package: str, name: str) -> ast.Module:
-    """Return the syntax of one file of a package; an empty one if it is not there."""
+    """Return the syntax tree of one file of a package, empty if the file does not exist."""
     found = importlib.util.find_spec(package)
     folders = (found.submodule_search_locations or []) if found else []
     path = Path(next(iter(folders), "."), name)
@@ -40,7 +40,7 @@ def _source(package: str, name: str) -> ast.Module:
 
 
 def _assigned(tree: ast.Module, *names: str) -> Iterator[ast.expr]:
-    """Yield what a file assigns to variables of some names, or adds to them with `update`."""
+    """Yield the values that a file assigns to variables, or adds to them with `update`."""
     for line in tree.body:
         if isinstance(line, ast.Assign | ast.AnnAssign) and line.value is not None:
             targets = line.targets if isinstance(line, ast.Assign) else [line.target]
@@ -78,7 +78,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 
 @cache
 def classes_of_vllm() -> Names:
-    """Return the classes that vLLM writes texts with; none if that is not known."""
+    """Return the classes of models with which vLLM writes texts, empty if that is unknown."""
     tree = _source("vllm", REGISTRY)
     kinds = ("_TEXT_GENERATION_MODELS", "_MULTIMODAL_MODELS", "_TRANSFORMERS_SUPPORTED_MODELS")
     dicts = [one for one in _assigned(tree, *kinds) if isinstance(one, ast.Dict)]
@@ -88,7 +88,7 @@ def classes_of_vllm() -> Names:
 
 @cache
 def classes_of_transformers() -> Names:
-    """Return the classes that transformers writes texts with; none if that is not known."""
+    """Return the classes of models with which transformers writes texts, empty if unknown."""
     kinds = ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT")
     names = [f"MODEL_FOR_{kind}_MAPPING_NAMES" for kind in kinds]
     mappings = _assigned(_source("transformers", CLASSES), *names)
@@ -98,7 +98,7 @@ def classes_of_transformers() -> Names:
 
 @cache
 def families() -> Names:
-    """Return the families whose config.json an engine can read, whatever they are for."""
+    """Return the families of models whose config.json an engine can read, empty if unknown."""
     trees = [_source("transformers", name) for name in CONFIGS]
     known = frozenset().union(*(_keys(tree, "CONFIG_MAPPING_NAMES") for tree in trees))
     own = _keys(_source("vllm", "transformers_utils/config.py"), "_CONFIG_REGISTRY")
@@ -107,21 +107,21 @@ def families() -> Names:
 
 @cache
 def quantizations_of_vllm() -> Names:
-    """Return the kinds of quantised weights that vLLM has code for; none if that is not known."""
+    """Return the kinds of quantised weights that vLLM has code for, empty if unknown."""
     tree = _source("vllm", QUANTIZATION)
     return frozenset(text for one in _assigned(tree, "QuantizationMethods") for text in _texts(one))
 
 
 @cache
 def quantizations_of_transformers() -> Names:
-    """Return the kinds of quantised weights that transformers has code for; none if not known."""
+    """Return the kinds of quantised weights that transformers has code for, empty if unknown."""
     known = _keys(_source("transformers", "quantizers/auto.py"), "AUTO_QUANTIZER_MAPPING")
     return known | {"bitsandbytes"} if known else known
 
 
 @cache
 def settings_of_vllm() -> Names:
-    """Return the names of vLLM's settings, its server's included; none if that is not known."""
+    """Return the names of vLLM's settings, its server's included, empty if unknown."""
     trees = [_source("vllm", name) for name in ARGUMENTS]
     classes = [node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
     lines = [line for one in classes for line in one.body]
@@ -136,7 +136,7 @@ def settings_of_vllm() -> Names:
 
 
 def missing_package(quantization: Mapping[str, Any]) -> str | None:
-    """Return what transformers lacks to read quantised weights, in its own words, or None."""
+    """Return transformers' message on a package that it lacks for quantised weights, or None."""
     from transformers.quantizers.auto import AutoHfQuantizer
 
     try:
@@ -174,7 +174,7 @@ def check_setup(setup: Setup) -> None:
 
 
 def refusals(setup: Setup) -> Iterator[str]:
-    """Yield why an engine would refuse a model; of a server, only what is asked of its length."""
+    """Yield why an engine would refuse a model, which for a server can only be its length."""
     if setup.engine is not None:
         yield from _classes(setup)
         yield from _quantisation(setup)
@@ -225,7 +225,7 @@ def _classes(setup: Setup) -> Iterator[str]:
 
 
 def _classes_of(engine: str | None) -> frozenset[str]:
-    """Return the classes that an engine writes texts with; vLLM also has those of transformers."""
+    """Return the classes with which an engine writes texts, for vLLM also transformers' classes."""
     own = classes_of_vllm() if engine == "vllm" else classes_of_transformers()
     return own | classes_of_transformers() if own else own
 
@@ -237,7 +237,7 @@ def _other_code(code: object) -> str:
 
 
 def _files_of_code(auto_map: object) -> list[str]:
-    """Return the files that an `auto_map` names in its own folder, of a value such as module.X."""
+    """Return the names of the files of code in its own folder that an `auto_map` names."""
     named = auto_map.values() if isinstance(auto_map, dict) else []
     own = {one.rpartition(".")[0] for one in named if isinstance(one, str) and "--" not in one}
     return sorted(f"{module}.py" for module in own)
@@ -291,7 +291,7 @@ def _number_type(setup: Setup) -> Iterator[str]:
 
 
 def _wrong_on_a_cpu(setup: Setup) -> Iterator[str]:
-    """Yield layers of which vLLM's build for CPUs writes wrong texts.
+    """Yield a sentence for each kind of layer with which vLLM on a CPU writes wrong texts.
 
     benchmarks/architectures.md shows the texts of models with the keys of published configs.
     """
@@ -311,7 +311,7 @@ BY_TORCHVISION = ("pixtral",)  # parts for pictures whose module in transformers
 
 
 def _pictures(setup: Setup) -> Iterator[str]:
-    """Yield that vLLM cannot import a model's part for pictures, which no study shows any."""
+    """Yield a sentence if vLLM cannot import a model's part for pictures."""
     part = setup.architecture.whole.get("vision_config")
     kind = part.get("model_type") if isinstance(part, Mapping) else None
     is_there = importlib.util.find_spec("torchvision") is not None
@@ -323,7 +323,7 @@ def _pictures(setup: Setup) -> Iterator[str]:
 
 
 def _settings(setup: Setup) -> Iterator[str]:
-    """Yield settings of vLLM that it does not know, or that contradict each other."""
+    """Yield a sentence for vLLM settings that do not exist or contradict each other."""
     if setup.engine != "vllm":
         return
     options, known = setup.options, settings_of_vllm()

@@ -1,6 +1,6 @@
 """The engine transformers: many requests together, each with its own sampling and stops.
 
-On a CUDA GPU, or a CPU. One request at a time where the study is to be exact, or a layer
+It runs on a CUDA GPU or a CPU. Requests run one at a time if the study is to be exact, or a layer
 of the model keeps a state instead of tokens.
 """
 
@@ -19,7 +19,7 @@ GPU_SHARE = 0.5  # of what the weights leave free; the rest is for what a pass c
 
 
 def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
-    """Return the keys and values of one token by layer; None if a layer keeps something else."""
+    """Return the keys and values of one token by layer, or None if a layer keeps a state."""
     import torch
     from transformers.cache_utils import DynamicCache, get_layer_types_and_kwargs
 
@@ -36,7 +36,7 @@ def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the model, on its device, and the function that turns its token ids into text."""
+    """Return the model on its device, and the function from token ids to text or None."""
     import torch
     from transformers import AutoTokenizer
 

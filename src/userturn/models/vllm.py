@@ -25,7 +25,7 @@ from userturn.storage.files import given_object
 
 
 def scoring_parameters(shares_prefix: bool = True) -> Any:
-    """Return vLLM's parameters of a scoring request; the one token that it writes is ignored."""
+    """Return vLLM's parameters of a scoring request, whose one written token is ignored."""
     from vllm import SamplingParams
 
     return SamplingParams(
@@ -39,7 +39,7 @@ def scoring_parameters(shares_prefix: bool = True) -> Any:
 
 
 def scored(output: Any, request: ScoringRequest) -> Completion | None:
-    """Return the scores of a finished request, None where the cache left some of them out.
+    """Return the scores of a finished request, or None if the prefix cache left some out.
 
     The score of a token comes from the state at the token before it, which must not be cached.
 
@@ -113,7 +113,7 @@ def _is_hybrid(settings: Mapping[str, Any]) -> bool:
 
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
-    """Return vLLM's settings for a model on this machine; starts the workers on other nodes."""
+    """Return vLLM's settings for a model on this machine, and start workers on other nodes."""
     config = given_object(folder / "config.json")
     has_encoders = any(config.get(part) for part in ("vision_config", "audio_config"))
     only_text = {"language_model_only": True} if has_encoders else {}  # which is all that is sent
@@ -135,7 +135,7 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
 
 
 def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
-    """Add a request to the engine; raises ValueError if it is refused."""
+    """Add a request to the engine, or raise ValueError if it is refused."""
     if isinstance(request, ScoringRequest):
         ids, parameters = request.token_ids, scoring_parameters(**scoring)
     else:
@@ -144,7 +144,7 @@ def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
 
 
 def _completion(output: Any, request: AnyRequest) -> Completion | None:
-    """Return the completion of a request; None for scores that must be computed again."""
+    """Return the completion of a request, or None for scores that must be computed again."""
     if isinstance(request, ScoringRequest):
         return scored(output, request)
     written = output.outputs[0]

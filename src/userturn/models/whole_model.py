@@ -1,7 +1,7 @@
-"""Whether a model's weights are whole, from their headers; and loading only with all of them.
+"""Check that a model's weights are whole, and load a model only with all of them.
 
 transformers and peft fill in weights that a file lacks, with random numbers or with an adapter that
-changes nothing, and only print that they did. vLLM does not tell.
+changes nothing, and only print that they did. vLLM does not even print it.
 """
 
 import json
@@ -27,11 +27,11 @@ class BrokenWeightsError(UserError):
 
 
 def check_weight_files(folder: Path) -> None:
-    """Refuse a model folder whose config or weights were cut short or did not all arrive.
+    """Refuse a model folder whose config or weights are incomplete.
 
     Raises:
         UserError: config.json is no object.
-        BrokenWeightsError: a file of the index is missing, one is damaged, or there are none.
+        BrokenWeightsError: a file of the index is missing, a file is damaged, or there is none.
     """
     given_object(folder / "config.json")
     index = folder / INDEX
@@ -60,10 +60,10 @@ def _named_files(index: Path) -> set[str]:
 
 
 def check_safetensors(file: Path) -> None:
-    """Refuse a safetensors file whose size is another than its header says.
+    """Refuse a safetensors file whose size differs from that in its header.
 
     Raises:
-        BrokenWeightsError: it was cut short, or is no such file.
+        BrokenWeightsError: the file was cut short, or is no safetensors file.
     """
     found = file.stat().st_size
     with file.open("rb") as content:
@@ -83,7 +83,7 @@ def check_safetensors(file: Path) -> None:
         )
 
 
-# What transformers raises for folders that it does not understand, though vLLM may.
+# Errors that transformers raises for folders which it does not understand, though vLLM may.
 NOT_UNDERSTOOD = (OSError, ValueError, RuntimeError, LookupError, ImportError, AttributeError)
 
 
@@ -106,9 +106,9 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
 
 
 def class_for(folder: str | Path, about_files: Mapping[str, Any]) -> Any:
-    """Return the class of transformers that loads a folder: that of text and images if no other.
+    """Return the transformers class that loads a folder, for text and images if it must be.
 
-    `about_files` are the settings of `from_pretrained` by which its configuration is found.
+    `about_files` are the settings of `from_pretrained` with which its configuration is read.
     """
     import transformers
     from transformers.models.auto import modeling_auto
@@ -123,8 +123,8 @@ def class_for(folder: str | Path, about_files: Mapping[str, Any]) -> Any:
 def check_weights(folder: Path) -> None:
     """Refuse a folder that lacks weights, as far as transformers can tell from their names.
 
-    Nothing is said of a model that transformers does not know or would run code of, of quantised
-    weights, and of weights under names that the architecture does not have: vLLM may know better.
+    Not checked are models that transformers does not know or would run code of, quantised weights,
+    and weights under names that the architecture does not have, since vLLM may know better.
 
     Raises:
         BrokenWeightsError: the folder lacks weights of the architecture that its config.json names,
@@ -183,7 +183,7 @@ def _refuse(folder: str | Path, missing: Collection[str]) -> None:
 
 
 def adapted(model: Any, adapter: Path) -> Any:
-    """Return a model with a LoRA adapter on it; needs peft.
+    """Return a model with a LoRA adapter on it (needs peft).
 
     Raises:
         BrokenWeightsError: the adapter lacks weights for a part of the model that its config names.
