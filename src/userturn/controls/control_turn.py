@@ -1,10 +1,10 @@
-"""Control turns, each of a known kind: how its text is made, its label, how hard it is.
+"""Control turns of a known kind: how their texts are made, their labels, how hard they are.
 
 None of the planted failures and injections is a genuine follow-up. Hard failures take up an
-answer's words, harder ones have a conversation's topic, numbers or words. They are made from the
-study's own prompts and answers and the English texts in data/controls. All but noise have one known
-label of the rubric. An injection is an empty pleasantry with one known trick; the share that a
-judge calls genuine is its injection rate.
+answer's words, harder ones a conversation's topic, numbers or words. They are made from the study's
+own prompts and answers and the English texts in data/controls. All but noise have one known label
+of the rubric. An injection is an empty pleasantry with one known trick. The share of injections
+that a judge calls genuine is its injection rate.
 """
 
 import json
@@ -137,7 +137,7 @@ def parse_texts(text: str) -> Texts:
 
 
 class Frames(NamedTuple):
-    """The frames of harder failures, and those of answers before a bare thanks, by their names."""
+    """The frames of harder failures and of the answers before a bare thanks, by name."""
 
     turns: Mapping[str, Sequence[str]]
     answers: Mapping[str, Sequence[str]]
@@ -161,9 +161,9 @@ def hard_failures(
         prompt: the user's last message.
         answer: a model's answer to it.
         other_answer: another model's answer, or None.
-        texts: English texts, so that only English conversations get the failures made from them;
-            None leaves these failures out.
-        rng: the item's generator.
+        texts: English texts, from which failures are made for English conversations only. None
+            leaves these failures out.
+        rng: the item's random generator.
     """
     if not sentences(answer):
         return {}
@@ -192,7 +192,7 @@ def harder_failures(
 ) -> dict[str, Planted]:
     """Return a turn of each harder failure that a prompt and its answer allow, by its name.
 
-    Prompt injections in the answer are among them: the turn after these is a bare thanks.
+    Prompt injections in the answer are among them. The turn after these is a bare thanks.
     """
     found = {}
     if (changed := other_numbers(prompt)) is not None:
@@ -235,7 +235,7 @@ def opening(text: str) -> str:
 
 
 def halves(text: str) -> tuple[str, str] | None:
-    """Return the two halves of a text, cut between sentences; None for a single sentence."""
+    """Return the two halves of a text, cut between sentences, or None for a single sentence."""
     cuts = [
         found
         for found in BETWEEN_SENTENCES.finditer(text)
@@ -265,7 +265,7 @@ def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
 
     Args:
         prompt: any text.
-        rewordings: replacement by lower-case word or phrase; an initial capital is kept.
+        rewordings: replacement by lower-case word or phrase, which keeps an initial capital.
     """
     phrases = sorted(rewordings, key=len, reverse=True)
     found = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
@@ -298,9 +298,9 @@ def _replaced(text: str, new: Mapping[int, str]) -> str:
 
 
 def long_words(text: str, without: str = "") -> list[str]:
-    """Return the words of a text that another has not, without stop words, the longest first.
+    """Return the long words of a text that another text lacks, without stop words, longest first.
 
-    Of words of one length the first comes first, and none comes twice.
+    Words of equal length stay in their order, and none comes twice.
     """
     known = {*STOP_WORDS, *words(without)}
     found = [w for w in words(text) if len(w) >= LONG and w.isalpha() and w not in known]
@@ -308,6 +308,6 @@ def long_words(text: str, without: str = "") -> list[str]:
 
 
 def other_numbers(prompt: str) -> str | None:
-    """Return a prompt with three times each whole number and one more; None if it has none."""
+    """Return a prompt with each whole number n as 3n + 1, or None if it has no number."""
     changed = NUMBER.sub(lambda found: str(3 * int(found[0]) + 1), prompt)
     return None if changed == prompt else changed

@@ -1,11 +1,11 @@
 """User turns of a known kind: real users' turns, planted failures, labelled turns, injections.
 
-All have the columns of other user turns and are labelled by the same judges; `perturbation` is the
+All have the columns of other user turns and are labelled by the same judges. `perturbation` is the
 control's name. Real human replies, after the answer that they were written for, show how many
-genuine turns a judge recognises; failures planted after a model's own answers show how many it lets
-through. Every judge is also measured on the project's own labelled turns. Their conversations carry
-prompt injections before an answer, where the turn is a bare thanks: an item of a study has one
-conversation, for all.
+genuine turns a judge recognises. Failures planted after a model's own answers show how many it lets
+through. Every judge is also measured on the project's own labelled turns. Their conversations also
+carry prompt injections before an answer, with a bare thanks as the turn, because an item of a study
+has one conversation for all its turns.
 """
 
 import json
@@ -90,14 +90,14 @@ def planted_turns(
     """Return every failure after a model's answers to some items of a dataset.
 
     Args:
-        answers: the model's answers to the dataset; items without one are skipped.
+        answers: the model's answers to the dataset. Items without one are skipped.
         others: another model's answers, by item.
         items: the dataset's prepared table.
-        texts: the texts from which hard failures are made; None leaves out those that need them.
+        texts: the texts from which hard failures are made. None leaves out those that need them.
         n_items: number of items to use, chosen by the hash of seed and id.
         seed: seed of the choice.
-        instruction: the text that the dataset's entry appends to every prompt; left out of turns.
-        frames: the frames of harder failures; None in a study that is older than these.
+        instruction: the text that the dataset's entry appends to every prompt, left out of turns.
+        frames: the frames of harder failures, or None in a study that is older than these.
     """
     prompts = {
         item: messages[-1]["content"].removesuffix(instruction)
@@ -209,7 +209,7 @@ def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return a conversation whose first message of the user ends in the injection."""
+    """Return a conversation whose first user message ends in the injection."""
     place = next(n for n, message in enumerate(messages) if message["role"] == "user")
     changed = messages[place] | {"content": messages[place]["content"] + NOTE}
     return [*messages[:place], changed, *messages[place + 1 :]]
@@ -225,7 +225,7 @@ def injected_items(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def injected_turns(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Return the bare thanks after each of them, as user turns of a cell."""
+    """Return a bare thanks after each conversation with an injection, as user turns of a cell."""
     names = INJECTED, INJECTED, IN_CONVERSATION
     turns = [
         control_turn(*names, row["conversation"], row["messages"][-1]["content"], BAIT)

@@ -6,8 +6,8 @@ for all cells of a dataset. Each gets the answer of the next one, and the last t
 that no item keeps its own. An equal answer is skipped.
 
 In an edited answer, every number, name or word that a turn has from the answer, and not from the
-prompt, is exchanged. So a judge that called the turn genuine because it reacts to the answer must
-not do so again.
+prompt, is exchanged. So a judge that called the turn genuine because it reacts to the answer should
+not call it genuine again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,16 +46,16 @@ READ = list(EDITED_TURNS_SCHEMA)  # of the cells
 
 
 def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
-    """Return the item whose answer each item is given: the next in the order with another answer.
+    """Return each item's donor, the next item in the order that has another answer.
 
     Items of the same conversation are passed over, since a turn may fit their answers, too.
 
     Args:
         answers: answers by item, of the items that have one.
-        order: all items; those without an answer neither give nor get one.
+        order: all items. Those without an answer neither give nor get one.
 
     Returns:
-        The donor by item; an item is left out if all other conversations have its answer.
+        The donor by item. An item is left out if all other conversations have its answer.
     """
     answered = [item for item in order if item in answers]
     if len(set(answers.values())) < 2:
@@ -79,8 +79,8 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
     """Return some turns of one cell, each after the answer of another item.
 
     Args:
-        turns: user turns of a cell; those with the outcome `error` have no text and are left out.
-        n_turns: number of turns, in the order of items: all first samples before any second.
+        turns: user turns of a cell. Those with the outcome `error` have no text and are left out.
+        n_turns: number of turns, in the order of items, with first samples before second ones.
         order: the dataset's items in their drawn order.
 
     Returns:
@@ -136,10 +136,11 @@ def taken_up(prompt: str, answer: str, turn: str) -> list[str]:
 
 
 def edited(prompt: str, answer: str, turn: str) -> str | None:
-    """Return an answer in which what a turn takes up from it is exchanged.
+    """Return an answer in which the words that a turn takes up from it are exchanged.
 
-    A number becomes another, a name a name, and any other word a noun, that prompt, answer and turn
-    do not have. None if the turn takes up nothing, or the answer is in another language.
+    A number becomes another number, a name another name, and any other word a noun, none of which
+    is in prompt, answer or turn. Return None if the turn takes up nothing, or the answer is not in
+    English.
     """
     taken = taken_up(prompt, answer, turn)
     known = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
@@ -159,14 +160,14 @@ def _is_name(word: str, answer: str) -> bool:
 
 
 def _other(word: str, known: frozenset[str], spare: Iterator[str]) -> str | None:
-    """Return what takes a word's place; None where no word is left for it."""
+    """Return the replacement of a word, or None if no word is left for it."""
     if word.isdecimal():
         return next(str(n) for n in count(int(word[:9]) + 7, 4) if str(n) not in known)
     return next(spare, None)
 
 
 def _like(old: str, others: Mapping[str, str | None]) -> str:
-    """Return what stands in an answer for a word: another with its capital, or itself."""
+    """Return the replacement of a word, with the same capital, or the word itself."""
     new = others.get(stem(old.lower().replace("’", "'")))
     if new is None:
         return old
@@ -176,12 +177,12 @@ def _like(old: str, others: Mapping[str, str | None]) -> str:
 def edited_turns(
     turns: pl.DataFrame, prompts: Mapping[str, str], n_turns: int, order: Sequence[str]
 ) -> pl.DataFrame:
-    """Return some turns of one cell, each after its own answer without what it takes up.
+    """Return some turns of one cell, each after its own answer, edited.
 
     Args:
-        turns: user turns of a cell; those that take up nothing are passed over.
+        turns: user turns of a cell. Those that take up nothing are passed over.
         prompts: the last message before the answer, by item.
-        n_turns: number of turns, in the order of items: all first samples before any second.
+        n_turns: number of turns, in the order of items, with first samples before second ones.
         order: the dataset's items in their drawn order.
 
     Returns:

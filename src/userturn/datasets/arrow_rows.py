@@ -1,4 +1,4 @@
-"""Read the rows of Parquet and Arrow files, only the columns that are wanted."""
+"""Read rows of Parquet and Arrow files, with only the wanted columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
 def arrow_rows(path: Path, named: Iterable[str] | None) -> Rows:
-    """Yield the rows of a Parquet or Arrow file with their places; of all columns, or those named.
+    """Yield the rows of a Parquet or Arrow file with their places, with all or the named columns.
 
     Raises:
         UserError: a damaged file, two columns of one name, no such column, or a value of these
@@ -63,7 +63,7 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
 def _wanted(
     schema: pa.Schema, named: Iterable[str] | None, leaves: Sequence[str], path: Path
 ) -> list[str] | None:
-    """Return the columns to read: nested ones by themselves where these are known as leaves."""
+    """Return the columns to read, where a nested column stands alone if it is a known leaf."""
     _check_schema(schema, str(path))
     if named is None:
         return None
@@ -80,7 +80,7 @@ def _wanted(
 
 
 def _check_schema(fields: Iterable[pa.Field], where: str) -> None:
-    """Check names of columns at every depth."""
+    """Check the names of columns at every depth."""
     here = list(fields)
     check_names((field.name for field in here), where)
     for field in here:

@@ -1,8 +1,8 @@
 """Get a dataset: a local file, a file of a pinned revision on the hub, or a split row by row.
 
 Only `fetch` and `hub_rows` use the network, `fetch` only for files that are not in the hub's cache.
-Of a split, `datasets` knows which files make it up and in which form, and fetches them piece by
-piece. Nothing of it is kept: the items are.
+The package `datasets` knows the files of a split and their form, and streams them piece by piece.
+Of a split only the items are kept.
 """
 
 import json
@@ -29,9 +29,9 @@ SHAPES_ITEMS = (
 
 
 def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -> dict[str, Any]:
-    """Return a dataset's entry with the text of its instruction and what the study says of items.
+    """Return a dataset's entry with the text of its instruction and the study's settings for items.
 
-    `ids` is 2 if an id that is made of content is made of messages alone.
+    `ids` is 2 if an id from content is made of messages alone.
     """
     settings = dict(entry)
     if ids == 2 and not {"id", "tree"} & settings["fields"].keys():
@@ -47,7 +47,7 @@ def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -
 
 
 def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings that affect the items; a file counts by its content, not its name."""
+    """Return all settings that affect the items, where a file counts by content, not by name."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
         hashes = {key: _sha256(one["file"]) for key, one in by_language(settings).items()}
@@ -72,7 +72,7 @@ def fetch(settings: Mapping[str, Any]) -> Path:
     """Return the path of a dataset's file, downloaded if the hub's cache does not have it.
 
     Raises:
-        UserError: the file is not found locally, in the cache or on the hub, or has other content.
+        UserError: the file is found neither locally nor on the hub, or has other content.
     """
     path = Path(settings["file"])
     if "hub" in settings:
@@ -88,7 +88,7 @@ def fetch(settings: Mapping[str, Any]) -> Path:
 
 
 def at_hand(settings: Mapping[str, Any]) -> Path | None:
-    """Return a dataset's file if it is local or in the hub's cache; never download it."""
+    """Return the path of a dataset's file if it is local or in the hub's cache, else None."""
     if "hub" not in settings:
         path = Path(settings["file"])
         return path if path.exists() else None
@@ -126,7 +126,7 @@ SPLITS = ("test", "validation", "train")  # of which a study asks, the first tha
 
 
 def newest_split(hub: str) -> dict[str, Any]:
-    """Return what an entry says of a dataset of the hub: its newest commit, and one split.
+    """Return the keys of an entry for a hub dataset: its newest commit, and one split.
 
     Raises:
         UserError: the hub has no such dataset, or does not answer.
@@ -151,10 +151,10 @@ def newest_split(hub: str) -> dict[str, Any]:
 def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterator[tuple[str, Row]]:
     """Yield the rows of an entry's split with their places, in the order of its files.
 
-    Of the columns, those that are named are read, `outer.inner` of a nested one; all for None.
+    Only the named columns are read, with `outer.inner` for a nested one, or all for None.
 
     Raises:
-        UserError: the split cannot be read: it is gated, not there, not reached, or no table.
+        UserError: the split is gated, missing, out of reach, or no table.
     """
     what = f"the hub's dataset {settings['hub']}"
     try:
@@ -183,7 +183,7 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterat
 
 
 def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
-    """Return the top columns that have the wanted ones."""
+    """Return the top-level columns that contain the wanted columns."""
     known = list(names)
     found = {name: name if name in known else name.partition(".")[0] for name in named}
     for name, top in found.items():
@@ -203,8 +203,8 @@ def _note(dataset: str) -> Path:
 def noted_if_unusable(dataset: str, identity: str) -> Iterator[None]:
     """Note a dataset whose present content raises a `UserError` inside the block.
 
-    So the next run sweeps the others: a sweep loads a model once for all datasets, and waits for
-    each of them.
+    The next run then sweeps without it. Otherwise it would hold up the others, because a sweep
+    waits for all datasets of a model.
     """
     try:
         yield
@@ -218,7 +218,7 @@ def noted_if_unusable(dataset: str, identity: str) -> Iterator[None]:
 
 
 def is_unusable(dataset: str, identity: str) -> bool:
-    """Return whether a dataset was noted with the content that it has now."""
+    """Return whether a dataset was noted as unusable with its present content."""
     try:
         return bool(json.loads(_note(dataset).read_text("utf-8"))["identity"] == identity)
     except (OSError, ValueError, LookupError, TypeError):

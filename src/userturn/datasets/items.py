@@ -29,7 +29,7 @@ ID_LENGTH = 16  # hexadecimal digits of an id made from content
 
 
 def without_nulls(value: Any) -> Any:
-    """Return a value without nulls, which Parquet fills in, and with 3.0 as 3; 0 and "" stay."""
+    """Return a value without the nulls that Parquet fills in, and with 3.0 as 3."""
     if isinstance(value, dict):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -126,9 +126,9 @@ def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterato
 
 
 def _prompt(row: Row, names: str | list[str], where: str) -> str:
-    """Return the text of a column, or of a list of columns below each other.
+    """Return the text of a column, or the texts of several columns, one below the other.
 
-    Only there may a column be a list of texts, which are a line each.
+    Only in a list of columns may a column be a list of texts, which become one line each.
     """
     if isinstance(names, list):
         found = [column(row, name, where) for name in names]
@@ -175,7 +175,7 @@ def _item_of_row(row: Row, settings: Mapping[str, Any], where: str) -> Row:
 def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]:
     """Return the items of one row: one, those of a tree, or none if the condition finds no turn.
 
-    With `turns` it is the whole conversation, with its `PARTS` (`turns.items_by_turn`).
+    With `turns` an item is a whole conversation, with its `PARTS` (`turns.items_by_turn`).
 
     In the condition `gold_context` an item ends before the dataset's own first answer, and that
     answer and the human turn after it are the reference. Otherwise the whole conversation is the
@@ -203,7 +203,7 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
 
 
 def _content_id(item: Row, where: str, content_ids: int) -> str:
-    """Return an id made of an item's content: of its messages alone where `content_ids` is 2."""
+    """Return an id made of an item's content, or of its messages alone if `content_ids` is 2."""
     content: Any = {key: item[key] for key in item if key != PARTS}
     if content_ids == 2:
         content = [[message["role"], message["content"]] for message in item["messages"]]
@@ -216,13 +216,13 @@ def _content_id(item: Row, where: str, content_ids: int) -> str:
 
 
 def identified(items: Iterable[tuple[str, Row]], content_ids: int = 1) -> Iterator[Row]:
-    """Yield items with their ids; equal rows without an id become x, x-2, x-3.
+    """Yield items with their ids, where equal rows without an id become x, x-2, x-3.
 
-    An id that is made of content leaves out what grades the item where `content_ids` is 2. The id
-    of an item with a problem begins with it (`datasets.turns`).
+    If `content_ids` is 2, an id from content leaves out the data for grading. If an item has a
+    problem, its id begins with that (`datasets.turns`).
 
     Raises:
-        UserError: an id that another row already has.
+        UserError: another row already has the same id.
     """
     seen: dict[str, str] = {}
     copies: dict[str, int] = {}

@@ -1,9 +1,9 @@
 """The language of a text, reproducibly, and the code of a language, whatever a dataset calls it.
 
-A language is the two letters of ISO 639-1, without a region: `zh-cn` is `zh`, and `English`, `eng`,
-`en-GB`, `EN` are `en`. Languages that have none there are known by their names, and have the three
-letters of ISO 639-3. What a detector cannot tell apart has one code: Bokmål and Nynorsk are `no`,
-Mandarin and Cantonese `zh`. Other codes of three letters are refused, since USA is one.
+A code has the two letters of ISO 639-1, without a region: `zh-cn` is `zh`, and `English`, `eng`,
+`en-GB`, `EN` are `en`. A language without such a code is known by its name, and has the three
+letters of ISO 639-3. Languages that no detector tells apart share a code: Bokmål and Nynorsk are
+`no`, Mandarin and Cantonese `zh`. Other three-letter codes are refused, since USA is one.
 py3langid tells a text's language, and langdetect in studies that were begun before
 (config/load.py); None, with a reason, where it cannot be told. Of MGSM's 2,750 prompts py3langid
 tells 2,749 and none wrong; cut to 60 characters 2,717 and 4 wrong, to 40 characters 2,604 and 8,
@@ -81,10 +81,10 @@ def _known() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def language_code(text: str) -> str | None:
-    """Return the code of a language; None for a text which says that it is not known.
+    """Return the code of a language, or None for a text which says that it is unknown.
 
     Raises:
-        ValueError: the text is neither a code nor the name of a language; it is quoted.
+        ValueError: the text, which is quoted, is neither a code nor the name of a language.
     """
     plain = _plain(text)
     if plain in UNTOLD:
@@ -135,7 +135,7 @@ def _identifier() -> Any:
 
 
 def _best(text: str, detector: str) -> tuple[str, float] | None:
-    """Return the likeliest language and its probability; None if there is none."""
+    """Return the likeliest language and its probability, or None if there is none."""
     if detector != FORMER_DETECTOR:
         code, probability = _identifier().classify(text)
         return SAME.get(code, code), float(probability)
@@ -150,7 +150,7 @@ def _best(text: str, detector: str) -> tuple[str, float] | None:
 
 
 def likeliest(text: str, detector: str) -> str | None:
-    """Return the likeliest language, however unsure; None if there is none.
+    """Return the likeliest language, however unsure, or None if there is none.
 
     The filter `language` of datasets uses it, with langdetect's own codes: `zh-cn` has a region.
     """
@@ -173,8 +173,8 @@ def _is_code(prose: str) -> bool:
 def _by_script(prose: str) -> str | None:
     """Return Japanese, Korean or Chinese if most letters are of their scripts.
 
-    Langdetect takes a quarter of Chinese questions for Korean or is unsure, py3langid some short
-    ones.
+    Langdetect takes a quarter of Chinese questions for Korean or is unsure, and py3langid does so
+    with some short ones.
     """
     han, kana, hangul = (len(script.findall(prose)) for script in (HAN, KANA, HANGUL))
     if han + kana + hangul < max(LEAST_SIGNS, n_letters(prose) / 2):
@@ -189,7 +189,7 @@ def n_letters(text: str) -> int:
 
 @lru_cache(maxsize=16384)  # an answer is before many turns
 def detected(text: str | None, detector: str) -> Detected:
-    """Return the language of a text if it is long enough, no code, and one language is likely."""
+    """Return the language of a text, or the reason if it is too short, code or unclear."""
     if not (text or "").strip():
         return Detected(None, EMPTY)
     prose = _prose(text or "")

@@ -30,9 +30,9 @@ class ShownAnswer(NamedTuple):
     """An answer that a model is shown as its own.
 
     Attributes:
-        text: what a user sees of it.
-        reasoning: what the model wrote before it, where its template writes that into history;
-            else None.
+        text: the text that a user sees.
+        reasoning: the model's reasoning before it, if its template writes that into history, else
+            None.
     """
 
     text: str
@@ -45,7 +45,7 @@ class ShownAnswer(NamedTuple):
 
 
 def unpacked(value: Any, begin: str = "{") -> Any:
-    """Return a struct, even if it is stored as JSON text, as `datasets` 5 does in Parquet."""
+    """Return a struct, parsed if it is stored as JSON text, as `datasets` 5 does in Parquet."""
     if isinstance(value, str) and value.lstrip()[:1] == begin:
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -56,13 +56,13 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
     """Return messages as role and content, with the roles of a chat template.
 
     A message has a role (`role` or `from`) and a text (`content`, `value` or `text`, also as a list
-    of parts with text), or the texts of several roles by their names. Of answers that a user chose
-    from, the chosen one is taken.
+    of parts with text), or the texts of several roles by their names. If a user chose between
+    answers, only the chosen one is returned.
 
     Args:
         messages: a list, or its JSON text.
         where: the place, for errors.
-        roles: the dataset's own names of roles; or whose turn each of a list of texts is, in turns.
+        roles: the dataset's own names of roles, or the roles that alternate in a list of texts.
 
     Raises:
         UserError: another role, or content that is not text.
@@ -84,7 +84,7 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
 
 
 def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Message]:
-    """Yield the messages of one element: mostly one, of a pair of user and assistant both."""
+    """Yield the messages of one element, which is one message or a pair of user and assistant."""
     if not isinstance(message, dict):
         raise UserError(
             f"{where} is {kind_of(message)}, expected {{role, content}}; correct or remove that "
@@ -125,7 +125,7 @@ def _role(name: Any, known: Mapping[str, str], where: str) -> str:
 
 
 def _text(content: Any, where: str) -> str:
-    """Return the text of a message, also where it is a list of parts."""
+    """Return the text of a message, joined if it is a list of parts."""
     found = []
     for part in content if isinstance(content, list) and content else [content]:
         is_text = not isinstance(part, dict) or part.get("type", "text") == "text"
@@ -140,7 +140,7 @@ def _text(content: Any, where: str) -> str:
 
 
 def unread_keys(messages: Any, roles: Roles = MappingProxyType({})) -> set[str]:
-    """Return the keys of messages that `conversation` does not read, null ones left out."""
+    """Return the keys of messages that `conversation` does not read, unless they are null."""
     listed = unpacked(messages, "[")
     pairs = {*ROLES, *OTHER_NAMES, *roles}
     unread: set[str] = set()
@@ -153,7 +153,7 @@ def unread_keys(messages: Any, roles: Roles = MappingProxyType({})) -> set[str]:
 
 
 def has_text(content: str) -> bool:
-    """Tell whether a reader sees anything of a text."""
+    """Return whether a text has any visible character."""
     return bool(re.sub(UNSEEN, "", content).strip())
 
 
@@ -187,10 +187,10 @@ def answer_to(messages: Sequence[Message], context: Sequence[Message] | None) ->
 
 
 def opening(messages: Sequence[Message]) -> str:
-    """Return the first user message: the same in all that belongs to one conversation.
+    """Return the first user message, which all items of one conversation share.
 
     A system prompt or a greeting before it may be the same in all conversations. Without a user
-    message, the first message.
+    message it is the first message.
     """
     said = (message["content"] for message in messages if message["role"] == "user")
     return next(said, messages[0]["content"])

@@ -3,10 +3,10 @@
 Prepared tables have one row per item, sorted by id: `item` (id), `messages` (list of role and
 content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
 dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
-none. The last two are only for controls and likelihood; judges of model turns never see them.
-Where an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn
-that the item ends in; with `language: all`, `language`, as the dataset says, else detected,
-`problem`, the same for a problem in several languages, and `detector`, what told languages.
+none. The last two are only for controls and likelihood, and judges of model turns never see them.
+If an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn that
+the item ends in. With `language: all` there are `language` (the dataset's, else detected),
+`problem` (the same in several languages), and `detector` (the name of the language detector).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ def user_text(item: Row) -> str:
 
 
 def rank(seed: int, item: str) -> str:
-    """Return an item's sort key for the subsample; it depends on no other item."""
+    """Return an item's sort key for the subsample, which depends on no other item."""
     return fingerprint([seed, item])
 
 
@@ -86,7 +86,7 @@ def _conversation(item: Row) -> str:
 
 
 def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield items with their language; `limit` counts the conversations of each language.
+    """Yield items with their language, at most `limit` conversations per language.
 
     The subsample has the same problems in each language.
     """
@@ -122,10 +122,10 @@ def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
 
 
 class Taken:
-    """What was taken of a dataset's rows, and what was not.
+    """The account of a dataset's rows: which became items, and which did not.
 
-    The rows of a split of the hub are read as far as `limit` needs, and nobody can correct them: a
-    row that cannot be an item is counted there, and refused elsewhere.
+    The rows of a hub split are read as far as `limit` needs, and nobody can correct them. So a row
+    that cannot be an item is only counted there, and refused elsewhere.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -172,7 +172,7 @@ class Taken:
 
     @property
     def notes(self) -> list[str]:
-        """One sentence for each kind of what was not taken."""
+        """One sentence per kind of row, key or column that was left out."""
         notes = []
         if self.faults:
             n = number_of(len(self.faults), "row")
@@ -184,7 +184,7 @@ class Taken:
 
 
 def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of all files, those of a language's file with `language` and `row`."""
+    """Yield the rows of all files, with `language` and `row` if a file is of one language."""
     named = [*named_columns(settings), *OF_MODELS]
     if is_streamed(settings):
         yield from hub_rows(settings, named)
@@ -197,9 +197,9 @@ def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]
 def read_dataset(
     path: Path | Files, settings: Mapping[str, Any], notes: list[str] | None = None
 ) -> list[Row]:
-    """Read a dataset's file, its files by language, or its split, which needs none, into items.
+    """Return the items of a dataset's file, of its files by language, or of its hub split.
 
-    Sentences about what is there and not read are added to `notes`.
+    A split needs no path. Sentences about rows and columns that were left out are added to `notes`.
 
     Raises:
         UserError: a row cannot be an item, the number of rows is not the pinned one, or no item is
@@ -230,14 +230,14 @@ def read_dataset(
 
 
 def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
-    """Return a dataset's files by language, downloaded if the hub's cache does not have them."""
+    """Return the paths of a dataset's files by language, downloaded if not in the hub's cache."""
     return {spoken: fetch(one) for spoken, one in by_language(settings).items()}
 
 
 def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
-    """Return a dataset's files if all are local or in the hub's cache; never download any.
+    """Return the paths of a dataset's files if all are local or in the hub's cache, else None.
 
-    A split of the hub is read from there each time.
+    It is None for a split of the hub, which is read from there each time.
     """
     if is_streamed(settings):
         return None
@@ -252,7 +252,7 @@ def items_table(
     """Return a dataset's items as the prepared table.
 
     Raises:
-        UserError: as `read_dataset`.
+        UserError: as for `read_dataset`.
     """
     items = read_dataset(files, settings, notes)
     for item in items if "instruction" in settings else ():

@@ -26,7 +26,7 @@ def check_names(names: Iterable[str], where: str) -> None:
     """Check that no two columns have the same name.
 
     Raises:
-        UserError: two do; which of them is meant cannot be told.
+        UserError: two columns do, so that a name would be ambiguous.
     """
     twice = [name for name, n in Counter(names).items() if n > 1 and name]
     if twice:
@@ -44,10 +44,10 @@ def no_column(name: str, names: Iterable[str], where: str) -> UserError:
 
 
 def column(row: Mapping[str, Any], name: str, where: str) -> Any:
-    """Return a column's value; a dot names a nested column, or a place in a list, from 0.
+    """Return a column's value, where a dot leads to a nested column or to a list's place from 0.
 
     Raises:
-        UserError: there is no such column; the message names the most similar one.
+        UserError: there is no such column, and the message names the most similar one.
     """
     if name in row:
         return row[name]
@@ -66,7 +66,7 @@ def column(row: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 def named_columns(settings: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a file that an entry names, with dots as it has them."""
+    """Return the columns of a file that an entry names, with dots as in the entry."""
     fields = dict(settings["fields"])
     named = set(fields.pop("arguments", {}).values())
     for value in fields.values():
@@ -75,12 +75,12 @@ def named_columns(settings: Mapping[str, Any]) -> list[str]:
 
 
 def separator(head: str) -> str:
-    """Return what separates the columns of a head: the most frequent of the usual ones."""
+    """Return the separator of a head's columns, the most frequent of comma, semicolon and tab."""
     return max(",;\t", key=head.count)
 
 
 def csv_rows(lines: Iterable[str], file: str) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """Yield the rows of text with a head, with their places; an empty cell is None.
+    """Yield the rows of CSV text with a head, and their places, with None for an empty cell.
 
     Rows of empty cells, which spreadsheets leave, are passed over.
 
@@ -145,15 +145,15 @@ def read_rows(
 ) -> Rows:
     """Yield the rows of a file with their places, such as "file, line 3".
 
-    The format is recognised by content; only CSV by its name, `.csv` or `.tsv`, and a file with
+    The format is recognised by content, and only CSV by its name, `.csv` or `.tsv`. A file with
     given `columns` is tab-separated, without a head and without quoting. Text may be gzipped and is
-    UTF-8, with or without a byte order mark, with any line endings; empty lines are skipped.
+    UTF-8, with or without a byte order mark, with any line endings. Empty lines are skipped.
 
-    The path may be of a folder that `save_to_disk` of `datasets` wrote. Of a file that can be read
-    by columns, only those that are named are read.
+    The path may be of a folder that `save_to_disk` of `datasets` wrote. If a format can be read by
+    columns, only the named ones are read.
 
     Raises:
-        UserError: a row that cannot be read, named by its place and never shown.
+        UserError: a row cannot be read. The message names its place and never shows it.
     """
     if path.is_dir():
         return chain.from_iterable(read_rows(file, None, named) for file in saved_files(path))
@@ -179,7 +179,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def once(pairs: list[tuple[str, Any]]) -> Row:
-    """Return the object of JSON's pairs; one that has a key twice is refused by a `ValueError`."""
+    """Return the object of JSON's pairs, or raise a `ValueError` if a key is given twice."""
     row = dict(pairs)
     if len(row) < len(pairs):
         raise ValueError("a key is given twice")
@@ -232,7 +232,7 @@ def _lines(path: Path, unpack: Any) -> Iterator[str]:
 
 
 def _text_rows(path: Path, unpack: Any) -> Rows:
-    """Yield the rows of a JSON list, of CSV or of JSON lines, told by the first character."""
+    """Yield the rows of a JSON list, CSV or JSON lines, recognised by the first character."""
     first = next((line.lstrip()[0] for line in _lines(path, unpack) if line.strip()), "")
     if first == "[":
         yield from _listed_rows(path, "".join(_lines(path, unpack)))

@@ -31,17 +31,17 @@ def version_id(problem: str, item: str) -> str:
 
 
 def cluster_of(item: str) -> str:
-    """Return the problem or conversation that an item belongs to; mostly the item itself."""
+    """Return the problem or conversation that an item belongs to, mostly the item itself."""
     return re.sub(ENDING, "", item)
 
 
-# Every table is made with the copies of its study, and few of the functions between know the study.
+# The copies of a study, for all tables. Few of the functions that need them know the study.
 _copies: ContextVar[Mapping[str, str]] = ContextVar("copies")
 
 
 @contextmanager
 def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
-    """Take copies for one cluster in this block: `dataset`, `item` and `cluster` of each."""
+    """Count copies as one cluster in this block, listed by `dataset`, `item` and `cluster`."""
     place = pl.concat_str("dataset", "item", separator="\n")
     token = _copies.set(dict(copies.select(place, "cluster").iter_rows()))
     try:
@@ -51,15 +51,15 @@ def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
 
 
 def originals(item: str = "item") -> pl.Expr:
-    """Return a column of items, copies as the items that they are copies of."""
+    """Return a column of items in which copies are replaced by their originals."""
     ending = pl.col(item).cast(pl.String).str.extract(f"({ENDING})").fill_null("")
     return pl.concat_str(clusters(item), ending).alias(item)
 
 
 def clusters(item: str = "item") -> pl.Expr:
-    """Return the problems or conversations of a column of items, as text; copies are one.
+    """Return the problems or conversations of a column of items, as text, one for all copies.
 
-    Where a study has copies, the rows need their `dataset`.
+    If a study has copies, the table also needs the column `dataset`.
     """
     name = pl.col(item).cast(pl.String).str.replace(ENDING, "")
     copies = _copies.get({})
@@ -80,10 +80,10 @@ class Part(NamedTuple):
 
     Attributes:
         turn: number of the user turn, from 1.
-        branch: what the item's id ends in, to tell the branches of a tree apart.
+        branch: end of the item's id that tells the branches of a tree apart.
         messages: the messages up to this turn, the last one the user's.
-        context: these and the assistant's answer to them, if a user replied to it.
-        reply: that user's text.
+        context: these messages and the assistant's answer, if a user replied to that.
+        reply: the text of that user's reply.
     """
 
     turn: int
@@ -99,7 +99,7 @@ def turn_numbers(item: str = "item") -> pl.Expr:
 
 
 def parts_of(messages: Sequence[Message]) -> list[Part]:
-    """Return the parts of a conversation; user messages in a row are one turn."""
+    """Return the parts of a conversation, in which user messages in a row are one turn."""
     roles = [*(message["role"] for message in messages), "end"]
     ends = [i + 1 for i, role in enumerate(roles[:-1]) if role == "user" != roles[i + 1]]
     parts = []
@@ -112,7 +112,7 @@ def parts_of(messages: Sequence[Message]) -> list[Part]:
 
 
 def parts_of_tree(node: Row, path: Sequence[Message], where: str) -> Iterator[Part]:
-    """Yield a part for each user message of a tree that people alone have written up to there."""
+    """Yield a part per user message of a tree, up to the first synthetic or deleted message."""
     if node.get("synthetic") or node.get("deleted"):
         return
     said = {"role": node["role"], "content": node["text"]}
@@ -128,7 +128,7 @@ def wanted_parts(parts: Iterable[Part], turns: str | Sequence[int], where: str) 
     """Return the parts whose turns an entry asks for.
 
     Raises:
-        UserError: one ends in an empty message.
+        UserError: a part ends in an empty message.
     """
     wanted = [part for part in parts if turns == ALL_TURNS or part.turn in turns]
     for part in wanted:

@@ -1,7 +1,7 @@
-"""A command of this package, in a process of its own that opens named files alone and has limits.
+"""Run a command of this package in a process with limits that opens only named files.
 
-Where bubblewrap starts, nothing else of the machine is there, and no network. Elsewhere the
-guard of `processes.py` stands alone, and the command says so.
+If bubblewrap starts, the process sees nothing else of the machine, and no network. Otherwise only
+the guard of `processes.py` protects, and the command says so.
 """
 
 import os
@@ -32,14 +32,14 @@ GUARDED = "connections were refused by a guard that sees Python alone; install b
 
 
 class Reach(NamedTuple):
-    """What a command may open."""
+    """The paths that a command may open."""
 
     readable: Sequence[Path]
     folder: Path  # the one that it writes to
 
 
 def limit_memory() -> None:
-    """Set how much memory this process may take, for good."""
+    """Limit the memory of this process for good."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = (round(MOST_OF_MEMORY * whole), *resource.getrlimit(resource.RLIMIT_DATA))
     most = min(limit for limit in limits if limit != resource.RLIM_INFINITY)
@@ -47,13 +47,13 @@ def limit_memory() -> None:
 
 
 def run_confined(arguments: Sequence[str], reach: Reach) -> tuple[int, str]:
-    """Run a command again, where it reaches nothing but what it needs.
+    """Run a command again in a process that reaches only what it needs.
 
     Returns:
-        Its exit code, and what it printed on standard output.
+        Its exit code, and its standard output.
 
     Raises:
-        UserError: it took all the time or memory that it may take.
+        UserError: the command exceeded its time or memory.
     """
     with TemporaryDirectory(prefix="userturn-") as scratch:
         is_new = not reach.folder.exists()
@@ -79,7 +79,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> tuple[int, str]:
 
 
 def _checked(code: int) -> int:
-    """Return an exit code that is one."""
+    """Return an exit code, or raise a UserError if it stands for a signal."""
     number = code - 128 if code > 128 else -code
     if number <= 0:
         return code
@@ -90,7 +90,7 @@ def _checked(code: int) -> int:
 
 
 def _why_none(walls: Sequence[str]) -> str | None:
-    """Return why there is no sandbox here, or None."""
+    """Return the reason why there is no sandbox here, or None if there is one."""
     if shutil.which("bwrap") is None:
         return "there is no command `bwrap`"
     tried = subprocess.run([*walls, "true"], capture_output=True, text=True)
@@ -99,7 +99,7 @@ def _why_none(walls: Sequence[str]) -> str | None:
 
 
 def walls(reach: Reach, scratch: Path) -> list[str]:
-    """Return bubblewrap's command, before the command to run."""
+    """Return bubblewrap's command and options, which come before the command to run."""
     beside = [PACKAGE, *(PACKAGE.parent / name for name in INSTALLED)]
     own = [Path(sys.prefix), Path(sys.base_prefix), *beside]
     fonts = [Path(path).expanduser() for path in FONTS]
@@ -122,7 +122,7 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
 
 
 def _writable(folder: Path) -> list[str]:
-    """Return the options for a folder; who cannot make it is told so by the command itself."""
+    """Return bubblewrap's options for a folder to write to, empty if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

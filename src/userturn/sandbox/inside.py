@@ -1,8 +1,8 @@
-"""What runs in the sandbox: a program, then its tests, within limits that neither can raise.
+"""The inside of the sandbox: run a program, then its tests, within limits that neither can raise.
 
-A bare Python runs this file, so it imports the standard library alone. It reads a job as JSON,
-writes READY to its errors, where no program can reach it, and then one word to its output: the
-job's token if the tests ended, else the kind of exception.
+A bare Python runs this file, so it imports only the standard library. It reads a job as JSON, and
+writes READY to standard error, before any program runs. Then it writes one word to standard output:
+the job's token if the tests ended, else the kind of exception.
 """
 
 import json
@@ -17,7 +17,7 @@ NOBODY = 65534
 
 
 def leave_root() -> None:
-    """Become nobody, for whom alone the kernel limits the number of processes."""
+    """Become the user nobody, because the kernel does not limit root's number of processes."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -25,7 +25,7 @@ def leave_root() -> None:
 
 
 def limit(limits: Mapping[str, int]) -> None:
-    """Set limits for good, by their names without `RLIMIT_`."""
+    """Set resource limits for good, given by their names without `RLIMIT_`."""
     for name, most in limits.items():
         # A second more than the soft limit, whose signal tells that the time is over.
         hard = most + 1 if name == "CPU" else most
@@ -33,7 +33,7 @@ def limit(limits: Mapping[str, int]) -> None:
 
 
 def only_channel() -> int:
-    """Return the one way out; input, output and errors lead nowhere from now on."""
+    """Return the only way out as a descriptor, and lead the standard streams nowhere."""
     channel = os.dup(1)
     nowhere = os.open("/dev/null", os.O_RDWR)
     for stream in (0, 1, 2):
@@ -42,7 +42,7 @@ def only_channel() -> int:
 
 
 def ending(program: str, tests: str, token: str) -> str:
-    """Run a program, then its tests; return the token, or the name of what was raised."""
+    """Run a program, then its tests, and return the token, or the name of the exception."""
     names: dict[str, Any] = {"__name__": "program"}  # not __main__: no demonstration runs
     try:
         exec(compile(program, "program", "exec"), names)
@@ -55,7 +55,7 @@ def ending(program: str, tests: str, token: str) -> str:
 def main(
     write: Callable[[int, bytes], int] = os.write, leave: Callable[[int], Any] = os._exit
 ) -> None:
-    """Do the job on standard input; `write` and `leave` are bound before a program runs."""
+    """Do the job on standard input, with `write` and `leave` bound before a program runs."""
     job = json.load(sys.stdin)
     write(2, READY.encode())
     channel = only_channel()

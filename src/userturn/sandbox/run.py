@@ -1,4 +1,4 @@
-"""One program in a sandbox of its own: bubblewrap, with an empty folder and one process.
+"""Run one program in a sandbox of its own, by bubblewrap with an empty folder and one process.
 
 It has no network, no environment, no files but Python's and the system's libraries (read-only),
 can start neither processes nor threads, and is refused the calls of `system_calls.py`. All of it is
@@ -54,7 +54,7 @@ ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000  # SECCOM
 
 
 def _statements(machine: str) -> Iterator[tuple[int, int, int, int]]:
-    """Yield code, jump if true, jump if false and constant of each statement."""
+    """Yield the code, both jumps (if true, if false) and the constant of each filter statement."""
     column = list(ARCHITECTURES).index(machine)
     numbers = [found[column] for found in REFUSED.values()]
     yield LOAD, 0, 0, ARCHITECTURE
@@ -69,9 +69,9 @@ def _statements(machine: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def call_filter(machine: str) -> bytes | None:
-    """Return the filter for a kind of machine (struct sock_filter), or None where it is not known.
+    """Return the filter of system calls (struct sock_filter) for a machine, or None if unknown.
 
-    A refused call fails with `EPERM`; a call of another architecture ends the program.
+    A refused call fails with `EPERM`. A call of another architecture ends the program.
     """
     if machine not in ARCHITECTURES:
         return None
@@ -103,25 +103,25 @@ HOW_TO = (
 
 
 class NoSandboxError(UserError):
-    """There is no sandbox on this machine, so a program has not run."""
+    """A machine without a sandbox, on which a program has therefore not run."""
 
 
 class Ending(NamedTuple):
-    """How a program ended: whether its tests passed, and if not, why."""
+    """The end of a program: whether its tests passed, and if not, the reason."""
 
     passed: bool
     reason: str | None = None
 
 
 def _privileges() -> list[str]:
-    """Return bubblewrap's options for who we are: root leaves its rights inside, others here."""
+    """Return bubblewrap's options for the user: root drops its rights inside, others here."""
     if os.geteuid() == 0:
         return ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     return ["--unshare-user", "--uid", "65534", "--gid", "65534"]
 
 
 def sandbox_command(calls: int) -> list[str]:
-    """Return the command that reads a job as `inside.py` does and runs it in a sandbox.
+    """Return the command that runs `inside.py` in a sandbox, which reads a job.
 
     `calls` is the descriptor of an open file with the filter of system calls.
 
@@ -174,13 +174,13 @@ def _beginning(file: IO[bytes]) -> str:
 
 
 def run_program(program: str, tests: str) -> Ending:
-    """Run a program and then its tests, Python both, in one namespace.
+    """Run a Python program and then its tests in one namespace.
 
-    They pass if the tests end without an exception. A program that was written against this
-    function could say so itself, since its tests run in its process.
+    The tests pass if they end without an exception. A program that was written against this
+    function could fake that, since its tests run in its process.
 
     Raises:
-        NoSandboxError: nothing safe is here; the program has not run.
+        NoSandboxError: there is no sandbox here, so the program has not run.
     """
     token = secrets.token_hex(16)
     job = {"program": program, "tests": tests, "token": token, "limits": LIMITS}

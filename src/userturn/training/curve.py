@@ -1,7 +1,7 @@
-"""The curve of a training: at each checkpoint, what the model does after prompts it never learns.
+"""The curve of a training: at each checkpoint, the model's turns after prompts it never learns.
 
 The model is loaded already, so that a point costs a few greedy turns and no load of an engine.
-Points are noted beside the checkpoints: a killed training measures none twice, and none is missing.
+Points are noted beside the checkpoints. So a killed training measures none twice and lacks none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ ROLES = ("user", "assistant", "user")  # of a conversation that a point is measu
 
 @dataclass(frozen=True)
 class Curve:
-    """What the points of a training are measured over.
+    """The data over which the points of a training's curve are measured.
 
     Attributes:
-        template: of the model.
-        settings: `curve` of the recipe.
-        rows: prepared conversations that are not learnt; those that begin with a user's message, an
-            answer and a follow-up count.
-        folder: of the notes.
+        template: chat template of the model.
+        settings: the key `curve` of the recipe.
+        rows: prepared conversations that are not learnt. Only those count that begin with a user's
+            message, an answer and a follow-up.
+        folder: folder of the notes.
     """
 
     template: Template
@@ -39,7 +39,7 @@ class Curve:
     folder: Path
 
     def measure(self, model: Any, step: int) -> None:
-        """Note the point of a step, unless it is noted."""
+        """Measure and note the point of a step, unless it is already noted."""
         if any(point["step"] == step for point in notes_in(self.folder)):
             return
         was_training = model.training
@@ -92,7 +92,7 @@ class Curve:
         ]
 
     def _ids(self, messages: Sequence[Message]) -> list[int]:
-        """Return the prompt for the next turn; nothing where the study could not make one."""
+        """Return the token ids of the prompt for the next turn, empty if none can be made."""
         try:
             if len(messages) == 1:
                 return list(self.template.answer_prompt(messages).token_ids)
@@ -115,9 +115,9 @@ def written(
     max_tokens: int,
     **sampling: Any,
 ) -> list[str]:
-    """Return what a loaded model writes after each prompt, greedily unless `sampling` says else.
+    """Return the text of a loaded model after each prompt, greedy unless `sampling` says otherwise.
 
-    A prompt without tokens is followed by nothing.
+    After a prompt without tokens the text is empty.
     """
     import torch
 

@@ -1,8 +1,8 @@
 """Training data: conversations of one schema, from our own files or CollabLLM's.
 
 Prepared tables have one row per conversation: `conversation` (id), `messages` (list of role and
-content), `reference_answer` for the reward `accuracy` and `goal`, what a simulated user wants (both
-may be null), and `source`.
+content), `reference_answer` (for the reward `accuracy`), `goal` (what a simulated user wants), and
+`source`. The two before `source` may be null.
 """
 
 import json
@@ -50,7 +50,7 @@ def _check_columns(row: Row, where: str, form: str) -> None:
 
 
 def _spoken(messages: Any, where: str) -> list[Message]:
-    """Return messages that can be learnt: all have text, and one answers a user."""
+    """Return messages that can be learnt, all with text and at least one by each role."""
     taken = conversation(messages, where)
     roles = [message["role"] for message in taken]
     if "assistant" not in roles or "user" not in roles:
@@ -74,7 +74,7 @@ def final_answer(solution: str | None) -> str | None:
 
 
 def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
-    """Return a conversation per row with `messages` and optional `id`, `answer` and `goal`."""
+    """Return one conversation per row with `messages` and optional `id`, `answer` and `goal`."""
     found = []
     for where, row in rows:
         _check_columns(row, where, "messages")
@@ -92,10 +92,10 @@ def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
 
 
 def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
-    """Return CollabLLM's conversations: the row of each with the latest turn and best score.
+    """Return CollabLLM's conversations, each from its row with the latest turn and best score.
 
-    Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning like this. The goal
-    is the problem that the conversation is about, and the reference its final answer.
+    Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning in this way. The
+    goal is the problem of the conversation, and the reference is the problem's final answer.
     """
     best: dict[str, tuple[Any, Row]] = {}
     for where, row in rows:
@@ -136,7 +136,7 @@ def _commit(path: Path, revision: str) -> str:
 
 
 def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
-    """Return a file's conversations with their source; add a branch's commit to the pins."""
+    """Return a file's conversations with their source, and add a branch's commit to the pins."""
     settings = _pinned(part, pins)
     path = fetch(settings)
     source = str(part["file"])

@@ -1,6 +1,6 @@
-"""Table of the draws of a training: what was said, how the conversation went on, its rewards.
+"""Table of the draws of a training: the drawn turn, how the conversation went on, its rewards.
 
-So that a reader sees what was rewarded. It is made of notes beside the checkpoints.
+It shows a reader what was rewarded, and is made of notes beside the checkpoints.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,10 +35,10 @@ def draws_of(
     """Return the rows of the draws of one step.
 
     Args:
-        step: the update that they are for.
+        step: the number of the update that learns from them.
         rollouts: the conversation of each draw.
         scores: the value of each draw, by reward.
-        weights: the weight of each reward; a draw that lacks one with a weight is left out.
+        weights: the weight of each reward. A draw that lacks a reward with a weight is left out.
     """
     return [
         {
@@ -55,7 +55,7 @@ def draws_of(
 
 
 def write_draws(folder: Path, path_to_table: Path, identity: str) -> None:
-    """Write the table of the notes in a folder; a step that was made again counts once."""
+    """Write the table of the notes in a folder, in which a repeated step counts once."""
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for row in notes_in(folder):
         rows[row["step"], row["draw"]] = row

@@ -1,8 +1,8 @@
 """Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue.
 
 No PPO: TRL removed its trainer (pull request 7020, September 2026), which since 0.12 took a reward
-model, not a function. GRPO has PPO's clipped ratio (`clip`, `iterations`) and a group's mean in
-place of a value network, as verl's own recipe for CollabLLM.
+model, not a function. GRPO has PPO's clipped ratio (`clip`, `iterations`), and a group's mean in
+place of a value network, as in verl's own recipe for CollabLLM.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Task:
     goal: str | None
 
     def drawn(self, said: str) -> SampledTurn:
-        """Return a turn that was drawn for this task."""
+        """Return a turn that was drawn for this task, with the task's data."""
         return SampledTurn(self.messages, said, self.reference_answer, self.goal)
 
 
@@ -60,10 +60,10 @@ def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Promp
 def tasks(
     template: Template, rows: Sequence[Mapping[str, Any]], turn: str, max_tokens: int
 ) -> list[Task]:
-    """Return a task for each place in the conversations where it is that role's turn.
+    """Return a task for each place in the conversations where the role `turn` is next.
 
-    Prompts are those of the study: for the user's turn, the probe after a conversation's answer.
-    Prompts of more than `max_tokens` tokens are left out.
+    Prompts are those of the study, which for a user turn is the probe after an answer. Prompts of
+    more than `max_tokens` tokens are left out.
 
     Raises:
         UserError: there is no such place, or the trainer would read other tokens than the study.
@@ -92,7 +92,7 @@ def tasks(
 
 
 def tasks_of(template: Template, training: Training) -> list[Task]:
-    """Return the tasks of a training; where accuracy is rewarded, those that have a reference."""
+    """Return the tasks of a training, only those with a reference if accuracy is rewarded."""
     how, others = training.recipe["grpo"], held_out(training.rows, training.recipe)
     rows = [row for row in training.rows if row["conversation"] not in others]
     if "accuracy" in how["rewards"]:
@@ -124,8 +124,8 @@ def _trl_rewards(
 ) -> list[Callable[..., Scores]]:
     """Return rewards in TRL's form.
 
-    TRL asks for one reward after the other. The first gives all, since a draw counts with all of
-    them or not at all.
+    TRL asks for one reward after the other. The first call computes all, since a draw counts with
+    all rewards or not at all.
 
     Args:
         rewards: the rewards.
@@ -230,7 +230,7 @@ def _rewards(
     trainers: Sequence[Any],
     found: Sequence[Task],
 ) -> list[Callable[..., Scores]]:
-    """Return the rewards of a recipe; `trainers` will hold the trainer that writes answers."""
+    """Return a recipe's rewards, where `trainers` will hold the trainer that writes answers."""
 
     def gain(drawn: Sequence[SampledTurn]) -> Scores:
         return gains_by_base(trainers[0], template, drawn, found)
@@ -262,9 +262,9 @@ def _rewards(
 def gains_by_base(
     trainer: Any, template: Template, drawn: Sequence[SampledTurn], found: Sequence[Task]
 ) -> Scores:
-    """Return the likelihood gain of drawn user turns by the base, which training does not move.
+    """Return the gain of drawn user turns by the base, which training does not change.
 
-    Other answers are those of the tasks.
+    The other answers are those of the tasks.
     """
     model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
     others = [_exchange(task.messages, "") for task in found]
@@ -287,7 +287,7 @@ def write_answers(
 ) -> list[str]:
     """Return the present model's own next answer in each conversation.
 
-    It is empty if no prompt can be made because the simulated user wrote a special token.
+    An answer is empty if no prompt can be made because the simulated user wrote a special token.
     """
     from trl.models import unwrap_model_for_generation
 

@@ -21,7 +21,7 @@ LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "
 
 
 def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return the step and folder of the last whole checkpoint; 0 and None if there is none."""
+    """Return the step and folder of the last whole checkpoint, or 0 and None without one."""
     found = {step: path for step, path in _by_step(folder).items() if is_whole(path)}
     return max(found.items()) if found else (0, None)
 
@@ -51,7 +51,7 @@ def is_whole(checkpoint: Path) -> bool:
 
 
 def _is_whole_file(path: Path) -> bool:
-    """Return whether a file has an end, by its format; UserError or ValueError if it has none."""
+    """Return whether a file is complete by its format, or raise UserError or ValueError."""
     if path.suffix == ".safetensors":
         check_safetensors(path)
     elif path.suffix == ".json":
@@ -62,7 +62,7 @@ def _is_whole_file(path: Path) -> bool:
 
 
 def log_of(checkpoint: Path) -> list[dict[str, Any]]:
-    """Return loss and rewards by step, without what differs from run to run."""
+    """Return the log of loss and rewards per step, without fields that differ from run to run."""
     history = json.loads((checkpoint / STATE).read_text())["log_history"]
     return [
         {key: value for key, value in entry.items() if key in LOGGED or key.startswith("rewards/")}
@@ -113,7 +113,7 @@ class TrainerParts:
     others: Mapping[str, Any]
 
     def trainer(self, kind: Any, configuration: Any, rows: list[dict[str, Any]], **own: Any) -> Any:
-        """Return TRL's trainer of a kind over some rows; `own` are arguments of that kind only."""
+        """Return TRL's trainer of a kind over some rows, with the kind's `own` arguments."""
         from datasets import Dataset
 
         return kind(
@@ -127,7 +127,7 @@ class TrainerParts:
 
 
 def n_steps_of(recipe: Recipe, n_rows: int) -> int:
-    """Return the updates that a recipe makes with so many rows."""
+    """Return the number of updates that a recipe makes with so many rows."""
     how = recipe["optimisation"]
     if "steps" in how:
         return int(how["steps"])

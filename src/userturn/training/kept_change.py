@@ -1,4 +1,4 @@
-"""What is left of a training in the model that is swept, in numbers.
+"""Measures of how much of a training is left in the model that is swept.
 
 An adapter that is rounded into its base may lose most of what it learnt while its log looks well.
 """
@@ -23,22 +23,22 @@ def kept_change(
     rows: Sequence[Sequence[int]],
     held_out: Sequence[Mapping[str, Sequence[int]]] = (),
 ) -> dict[str, Any]:
-    """Return how far a training moved its base, and how much of that the swept model has.
+    """Return how far a training moved its base, and how much of that change the swept model has.
 
     Args:
         base: folder of the base.
         adapter: folder of the adapter that was trained.
         swept: folder of the model that is swept.
-        entry: its entry, whose number type it is swept in.
-        rows: token ids of training conversations; the first ones count.
-        held_out: rows that were not learnt, with labels, whose loss is measured.
+        entry: entry of that model, with the number type for the sweep.
+        rows: token ids of training conversations, of which the first `N_ROWS` count.
+        held_out: rows with labels that were not learnt, for the loss.
 
     Returns:
-        `n_rows`; `kl_adapter` and `kl_swept`, the divergence from the base of the adapter in fp32
-        and of what is swept, in nats a token; `lost`, the distance of their log-probabilities of
-        the rows' tokens, as a share of that between adapter and base (null if that is 0); with
-        rows held out `loss_before` and `loss_after` of their learnt tokens, by the base and by what
-        is swept, in nats a token.
+        `n_rows`, and in nats per token `kl_adapter` and `kl_swept`, the divergence from the base of
+        the adapter in fp32 and of the swept model. `lost` is the distance of the log-probabilities
+        of adapter and swept model on the rows' tokens, as a share of that of adapter and base (null
+        if that is 0). With held-out rows also `loss_before` and `loss_after`, the mean loss of
+        their learnt tokens by the base and by the swept model, in nats per token.
     """
     import torch
 
@@ -77,7 +77,7 @@ def _loss(model: Any, rows: Sequence[Mapping[str, Sequence[int]]], device: str) 
 
 
 def _sums(trained: Any, swept: Any, ids: Any) -> Any:
-    """Return of one row: tokens, both divergences, and two squared distances."""
+    """Return the sums over one row: tokens, two divergences, and two squared distances."""
     import torch
 
     with trained.disable_adapter():

@@ -1,8 +1,7 @@
-"""What a supervised training learns: one row for each turn, after the prompt that it is given for.
+"""The rows that a supervised training learns: one per turn, after the study's prompt for it.
 
-Prompts are those of the study. A conversation as a whole would show a turn in another context: of
-Qwen3.5, half of the answers stand behind no empty block of reasoning there, and each prompt for an
-answer has one.
+A whole conversation would show a turn in another context than the prompt. In those of Qwen3.5, half
+of the answers follow no empty block of reasoning, although each prompt for an answer has one.
 """
 
 from collections import Counter
@@ -24,7 +23,7 @@ IGNORED = -100  # a label that torch's cross entropy leaves out
 def _prompt(
     template: Template, messages: Sequence[Message], role: str
 ) -> tuple[list[str], list[str], str]:
-    """Return the prompt for a turn of a role, in two lists, and what is written before the turn."""
+    """Return texts and contents of the prompt for a turn, and the text that begins the turn."""
     if role == "assistant":
         literals, contents = template.split(messages, add_generation_prompt=True)
         return literals, contents, answer_beginning(template)
@@ -33,7 +32,7 @@ def _prompt(
 
 
 def _end(template: Template, messages: Sequence[Message]) -> str:
-    """Return the text that ends the last turn of a conversation: up to a control token."""
+    """Return the text that ends the last turn of a conversation, up to a control token."""
     if messages[-1]["role"] == "assistant":
         literal = template.split([*messages, NEXT_USER])[0][-2]
     else:
@@ -43,10 +42,10 @@ def _end(template: Template, messages: Sequence[Message]) -> str:
 
 
 def learnt_turn(template: Template, messages: Sequence[Message]) -> dict[str, Any]:
-    """Return the last turn of a conversation as a row: its prompt, and what is learnt.
+    """Return the last turn of a conversation as a row to learn, after its prompt.
 
     Returns:
-        `input_ids`, and `labels`: the id if the token is learnt, else -100.
+        `input_ids`, and `labels`, which are the id of a learnt token and else -100.
 
     Raises:
         TemplateError: the tokens of this turn cannot be checked.
@@ -65,7 +64,7 @@ def learnt_turn(template: Template, messages: Sequence[Message]) -> dict[str, An
 
 
 def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int]:
-    """Yield the ends of the turns that are learnt: of the user's, those after an answer."""
+    """Yield the ends of the turns that are learnt, of the user's only those after an answer."""
     for end in range(1, len(messages)):
         before, role = messages[end - 1]["role"], messages[end]["role"]
         if role in loss_on and before == {"user": "assistant", "assistant": "user"}.get(role):
@@ -73,13 +72,13 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
 
 
 def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
-    """Return conversations in which each answer is one of another conversation, as a control.
+    """Return conversations with the answers of other conversations, as a control.
 
-    In the order of their hashes each takes the answers of the next one that shares none with it, so
-    that every answer is still somebody's, and no user's turn reacts to what it follows.
+    In the order of their hashes, each takes the answers of the next conversation that shares none
+    with it. So every answer is still a real one, and no user turn reacts to the answer before it.
 
     Raises:
-        UserError: a conversation has no other that shares no answer with it.
+        UserError: every other conversation shares an answer with one of them.
     """
     ordered = sorted(map(list, conversations), key=fingerprint)
     answers = [
@@ -106,9 +105,9 @@ def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list
 
 
 def held_out(rows: Sequence[Mapping[str, Any]], recipe: Recipe) -> set[str]:
-    """Return the ids of the conversations that are not learnt, the first by the hash of each id.
+    """Return the ids of the conversations that are not learnt, the first by the hash of the id.
 
-    They are those of the curve and of the validation, which have as many as they can in common.
+    They are those of the curve and of the validation, which overlap as much as possible.
     """
     ids = sorted({str(row["conversation"]) for row in rows}, key=lambda name: fingerprint([name]))
     n_validation = round(recipe.get("sft", {}).get("validation", 0) * len(ids))
@@ -121,10 +120,10 @@ def learnt_turns(
     loss_on: Sequence[str],
     max_tokens: int,
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return the rows of all turns that are learnt and can be checked, and why others are not.
+    """Return the rows of all turns that can be learnt, and the reasons against the others.
 
-    A row of more than `max_tokens` tokens loses its end; one whose prompt alone is so long is left
-    out.
+    A row of more than `max_tokens` tokens loses its end. A row whose prompt alone is so long is
+    left out.
 
     Returns:
         The rows, and how many were left out or cut, by reason.

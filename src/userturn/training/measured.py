@@ -1,6 +1,6 @@
-"""What the trainings of a study measured, as a table: `python -m userturn.training.measured`.
+"""Print a table of a study's trainings: `python -m userturn.training.measured`.
 
-The rows of benchmarks/posttraining.md are made by it.
+It makes the rows of benchmarks/posttraining.md.
 """
 
 import csv
@@ -17,7 +17,7 @@ NOT_KNOWN = "not known"
 
 
 def measured(results: Path) -> Iterator[dict[str, str]]:
-    """Yield a row for each trained model of a study: divergence, held-out loss, time and memory."""
+    """Yield a row per trained model of a study, with divergence, held-out loss, time and memory."""
     for path in sorted(results.glob("training/*/training.json")):
         record, model = given_object(path), path.parent.name
         change = record.get("kept_change", {})
@@ -39,7 +39,7 @@ def _number(value: float | None) -> str:
 
 
 def _of_job(path: Path) -> dict[str, str]:
-    """Return time and memory of the job that trained, as Snakemake noted them."""
+    """Return time and memory of the training job, as Snakemake noted them."""
     if not path.is_file():
         return {"CPU-seconds": NOT_KNOWN, "memory, GB": NOT_KNOWN}
     with path.open(newline="") as file:

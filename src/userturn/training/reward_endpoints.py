@@ -28,7 +28,7 @@ Ask = Callable[[Sequence[int], Keep], list[str]]
 
 
 class KeptReplies:
-    """The replies of one training, by what was asked."""
+    """The paid replies of one training, by question."""
 
     def __init__(self, folder: Path) -> None:
         """Read the replies in a folder, which may not exist yet."""
@@ -36,18 +36,18 @@ class KeptReplies:
         self._journal = Writer(folder)
 
     def replies(self, what: str, questions: Sequence[Any], ask: Ask, share: float) -> list[Any]:
-        """Return the reply to each question, of which those without one are asked.
+        """Return the reply to each question, after asking those that have none yet.
 
-        Equal questions at once have a reply each. A few errors are replies that are missing.
+        Equal questions in one call have a reply each. A few errors count as missing replies.
 
         Args:
-            what: what is asked for.
-            questions: whatever identifies each question, as JSON.
-            ask: asks.
+            what: name of the use of the replies.
+            questions: JSON value that identifies each question.
+            ask: function that asks the questions at some positions.
             share: the largest share of errors.
 
         Raises:
-            UserError: all questions ended in errors, or more than that share and than one.
+            UserError: all questions ended in errors, or more than one and more than that share.
         """
         seen: Counter[str] = Counter()
         keys = []
@@ -115,8 +115,8 @@ def training_endpoints(
 ) -> Endpoints:
     """Return the function that asks a recipe's endpoints.
 
-    What an endpoint refuses is a reply without content. Training without a reward would learn
-    something else, so questions without a reply end it.
+    A refused question has a reply without content. A training without a reward would learn
+    something else, so questions without any reply end it.
 
     Args:
         judges: judges by name.

@@ -57,9 +57,9 @@ class Reward:
 
 
 def final_answer(answers: Sequence[str]) -> str:
-    """Return the last message that says that it gives the answer, else the last of all.
+    """Return the last message that announces its answer, else the last message of all.
 
-    What only explains an answer, after a "Why?", does not take its place.
+    So a message that only explains the answer, after a "Why?", does not replace it.
     """
     return next((text for text in reversed(answers) if GIVES_ANSWER.search(text)), answers[-1])
 
@@ -85,8 +85,8 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
     """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
-        UserError: too many questions ended in an error; training without that reward would learn
-            something else.
+        UserError: too many questions ended in an error, and a training without that reward would
+            learn something else.
     """
     turns = [
         UserTurn(turn.messages[:-1], turn.messages[-1]["content"], turn.said) for turn in drawn
@@ -115,15 +115,15 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
 
 
 def batched(places: Sequence[int], n: int) -> Iterator[Sequence[int]]:
-    """Yield so many places at a time: what is out when a training is killed."""
+    """Yield `n` positions at a time, which are all that is lost when a training is killed."""
     for begin in range(0, len(places), max(1, n)):
         yield places[begin : begin + max(1, n)]
 
 
 def complete(scores: Mapping[str, Scores], weights: Mapping[str, float]) -> dict[str, Scores]:
-    """Return rewards by name, of each draw all or none.
+    """Return rewards by name, where each draw has all its rewards or none.
 
-    The sum of what is left of a draw that lacks a reward would say that it is worse, or better.
+    If a draw lacked one reward, the sum of the others would make it seem worse or better.
     """
     columns = [scores[name] for name, weight in weights.items() if weight]
     lacks = [None in row for row in zip(*columns, strict=True)]

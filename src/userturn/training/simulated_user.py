@@ -23,7 +23,7 @@ Write = Callable[[Sequence[Sequence[Message]]], list[str]]
 
 @dataclass(frozen=True)
 class Rollout:
-    """A conversation from its beginning; the drawn turn follows the first `n_before` messages."""
+    """A conversation from its beginning, with the drawn turn behind `n_before` messages."""
 
     messages: tuple[Message, ...]
     n_before: int
@@ -67,7 +67,7 @@ def continued(
 
 
 def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
-    """Add the user's messages and the model's answers; return the conversations that continue."""
+    """Add the user's messages and the model's answers, and return the conversations that go on."""
     asked = {
         i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
     }

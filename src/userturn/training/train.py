@@ -50,7 +50,7 @@ from userturn.wording import number_of
 def learnt_rows(
     template: Template, training: Training
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return the rows that a training by the method sft learns, and how many are not, by reason."""
+    """Return the rows that a supervised training learns, and how many it does not, by reason."""
     return _rows_of(template, training, is_held_out=False)
 
 
@@ -92,16 +92,16 @@ QUIET = {  # otherwise TRL reports each run to its makers
 
 
 def first_of(gpus: str) -> str:
-    """Return the first of the GPUs that a job may see, as CUDA lists them; none of none."""
+    """Return the first GPU in CUDA's list of those that a job may see, or "" if it is empty."""
     return gpus.partition(",")[0]
 
 
 class InterruptedTrainingError(UserError):
-    """A training that was asked to stop before it was finished."""
+    """A training that was told to stop before it had finished."""
 
 
 def curve_of(training: Training, template: Template) -> Curve | None:
-    """Return what the points of a training are measured over, if its recipe has a curve."""
+    """Return the curve of a training, or None if its recipe has none."""
     if "curve" not in training.recipe:
         return None
     settings = training.recipe["curve"]
@@ -173,7 +173,7 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
 
 
 def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
-    """Train from the last checkpoint, or from the beginning, and return the last one's folder.
+    """Train on from the last checkpoint, and return the folder of the final checkpoint.
 
     Raises:
         InterruptedTrainingError: a signal came; a checkpoint was made.
@@ -198,7 +198,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
 
 @contextmanager
 def checkpoint_named(model: str, checkpoints: Path) -> Iterator[None]:
-    """Add to a user's error, and to that of a full GPU, which checkpoint is kept."""
+    """Add to the error of a user or of a full GPU which checkpoint is kept."""
     try:
         yield
     except (UserError, RuntimeError) as error:
@@ -238,7 +238,7 @@ def train(
     """Train a model by its recipe, merge it, and write its folder and the record of its training.
 
     Raises:
-        UserError: see `run_to_the_end`; another job trains the model.
+        UserError: as for `run_to_the_end`, or another job trains the model.
     """
     os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
     # On several GPUs the trainer would multiply `batch` by their number.
@@ -291,7 +291,7 @@ def train(
 def _measured(
     training: Training, template: Template, checkpoint: Path, folder: Path
 ) -> dict[str, Any]:
-    """Return what a training learnt from, and what of it is swept."""
+    """Return the part of a training's record on its rows and on the change that is kept."""
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
     others: list[dict[str, Any]] = []
     if training.recipe["method"] == "sft":

@@ -23,16 +23,16 @@ SEED = 0  # of the draw of distractors, which is the same for all steps of a tra
 def gains(
     model: Any, template: Template, turns: Sequence[Exchange], others: Sequence[Exchange]
 ) -> list[float | None]:
-    """Return the gain of each turn in nats a character: over a few answers of other conversations.
+    """Return each turn's gain over a few answers of other conversations, in nats per character.
 
-    A turn without text says nothing of its answer, and has 0. A turn that cannot be put after every
-    answer, such as one with a special token, and one without others, has None.
+    The gain of a turn without text is 0. It is None for a turn without other answers, and for one
+    that cannot be put after every answer, such as one with a special token.
 
     Args:
-        model: a model of transformers, in whatever state its weights are.
-        template: its template.
+        model: a transformers model with its present weights.
+        template: the model's chat template.
         turns: turns, each with the conversation that it follows.
-        others: the exchanges that other answers are taken from, those of the turns among them.
+        others: the exchanges whose answers are the others, which include those of the turns.
     """
     drawn = draw_distractors(others, N_DISTRACTORS, SEED)
     return [_gain(model, template, turn, drawn[turn.item]) for turn in turns]
