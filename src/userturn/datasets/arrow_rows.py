@@ -20,8 +20,8 @@ def arrow_rows(path: Path, named: Iterable[str] | None) -> Rows:
     """Yield the rows of a Parquet or Arrow file with their places, with all or the named columns.
 
     Raises:
-        UserError: a damaged file, two columns of one name, no such column, or a value of these
-            columns that Python cannot hold.
+        UserError: the file is damaged, two columns have one name, a column is missing, or Python
+            cannot hold a value.
     """
     number = 0
     try:

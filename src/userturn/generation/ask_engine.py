@@ -38,7 +38,7 @@ class GenerationRecord(TypedDict):
 
     Attributes:
         outcome: `ok`, `empty` or `error`.
-        text: what the model wrote, without its stop token.
+        text: the model's text, without its stop token.
         token_ids: all tokens that it wrote, the stop token included.
         finish_reason: `stop`, `length`, or `error`.
         error: null unless the outcome is `error`.
@@ -185,7 +185,7 @@ class RequestRunner:
         """Send every request of some plans that is not finished in a journal.
 
         Raises:
-            InterruptedSweepError: a signal came; every finished request is in the journal.
+            InterruptedSweepError: a signal came. Every finished request is in the journal.
         """
         of_dataset: dict[str, list[AnyPlan]] = {}
         for plan in plans:

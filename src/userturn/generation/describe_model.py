@@ -169,7 +169,7 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
 
 
 def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
-    """Return the fields of a model's description that show what its prompts look like.
+    """Return the fields of a model's description on its prompts.
 
     Its format must differ from `others`, the other ways of writing its prompts.
 

@@ -105,7 +105,7 @@ def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any
 
 
 def _apart(noted: Mapping[str, Any], found: ServerCheck) -> float | None:
-    """Return the mean difference of a token's log-likelihood in nats, or None if it is unknown."""
+    """Return the mean absolute difference of token log-likelihoods in nats, or None if unknown."""
     before, now = noted.get("scored") or (), found.scored
     if not before or len(before) != len(now):
         return None

@@ -146,7 +146,7 @@ def requests_in_order(plans: Iterable[AnyPlan]) -> Iterator[AnyRequest]:
 def plan_writer(
     path: Path, identity: str, model: Mapping[str, Any], schema: Schema = PLAN_SCHEMA
 ) -> Iterator[Callable[[Row], None]]:
-    """Yield a function that adds a row to a plan; the plan's file appears when the block ends.
+    """Yield a function that adds a row to a plan, whose file appears when the block ends.
 
     The table's metadata hold a fingerprint of its model's identity.
     """

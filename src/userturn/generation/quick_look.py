@@ -1,4 +1,4 @@
-"""A quick look at one model: its checks, one answer and a few user turns; no file is written."""
+"""A quick look at one model, without any file: its checks, one answer and a few user turns."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -112,7 +112,7 @@ def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
 
 
 def _without_end(answer: str, end: str) -> str:
-    """Return an answer without its end, of which a mark in brackets may be incomplete."""
+    """Return an answer without the end of its wrapper, even if a tag of it was cut short."""
     said, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
     lengths = range(len(end), least - 1, -1) if end else ()
     written = next((n for n in lengths if said.endswith(end[:n])), 0)

@@ -1,7 +1,8 @@
 """The languages of each user turn's prompt, answer and text, where a dataset tells languages apart.
 
-The prompt's language is the item's (`language: all` in the dataset's entry). The model's own
-answer, the answer that the turn follows, perturbed or not, and the turn are detected.
+The prompt's language is the item's (`language: all` in the dataset's entry). The languages of the
+model's own answer, of the answer that the turn follows (perturbed or not), and of the turn are
+detected.
 """
 
 from collections.abc import Iterable, Sequence

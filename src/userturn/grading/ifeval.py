@@ -1,6 +1,6 @@
 """The verifier `ifeval`: instruction following, strict and loose; `ifbench` uses it too.
 
-The checkers are those of `if-verifiable`; strict and loose are written here, because its own
+The checkers are those of `if-verifiable`. Strict and loose are written here, because its own
 evaluation skips instructions that it does not know. Some checkers draw random numbers, so each is
 seeded. An instruction is open if its checker would check something else than its row asks for:
 `#` and `!` as letters (rows 1122 and 1129 of IFEval), a span from word 0 (row 286 of IFBench).
@@ -45,8 +45,8 @@ def registry(benchmark: str) -> Mapping[str, Any]:
 def variants(answer: str) -> list[str]:
     """Return the readings of an answer that the loose check accepts (Zhou et al. 2023, sec. 2).
 
-    The whole answer, and without its first line, its last line, or both; each with and without
-    asterisks.
+    They are the whole answer, and the answer without its first line, its last line, or both, each
+    with and without asterisks.
     """
     lines = answer.split("\n")
     cut = ["\n".join(lines[first:last]).strip() for first, last in product((0, 1), (None, -1))]

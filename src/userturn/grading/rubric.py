@@ -64,7 +64,7 @@ def grader_prompt(
 
 
 def read_criterion(reply: Reply) -> dict[str, Any]:
-    """Return whether a judge says that a criterion is met, and why.
+    """Return a judge's decision on a criterion, as `met` and `explanation`.
 
     Raises:
         UnclearReplyError: the reply contains no plain true or false.

@@ -2,7 +2,7 @@
 
 Rows are aligned at their ends, all in one column, so that every step writes one column for all of
 them, a row may be shorter than its neighbours, and the distance between two tokens of a row is that
-of their columns, as sliding windows need it. A row that leaves is replaced by the last; one that
+of their columns, as sliding windows need it. A row that leaves is replaced by the last. A row that
 enters ends where the others end. Attention of one new token reads keys and values without a copy
 for each head that shares them.
 

@@ -1,4 +1,4 @@
-"""A server's completions: one prompt in, one continuation out; the fields of both."""
+"""A server's completions, with one prompt in and one continuation out, and the fields of both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -67,7 +67,7 @@ def engine_error(what: str, error: BaseException, log_began: int = 0) -> UserErr
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the reason that an error gives, in one line, with what caused it."""
+    """Return the reason that an error gives, in one line, with the errors that caused it."""
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)

@@ -102,7 +102,7 @@ def source_identity(
 
 
 def _downloaded(source: str, revision: str | None, with_weights: bool = True) -> Path:
-    """Return the local snapshot of a hub model, downloaded if the network allows.
+    """Return the path of a hub model's local snapshot, downloaded if the network allows.
 
     A commit that is complete in the cache is used without a network request, which would take
     long to time out on nodes without a network.

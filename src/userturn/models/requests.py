@@ -184,7 +184,7 @@ class Completion:
     Attributes:
         token_ids: all tokens written, the stop token included.
         finish_reason: `stop`, `length`, `scored`, or `error`.
-        error: what went wrong, if the engine refused or lost the request.
+        error: the reason, if the engine refused or lost the request.
         logprobs: log-likelihood in nats of each scored token, empty except for a scoring request.
     """
 

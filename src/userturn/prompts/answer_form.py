@@ -76,7 +76,7 @@ class AnswerForm:
 
     @property
     def first_words(self) -> str:
-        """Plain words that every answer must begin with; empty for most models."""
+        """Plain words that every answer must begin with, empty for most models."""
         return self.required if self.required.strip() else ""
 
     def is_other_channel(self, text: str) -> bool:
@@ -225,7 +225,7 @@ def _around_answer(template: Renderer) -> tuple[str, str, str]:
 
 
 def _opening(template: Renderer, prompt: str, before: str, ends: set[str]) -> str:
-    """Return what the model writes between the generation prompt and its answer."""
+    """Return the text that the model writes between the generation prompt and its answer."""
     if prompt.startswith(before):
         return ""
     if before.startswith(prompt):
@@ -259,7 +259,7 @@ def _from_last_token(template: Renderer, text: str, place: int) -> str:
 
 
 def _closing(template: Renderer, behind: str, has_opening: bool) -> str:
-    """Return what the model writes between its answer and the end of its turn.
+    """Return the text that the model writes between its answer and the end of its turn.
 
     If history lacks the end-of-sequence token, the first control token behind a wrapped answer
     counts. Behind an answer without a wrapper, that token ends the turn.

@@ -99,10 +99,10 @@ class Template(HeaderRenderer):
     def missing_answer(self) -> str | None:
         """The assistant's turn without an answer: "" for an empty turn, None for no turn.
 
-        It is left out if the template refuses an empty turn, or hides it.
+        The turn is left out if the template refuses an empty turn, or hides it.
 
         Raises:
-            TemplateError: the template refuses both.
+            TemplateError: the template refuses both an empty turn and no turn.
         """
         question = EXAMPLE[0]
         try:
@@ -210,7 +210,7 @@ class RolePlayTemplate(Template):
     """A chat template that asks for a user turn in role-play, as the model's own answer.
 
     Attributes:
-        instruction: what the model is told.
+        instruction: instruction to play the user.
         roles: `swapped` or `quoted`.
     """
 

@@ -65,7 +65,7 @@ class OwnSystem(NamedTuple):
     """How a template begins a conversation that brings no system message.
 
     Attributes:
-        opening: what stays, such as the token that begins a text.
+        opening: text before the system prompt, such as the token that begins every text.
         prompt: the template's own system prompt, empty if it writes none.
     """
 
@@ -88,7 +88,7 @@ class OwnSystem(NamedTuple):
 
 
 def own_system(renderer: "Renderer") -> OwnSystem:
-    """Return what a template writes before a first user message, without its user header.
+    """Return the template's text before a first user message, without the user header.
 
     A system turn without words, as some templates always write one, is no system prompt.
 
@@ -163,7 +163,7 @@ def _ends(renderer: "Renderer", after_question: str) -> set[str]:
 
 
 def _after_ends(shared: str, ends: set[str]) -> str:
-    """Return a header without the texts before it that end the turn before."""
+    """Return a header without the texts at its start that end the previous turn."""
     header = shared.lstrip()
     while end := next((text for text in sorted(ends) if header.startswith(text)), None):
         header = header.removeprefix(end).lstrip()

@@ -88,7 +88,7 @@ class HeaderRenderer(Renderer):
 
     @cached_property
     def left_to_the_model(self) -> str:
-        """The rest of the vendor's header, which the model writes itself; empty for most models."""
+        """The rest of the vendor's header, which the model writes itself, empty for most models."""
         if self.record:
             return str(self.record.get("left_to_the_model", ""))
         return self._left + ("" if self.is_shared else self._behind_header)
@@ -173,7 +173,7 @@ class HeaderRenderer(Renderer):
         return True
 
     def _cure(self) -> str:
-        """Return the advice for a model whose header cannot be derived; empty if nothing helps."""
+        """Return the advice for a model whose header cannot be derived, empty if nothing helps."""
         try:
             self.split(EXAMPLE)
         except TemplateError:

@@ -43,9 +43,9 @@ class Context:
     """The conversation that a probe prompt is made of, and what an operator changed in it.
 
     Attributes:
-        messages: the item's messages, the last one the user's; none for a header alone.
-        answer: the answer that the model is shown as its own; None for no answer at all.
-        change: what the operator did, as JSON values; empty if it did nothing.
+        messages: the item's messages, the last one the user's, empty for a header alone.
+        answer: the answer that the model is shown as its own, or None for no answer at all.
+        change: the operator's changes as JSON values, empty if it changed nothing.
         donor: another item's answer, for operators that need one.
         reference: the dataset's own answer to the messages, to which a person replied, if any.
     """
@@ -65,8 +65,8 @@ class Operator:
         apply: the function.
         needs_donor: whether its context must have another item's answer.
         needs_reference: whether its context must have the dataset's answer, not the model's own.
-        shows_answer: whether what it shows depends on the item's own answer.
-        shows_messages: whether what it shows depends on the item's messages.
+        shows_answer: whether the probe then depends on the item's own answer.
+        shows_messages: whether the probe then depends on the item's messages.
         parameters: the JSON Schema of each parameter.
     """
 

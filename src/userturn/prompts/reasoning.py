@@ -48,10 +48,10 @@ def contradiction(template: Template, state: str) -> str | None:
 
 
 def answer_beginning(template: Template) -> str:
-    """Return what a template writes between its generation prompt and an answer, often nothing.
+    """Return the template's text between its generation prompt and an answer, often empty.
 
-    It is read off an answer in the history: a channel, or the end of a reasoning block that the
-    prompt opens.
+    The text is taken from an answer in the history. It is a channel, or the end of a reasoning
+    block that the prompt opens.
 
     Raises:
         TemplateError: reasoning would come first, so that the next token is not the answer's.

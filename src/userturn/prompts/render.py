@@ -1,8 +1,8 @@
 """Render conversations, and separate the template's own text from the messages.
 
-A conversation is first rendered with a sentinel for each content: the text between the sentinels is
-the template's own. Then it is rendered with the real contents: the result must be that text around
-unchanged contents, except for white space at their ends.
+A conversation is first rendered with a sentinel for each content, so that the text between the
+sentinels is the template's own. Then it is rendered with the real contents. The result must be that
+text around unchanged contents, except for white space at their ends.
 """
 
 import re
@@ -152,7 +152,7 @@ class Renderer:
 
     @cached_property
     def reasoning_key(self) -> ReasoningKey | None:
-        """Where the template reads the reasoning before an answer; None if it writes none."""
+        """Where the template reads the reasoning before an answer, or None if it writes none."""
         return reasoning_key(
             str(self.tokenizer.chat_template),
             lambda said, key: self._rendered(said, False, self.takes_parts, key),

@@ -23,7 +23,7 @@ def prove(template: Template) -> list[str]:
     """Check a template and return the properties that hold, one sentence each.
 
     Raises:
-        TemplateError: a check failed; the message says which, and what to do.
+        TemplateError: a check failed. The message says which one, and what to do.
     """
     question, answer = EXAMPLE[0], EXAMPLE[1]["content"]
     template.answer_prompt([question])
@@ -57,7 +57,7 @@ def _prove_beginning(template: Template) -> str:
 
 
 def _check_beginning_stays(template: Template) -> None:
-    """Check that a first message keeps what stands before it when the conversation goes on.
+    """Check that the text before a first message stays when the conversation goes on.
 
     Raises:
         TemplateError: that text changes, as where a system prompt moves to the last message.
@@ -100,7 +100,7 @@ def _prove_user_turns_end(template: Template) -> str:
 
 
 def prove_missing_answer(template: Template) -> str:
-    """Return a sentence that says what the template writes without an answer."""
+    """Return the sentence on the template's text in place of a missing answer."""
     try:
         literals, _ = template.probe_parts(EXAMPLE[:1], None)
     except TemplateError:
@@ -147,7 +147,7 @@ class Other(NamedTuple):
     """Another way of writing the prompts of the same model, from which a format must differ.
 
     Attributes:
-        name: what a sentence calls it.
+        name: its name in a sentence.
         template: the model's template in it.
         levers: the settings in which the format differs from it.
     """

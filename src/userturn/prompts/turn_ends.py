@@ -77,7 +77,7 @@ def _first_other(tokens: Sequence[int], others: Sequence[int]) -> list[int]:
 def _controls_after(
     renderer: Renderer, messages: Sequence[Message], position: int, **settings: bool
 ) -> list[int]:
-    """Return the control tokens in one of the template's texts; none if it refuses the messages."""
+    """Return the control tokens in one of the template's texts, empty if it refuses messages."""
     found = renderer.encoder.find(_literal(renderer, messages, position, **settings))
     return [renderer.control_tokens[token] for token in found]
 
@@ -131,7 +131,7 @@ def _literal(
     position: int,
     add_generation_prompt: bool = False,
 ) -> str:
-    """Return one of the template's texts; "" if it refuses the conversation."""
+    """Return one of the template's texts, or "" if it refuses the conversation."""
     try:
         return renderer.literals(messages, add_generation_prompt)[position]
     except TemplateError:

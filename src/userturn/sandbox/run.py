@@ -121,7 +121,7 @@ def _privileges() -> list[str]:
 
 
 def sandbox_command(calls: int) -> list[str]:
-    """Return the command that runs `inside.py` in a sandbox, which reads a job.
+    """Return the command that runs `inside.py`, which reads a job, in a sandbox.
 
     `calls` is the descriptor of an open file with the filter of system calls.
 

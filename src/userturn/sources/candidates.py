@@ -49,7 +49,7 @@ def table_path(model: str, dataset: str, kind: str) -> str:
 
 
 def n_candidates(config: Config) -> int:
-    """Return the number of answers of each item; 1 where candidates are off."""
+    """Return the number of answers per item, which is 1 if candidates are off."""
     return int(config["answer"].get("samples", 1))
 
 

@@ -1,8 +1,8 @@
 """Crossed answers: user turns of each model after the answers of other models, or the dataset's.
 
-A cell without a perturbation has what a model says after its own answers. Here the answers to the
-same items are another's, so that who spoke can be told from who answered. Of another model's answer
-only the text is shown, as a user sees it.
+An unperturbed cell has a model's user turns after its own answers. Here the answers to the same
+items are another's, so that the effect of the speaker can be told from that of the answerer. Of
+another model's answer only the text is shown, as a user sees it.
 """
 
 from collections.abc import Iterator

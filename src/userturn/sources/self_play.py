@@ -78,14 +78,14 @@ class Depth(NamedTuple):
 
     @property
     def path_to_conversations(self) -> str:
-        """The path of the conversations before its answers, at depth 1 of the dataset's items."""
+        """The path of the conversations before its answers, which at depth 1 are the items."""
         if self.depth == 1:
             return f"results/datasets/{self.dataset}.parquet"
         return f"results/{self.folder}/conversations.parquet"
 
     @property
     def path_to_answers(self) -> str:
-        """The path of the model's answers, at depth 1 of those to the dataset."""
+        """The path of the model's answers, which at depth 1 are those to the dataset."""
         if self.depth == 1:
             return answers_path(self.model, self.dataset)
         return f"results/{self.folder}/answers.parquet"
@@ -125,7 +125,7 @@ def check(config: Config) -> None:
 
 
 def depths(grid: Grid) -> list[Depth]:
-    """Return the depths of self-play beyond the first, shallow ones first; none if it is off."""
+    """Return the depths of self-play beyond the first, shallow ones first, empty if it is off."""
     settings = self_play_settings(grid.config)
     if settings is None:
         return []
@@ -139,7 +139,7 @@ def depths(grid: Grid) -> list[Depth]:
 
 
 def depths_from_the_first(grid: Grid) -> list[Depth]:
-    """Return the depths of self-play, those that are cells included; none if it is off."""
+    """Return the depths of self-play from depth 1, which are cells, on, empty if it is off."""
     beyond = depths(grid)
     return [*dict.fromkeys(at._replace(depth=1) for at in beyond), *beyond]
 

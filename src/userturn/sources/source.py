@@ -1,6 +1,6 @@
 """What a source says of itself: tables that its requests fill, turns that judges read, and jobs.
 
-A source is one module of this package with a `SOURCE`; `registry.py` finds it by that name.
+A source is one module of this package with a `SOURCE`, by which `registry.py` finds it.
 Functions of jobs are named, and imported in the job that calls them: this is read whenever
 Snakemake starts.
 """
@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
     Attributes:
         does: the rule in one sentence.
-        function: dotted name of the function below `userturn`; `run_job` says what it is given.
+        function: dotted name below `userturn` of the function that `run_job` calls.
         inputs: by name, a path with wildcards or a `study.` text.
         outputs: by name, a path with wildcards, or several. Without any, the rule is written out
             in rules/*.smk, because of its resources.
@@ -139,13 +139,13 @@ class Asked:
         kind: one of `STAGES`.
         count: returns the load of the requests that no table before it has, given dataset sizes.
         after: paths of the tables whose replies its prompts are made of, the nearest last.
-        drawn: sampling settings without what ends a turn; empty for scores.
+        drawn: sampling settings without the stops of a turn, empty for scores.
         n_samples: rows per item. A turn after one of several answers has that answer's number.
         cell: temperature and perturbation, as columns of user turns.
         depth: that of self-play.
-        goes_on_from: path of the user turns whose conversations it goes on with; empty where it
-            begins with the items of the dataset.
-        grades: path of the grades of answers; empty where they have none.
+        goes_on_from: path of the user turns whose conversations it continues, empty if it begins
+            with the items of the dataset.
+        grades: path of the grades of answers, empty if they have none.
     """
 
     path: str
@@ -174,7 +174,7 @@ class Asked:
 
     @property
     def stands_after(self) -> str:
-        """Path of the answers that user turns directly stand after; empty for other tables."""
+        """Path of the answers directly before user turns, empty for other tables."""
         return self.after[-1] if self.kind == USER_TURNS else ""
 
 
@@ -183,7 +183,7 @@ class Turns:
     """A table of user turns that judges read, `user_turns.parquet` in a folder.
 
     Attributes:
-        folder: below the results; verdicts are in its folder `verdicts`.
+        folder: path below the results, whose folder `verdicts` has the verdicts.
         model: name of the model, or of another author of the turns.
         identity: hash of everything that shapes the turns.
         items: path of the conversations before them, from `results/` on.
@@ -281,9 +281,9 @@ def turns_of(
 
     Args:
         of: the table.
-        items: path of the conversations before them; those of the dataset if it is empty.
+        items: path of the conversations before them, by default the dataset's items.
         made_of: paths of other files of the study that the turns are made of.
-        count: the questions to one judge; by default one about each request and its reply.
+        count: returns the load of one judge's questions, by default one per request.
     """
     items, count = items or ITEMS.format(dataset=of.dataset), count or partial(_questions, of)
     return Turns(of.folder, of.model, of.dataset, of.identity, items, count, made_of)

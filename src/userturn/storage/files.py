@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, with their identity; given files, folders and locks.
+"""Write files whole or not at all, with their identity. Read given files, list folders, take locks.
 
 A lock ends with its process, however that dies. Snakemake's own lock does not: it is a file that
 only the orderly end of its owner removes. So a driver holds a lock of this module as well. A
@@ -49,7 +49,7 @@ def note_written(path: Path) -> None:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` when the block ends, or nothing at all."""
+    """Yield a temporary path that becomes `path` when the block ends without an error."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{os.getpid()}")

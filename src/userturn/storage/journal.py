@@ -62,7 +62,7 @@ class Writer:
     """A writer to one new file of a journal, which is made for the first line."""
 
     def __init__(self, folder: str | Path) -> None:
-        """Prepare a writer whose file name no other writer can have."""
+        """Choose a file name that no other writer can have."""
         began = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         name = f"{began}-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
         self.path = Path(folder) / name

@@ -60,7 +60,7 @@ class AsDescribed:
 
 
 def _form_of_template(text: str, source: str) -> str:
-    """Return the form of a chat template of one model: others may differ in what they say of it."""
+    """Return the hash of a chat template's form, which is shared only within one model."""
     return fingerprint([source, template_form(text)])
 
 
@@ -78,7 +78,7 @@ class Aliases:
         """What is written down.
 
         Raises:
-            UserError: the file is damaged; without it, what it knows would be asked again.
+            UserError: the file is damaged, and without it renamed models would be asked again.
         """
         if not self._path.exists():
             return NOTHING
@@ -123,7 +123,7 @@ class Aliases:
     def of_template(self, identity: str, text: str, source: str) -> str:
         """Return the hash that a chat template is known by; `identity` is that of its text.
 
-        A template is compared with others of the same model only: `source` is its identity.
+        A template is compared only with others of the same model, whose identity is `source`.
         """
         return self._known_as(identity, lambda: _form_of_template(text, source))
 
@@ -175,7 +175,7 @@ class Aliases:
                     yield kind, digest, path.name.removesuffix(path.suffix)
 
     def keep(self, places: Mapping[str, Mapping[str, str]]) -> None:
-        """Write down what is known now, with the places of this configuration's names."""
+        """Write down the present aliases, with the places of this configuration's names."""
         kept = self._kept["contents"]
         new = {name: met for name, met in self._met.items() if name not in kept}
         content = {

@@ -21,10 +21,10 @@ def _is_given(path: Path) -> bool:
 
 
 def annotation_files(round_name: str) -> list[str]:
-    """Return the files with labels of a round, sorted.
+    """Return the sorted paths of the files with labels of a round.
 
     Raises:
-        UserError: one that cannot be read as a file, or whose name is not UTF-8.
+        UserError: a path cannot be read as a file, or its name is not UTF-8.
     """
     folder = ANNOTATIONS / round_name
     below = filter(_is_given, paths_below(folder) if folder.is_dir() else [])
@@ -42,7 +42,7 @@ def annotation_files(round_name: str) -> list[str]:
 
 
 def of_no_round(rounds: Collection[str]) -> list[str]:
-    """Return the files and folders with labels that nobody reads: those of none of some rounds."""
+    """Return the sorted paths of files and folders with labels of none of the given rounds."""
     here = ANNOTATIONS.iterdir() if ANNOTATIONS.is_dir() else ()
     given = [path for path in here if path != ABOUT and _is_given(path)]
     others = [path for path in given if path.name not in rounds or not path.is_dir()]

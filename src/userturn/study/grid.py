@@ -258,7 +258,7 @@ class Grid:
         return {name: read_rounds(self.rounds_path(name)) for name in self.asked_judges}
 
     def n_rejudged(self, judge: str, folder: str) -> int:
-        """Return how often a judge's unscored verdicts, or its grades, on a folder were voided."""
+        """Return how often a judge's unscored verdicts or grades on a folder were voided."""
         return self._rounds[judge].get(self.places.of_folder(folder), 0)
 
     def rounds_path(self, judge: str) -> Path:

@@ -1,4 +1,4 @@
-"""One training: what it needs, its trainer's arguments, and its last whole checkpoint."""
+"""One training: its inputs, its trainer's arguments, and its last whole checkpoint."""
 
 import json
 import shutil

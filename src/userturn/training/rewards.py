@@ -30,7 +30,7 @@ class SampledTurn:
 
     Attributes:
         messages: the conversation before it.
-        said: the turn.
+        said: text of the turn.
         reference_answer: reference answer of the problem, or None.
         goal: what a simulated user wants, or None.
     """

@@ -176,7 +176,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     """Train on from the last checkpoint, and return the folder of the final checkpoint.
 
     Raises:
-        InterruptedTrainingError: a signal came; a checkpoint was made.
+        InterruptedTrainingError: a signal came. A checkpoint was made.
         UserError: the data does not suit the recipe, or an endpoint is down.
     """
     step, checkpoint = last_checkpoint(training.checkpoints)
@@ -291,7 +291,7 @@ def train(
 def _measured(
     training: Training, template: Template, checkpoint: Path, folder: Path
 ) -> dict[str, Any]:
-    """Return the part of a training's record on its rows and on the change that is kept."""
+    """Return the fields of a training's record on its rows and on the change that is kept."""
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
     others: list[dict[str, Any]] = []
     if training.recipe["method"] == "sft":
