@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_613, 34_784),
+    "src": (62_614, 34_784),
     "tests": (56_369, 32_111),
     "scripts": (21, 16),
     "rules": (258, 0),
