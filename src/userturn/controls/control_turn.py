@@ -49,7 +49,7 @@ ALL_INJECTIONS = (*INJECTIONS, *IN_ANSWERS, IN_CONVERSATION)
 # Sources of planted failures: verbatim copies and fixed texts, what looks like a follow-up to this
 # conversation, prompt injections.
 PLANTED, PLANTED_HARD = "planted", "planted_hard"  # beside `INJECTED`
-NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
+NOT_GENUINE = "not genuine"  # of a turn that more than one label fits
 NOISE_STEPS = {"noise_25": 0.25, "noise_50": 0.5, "noise_75": 0.75}  # share of replaced words
 HARD = {  # failures made of the answer's own words
     "continuation": "assistant_turn_restate",
@@ -91,7 +91,7 @@ SOURCES = {  # of turns of a known kind, by the control
 }
 
 N_WORDS = 40  # words after which no further sentence of a prompt or answer is taken
-LONG = 4  # letters from which a word can be what a sentence is about
+LONG = 4  # letters that a word has at least to be a topic
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 NUMBER = re.compile(r"(?<![\w.,])\d{1,6}(?![\w.,]*\d)")

@@ -130,7 +130,7 @@ NOUNS = WORD.findall("lantern gravel trumpet walnut saddle thimble harbour curta
 
 
 def taken_up(prompt: str, answer: str, turn: str) -> list[str]:
-    """Return the stems of the telling words that a turn has from the answer alone, in order."""
+    """Return the stems of the content words that a turn has from the answer alone, in order."""
     new = vocabulary(answer) - vocabulary(prompt) - EMPTY_WORDS
     return list(dict.fromkeys(word for word in content_words(words(turn)) if word in new))
 

@@ -122,7 +122,7 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
         raise not_given("dataset", settings["hub"], error, place) from error
 
 
-SPLITS = ("test", "validation", "train")  # of which a study asks, the first that there is
+SPLITS = ("test", "validation", "train")  # of which a study takes the first that exists
 
 
 def newest_split(hub: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from unicodedata import category, normalize
 from userturn.config.load import FORMER_DETECTOR
 
 LONGEST_CODE = 3  # letters: a shorter name, such as that of the language En, is a code
-UNTOLD = {  # what datasets write where they do not know
+UNTOLD = {  # words of datasets for an unknown language
     *("unknown", "unk", "und", "undetermined", "undefined", "none", "null", "nan", "n/a", "na?"),
     *("nolang", "zxx", "mul", "mis", "mixed", "other", "multiple languages", "?", "-"),
 }

@@ -40,7 +40,7 @@ SCHEMA: Schema = {
     "reference_context": pl.List(MESSAGE),
     "reference_user_turn": pl.String,
 }
-MOST_WRONG = 100  # rows of a split, all from its first on, after which its entry is wrong
+MOST_WRONG = 100  # if so many first rows of a split are all faulty, its entry is wrong
 LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
 DETECTOR_COLUMN: Schema = {DETECTOR_KEY: pl.String}  # absent where langdetect tells languages
 

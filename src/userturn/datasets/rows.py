@@ -18,7 +18,7 @@ from userturn.config.entries import saved_files
 from userturn.errors import UserError, near_miss
 from userturn.wording import kind_of
 
-OF_FILES = ("language", "row")  # what rows are given where each language has a file
+OF_FILES = ("language", "row")  # columns added to rows if each language has a file
 OF_MODELS = ("system", "system_prompt", "tools", "functions")  # what an answer may depend on
 
 

@@ -71,7 +71,7 @@ def clusters(item: str = "item") -> pl.Expr:
 
 
 ALL_TURNS = "all"
-PARTS = "parts"  # of a row until its items are made
+PARTS = "parts"  # key of a row until its items are made
 TURN_COLUMNS: Schema = {"conversation": pl.String, "turn": pl.Int64}
 
 

@@ -71,7 +71,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 def shown_samples(
     plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
 ) -> dict[tuple[str, int], ShownAnswer | None]:
-    """Return the answer that is shown of each item and sample, or None if there is none."""
+    """Return the answers to show, by item and sample, with None for a missing answer."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
     shown: dict[tuple[str, int], ShownAnswer | None] = {}
@@ -90,7 +90,7 @@ def shown_samples(
 
 
 def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
-    """Return the answer that is shown of each item and sample of a table, or None if there is none.
+    """Return a table's answers to show, by item and sample, with None for a missing answer.
 
     `form` is that of the model which is shown them as its own. Answers of another model have the
     common form, and their reasoning is not shown.
@@ -176,7 +176,7 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
     place = {"model": of.model, "dataset": of.dataset, **of.cell}
     columns = [pl.lit(value).alias(name) for name, value in place.items()]
     n_tokens = pl.col("token_ids").list.len()
-    if is_chat(grid.models[of.model]):  # whose tokens are bytes, and no server's
+    if is_chat(grid.models[of.model]):  # its tokens are the stand-in's bytes, not the server's
         n_tokens = pl.lit(None, USER_TURNS_SCHEMA["n_tokens"])
     for plan in read_plan(folder, SLICE):
         table = collect(plan, outcomes)

@@ -44,7 +44,7 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import last_description, longest_text
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
-NO_REQUEST = "no request"  # the outcome where none can be made
+NO_REQUEST = "no request"  # outcome if no request can be made
 NO_PROMPT = Prompt("", ())
 
 

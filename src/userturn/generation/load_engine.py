@@ -49,7 +49,7 @@ from userturn.study.model_description import (
 # The same model in another precision finds the tokens of a text up to 0.06 nats likelier or less
 # likely, on average (docs/decisions.md).
 MOST_APART = 0.1
-TOLD = 0.01  # nats: less is a matter of batches and hardware
+TOLD = 0.01  # nats below which a difference may come from batches and hardware
 # Least share of equal greedy completions, for a server that gives no likelihoods.
 SAME = 0.5
 

@@ -1,4 +1,4 @@
-"""Replies that were asked for under another name, or that something else asks for, too.
+"""Replies under other names, which renamed requests and other requests of the same ask take over.
 
 Key and seed of a request hold the names that its dataset and item had when it was asked. A request
 that has no reply under its own names takes over one with the same ask under names that no item has
@@ -22,7 +22,7 @@ from userturn.storage.journal_table import finished_keys, read_asked
 from userturn.storage.table_files import write_table
 from userturn.study.asks import scan_plans
 
-PLANNER_VERSION = 1  # of the reasons why no request is made
+PLANNER_VERSION = 1  # version of the reasons why no request is made
 Name = tuple[str, str]  # a dataset as it was asked, and an item
 
 
@@ -74,7 +74,7 @@ class OtherNames:
             _write_again(plan, changes)
 
     def _replies(self, lacking: pl.DataFrame, folders: list[Path]) -> dict[str, list[Name]]:
-        """Return the names under which each ask has a reply, sorted."""
+        """Return the sorted names under which each ask has a reply."""
         rows = read_asked(folders, lacking["key"].head(0), lacking["ask"].drop_nulls())
         found: defaultdict[str, set[Name]] = defaultdict(set)
         said = rows.filter(pl.col("outcome").fill_null("") != "error", pl.col("error").is_null())

@@ -1,8 +1,8 @@
 """Turn journal records into a table of scores, and scores into gains and signals.
 
-The gain over a distractor is the log-likelihood of the turn after its own context less that after
-the distractor, in nats: the pointwise mutual information of turn and context, by contrast with a
-sample of other contexts (Ren et al. 2023, arXiv:2306.15245).
+The gain over a distractor is the log-likelihood of the turn after its own context minus that after
+the distractor, in nats. It estimates the pointwise mutual information of turn and context, by
+contrast with a sample of other contexts (Ren et al. 2023, arXiv:2306.15245).
 """
 
 import math

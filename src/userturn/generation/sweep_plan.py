@@ -113,7 +113,7 @@ class SweepPlans:
         return shown_samples(paths, journal_of(grid, model, dataset, paths), self.form)
 
     def before(self, of: Asked) -> pl.DataFrame:
-        """Return the conversations that a table goes on with."""
+        """Return the conversations that a table continues."""
         return self._conversations.before(of)
 
     @cached_property

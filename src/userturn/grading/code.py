@@ -46,9 +46,9 @@ def _grade(case: Case) -> Grade:
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
     """Grade programs: right if their tests pass, else wrong with a reason.
 
-    Arguments of a case: `tests`, a program or a list of statements; `start`, a program that the
-    answer goes on with or replaces (optional); `function`, which is passed to the function `check`
-    of the tests (optional).
+    A case has the argument `tests`, a program or a list of statements. It may have `start`, a
+    program that the answer continues or replaces, and `function`, the name of the function that is
+    passed to the function `check` of the tests.
 
     Raises:
         NoSandboxError: there is no sandbox on this machine.

@@ -18,8 +18,8 @@ DECIMAL_COMMA = {
     *("cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nl"),
     *("no", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "vi"),
 }
-MOST_DIGITS = 400  # of a number that is made out: one that has more might fill the memory
-TOO_LONG = Fraction(10) ** MOST_DIGITS  # stands for it
+MOST_DIGITS = 400  # of a number that is computed. A longer one might fill the memory
+TOO_LONG = Fraction(10) ** MOST_DIGITS  # in place of a longer number
 
 SIGNS = str.maketrans(  # other dashes, times, currencies, and Arabic separators
     {
@@ -99,7 +99,7 @@ WORDS = re.compile(
 
 
 class Reading(NamedTuple):
-    """The number that a text ends in."""
+    """The possible values of the number that a text ends in."""
 
     # Values that a reader may take it for, exactly one if there is no doubt.
     values: frozenset[Fraction] = frozenset()

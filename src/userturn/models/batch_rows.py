@@ -43,7 +43,7 @@ class Writing:
 
 
 def begin(request: Request, max_model_len: int) -> Writing:
-    """Return a request that has written nothing yet.
+    """Return the row of a request, without any token yet.
 
     Raises:
         ValueError: the prompt leaves no room.

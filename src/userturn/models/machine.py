@@ -25,7 +25,7 @@ LOOK = (
     "import json, torch; print(json.dumps([[one.name, one.total_memory] for one in map("
     "torch.cuda.get_device_properties, range(torch.cuda.device_count()))]))"
 )
-ON_A_CPU = 4096  # tokens of a text there, where a model takes more
+ON_A_CPU = 4096  # longest text there, unless the model takes less
 ON_A_GPU = 16384
 FREE = 0.8  # share of a machine's memory that weights may take
 SECONDS_TO_LOAD = 60.0  # of an engine, its compilation included

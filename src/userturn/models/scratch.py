@@ -32,7 +32,7 @@ def on_scratch(folder: Path) -> Path:
     name = fingerprint([str(folder.resolve()), states, sizes])
 
     def copy(made: Path) -> None:
-        shutil.copytree(folder, made)  # what links lead to is copied
+        shutil.copytree(folder, made)  # links are followed
 
     return made_once(
         root / "userturn" / name,

@@ -28,9 +28,9 @@ from userturn.models.requests import (
 from userturn.prompts.chat_template import Template
 
 UNFINISHED = "�"  # half a character at the end of a text
-# Tokens more or fewer than the tokenizer gives a text that was written token by token, beside a
-# quarter of them; those that end a turn are counted by some servers and shown by none. Of 490
-# answers and turns of the demo (SmolLM2-135M) none was further away.
+# Tokens by which a server's count may differ from the tokenizer's for the same text, beside a
+# quarter of them. Tokens that end a turn are counted by some servers and shown by none. Of 490
+# answers and turns of the demo (SmolLM2-135M) none differed by more.
 OTHER_SPLIT = 4
 ROUNDING = 1e-6  # a log-likelihood may be above 0 by so much
 

@@ -52,7 +52,7 @@ def _each(stored: str, dtype: str | None, quantization: str | None) -> float:
 
 
 # GB of the largest card of that name, so that nothing is refused that might fit. The longest name
-# that a cluster's name contains counts; a size in that name (`a100_40gb`) counts before it.
+# that a cluster's name contains counts. A size in that name (`a100_40gb`) counts before it.
 MEMORY = {
     **dict.fromkeys(("p100", "t4", "a4000", "a2"), 16),
     **dict.fromkeys(

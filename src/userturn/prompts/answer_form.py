@@ -15,13 +15,13 @@ from userturn.prompts.render import Renderer
 from userturn.prompts.template_text import shared_beginning, without_remarks
 from userturn.prompts.tokenize import TemplateError
 
-# Forms that templates describe in words and leave out of history; both texts must be named.
+# Wrappers that templates describe in words and leave out of history. Both texts must be named.
 WRAPPERS = (
     ("<response>", "</response>"),
     ("<answer>", "</answer>"),
     ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
 )
-# Forms that not every template of a vendor names, by a token of that vendor alone: Hunyuan's.
+# Wrappers that not every template of a vendor names, by a token of that vendor alone (Hunyuan).
 UNNAMED = {"<|extra_4|>": ("<answer>", "</answer>")}
 # Pairs of texts with which models begin and end their reasoning.
 THINKING = (

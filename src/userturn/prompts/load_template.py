@@ -1,8 +1,8 @@
 """Load a model folder's tokenizer and chat template, with the choices of the model's entry.
 
-transformers loses the pre-tokenizer of a GGUF file's tokenizer, which llama.cpp names
-(`tokenizer.ggml.pre`): it goes by the architecture alone, and so reads a Llama whose digits stand
-apart as one whose digits do not. It is noted beside the converted model and given back here.
+transformers loses the pre-tokenizer that llama.cpp names in a GGUF file (`tokenizer.ggml.pre`). It
+goes by the architecture alone, so that it takes a Llama which splits digits for one which does
+not. So the name is noted beside the converted model, and the pre-tokenizer is restored here.
 """
 
 import re
@@ -75,8 +75,8 @@ def load_template(
     """Return the template of a model folder with the choices of the model's entry.
 
     Args:
-        folder: of the model.
-        entry: of the model in the config.
+        folder: the model's folder.
+        entry: the model's entry in the config.
         today: date given to templates that print one.
         record: the model's description in its study, if it has one.
         is_shared: whether the header is derived, and a GGUF tokenizer read, as in studies of
@@ -218,7 +218,7 @@ def _text(fields: Any, name: str) -> str | None:
 
 
 def repair(tokenizer: Any, folder: Path) -> None:
-    """Give a tokenizer the pre-tokenizer noted beside its model, where transformers lost it."""
+    """Restore the pre-tokenizer that is noted beside a model, if transformers lost it."""
     note = folder / NOTE
     if not note.is_file() or note.read_text() not in DIGITS_APART:
         return

@@ -98,7 +98,7 @@ class Renderer:
         except Exception as error:
             from jinja2 import TemplateSyntaxError  # slow to import, and loaded by now
 
-            if isinstance(error, TemplateSyntaxError):  # also for a filter that there is not
+            if isinstance(error, TemplateSyntaxError):  # also raised for an unknown filter
                 said = f"line {error.lineno}: {str(error.message).rstrip('.')}"
                 raise TemplateError(
                     f"the chat template cannot be read, {said}; "

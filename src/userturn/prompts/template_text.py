@@ -37,8 +37,8 @@ def shared_beginning(one: str, other: str) -> str:
 def normal_template(text: str) -> str:
     """Return a text that two chat templates share only if they render every conversation alike.
 
-    It lists what Jinja's lexer reads, without spaces and remarks. What the signs of `{%-` and
-    `-%}` take away is already missing from it. A text that is no template is its own normal form.
+    It lists the tokens of Jinja's lexer, without spaces and remarks. White space that `{%-` and
+    `-%}` strip is already missing. A text that is no template is its own normal form.
     """
     from jinja2 import TemplateError
 

@@ -90,8 +90,8 @@ def added_tokens(tokenizer: Any) -> dict[str, int]:
 def plain_beginning(renderer: Renderer, literal: str) -> str:
     """Return the first line of a template's text before any control token, or "".
 
-    It begins with the white space before it, a line break or else a space: `A:` at the beginning of
-    a line ends a turn, and `Option A: 4` does not.
+    A line break or else a space before that line is kept, because `A:` at the beginning of a line
+    ends a turn, and `Option A: 4` does not.
     """
     controls = renderer.encoder.find(literal)
     plain = literal[: literal.index(controls[0])] if controls else literal
@@ -103,7 +103,7 @@ def plain_beginning(renderer: Renderer, literal: str) -> str:
 
 
 def answer_end_texts(renderer: Renderer) -> tuple[str, ...]:
-    """Return the plain texts that follow and so end an answer, without any number of a round."""
+    """Return the plain texts that follow an answer and so end it, without any round number."""
     rounds = ([*EXAMPLE, NEXT_USER], [*EXAMPLE, *EXAMPLE, NEXT_USER])
     texts = [plain_beginning(renderer, _literal(renderer, said, -2)) for said in rounds]
     shared = shared_beginning(*texts) if all(texts) else texts[0]

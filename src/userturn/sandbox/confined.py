@@ -72,7 +72,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> tuple[int, str]:
         finally:
             if is_new and reach.folder.is_dir() and not any(reach.folder.iterdir()):
                 reach.folder.rmdir()
-    code = _checked(done.returncode)  # what a dying engine dumps is not repeated
+    code = _checked(done.returncode)  # the output of a dying engine is not repeated
     print(done.stderr.decode(errors="replace"), end="", file=sys.stderr)
     print(f"no sandbox ({why}): {GUARDED}" if why else IN_SANDBOX, file=sys.stderr)
     return code, done.stdout.decode(errors="replace").rstrip("\n")
@@ -105,7 +105,7 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
     fonts = [Path(path).expanduser() for path in FONTS]
     also = (*fonts, cache_folder())  # the cache has hashes of weights, and converted models
     readable = sorted({path.resolve() for path in (*own, *also, *reach.readable)})
-    # As another user than root, bubblewrap starts in it again, for programs that are graded.
+    # The user inside is not root, so that bubblewrap can start again there, for graded programs.
     command = ["bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     command += ["--unshare-user", "--uid", "1000", "--gid", "1000", "--unshare-ipc"]
     command += ["--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]

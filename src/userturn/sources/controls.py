@@ -40,7 +40,7 @@ def n_planted(grid: Grid) -> int:
 
 
 def _other_models(grid: Grid, model: str) -> list[str]:
-    """Return the next model in a list of at most one, the first model after the last.
+    """Return the next model as a list of at most one, where the first follows the last.
 
     The list is empty for people and in a study of one model. Only default formats count.
     """

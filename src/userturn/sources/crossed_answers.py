@@ -31,7 +31,7 @@ from userturn.study.cells import PLAIN, Cell, verdicts_of
 from userturn.study.grid import Grid
 
 CROSSED_VERSION = 1
-REFERENCE = "reference"  # as one who answers: the dataset
+REFERENCE = "reference"  # the dataset, as an answerer
 REFERENCE_ANSWER = "reference_answer"  # the operator that shows its answers
 FOLDER = "crossed/{model}/{dataset}/t{temperature}/{answerer}"
 
@@ -83,7 +83,7 @@ def check(config: Config) -> None:
 
 
 def crossings(grid: Grid) -> list[Crossing]:
-    """Return every model after every other one's answers, sorted."""
+    """Return the crossings of each model with every other answerer, sorted."""
     return [
         Crossing(model, dataset, temperature, answerer)
         for model in grid.models
@@ -118,7 +118,7 @@ def crossing_identity(grid: Grid, at: Crossing) -> str:
 
 
 def asked(grid: Grid) -> Iterator[Asked]:
-    """Yield the user turns of each model after each other one's answers."""
+    """Yield the user turns of each crossing."""
     for at in crossings(grid):
         temperature = grid.temperatures[at.temperature]
         shows_reference = at.answerer == REFERENCE
@@ -140,7 +140,7 @@ def asked(grid: Grid) -> Iterator[Asked]:
 
 
 def judged(grid: Grid) -> Iterator[Turns]:
-    """Yield the user turns of each model after each other one's answers."""
+    """Yield the user turns of each crossing."""
     return map(turns_of, asked(grid))
 
 

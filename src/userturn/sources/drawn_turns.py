@@ -68,13 +68,13 @@ def _drawn(
 
 
 def swapped(grid: Grid) -> Iterator[Turns]:
-    """Yield the turns with another item's answer of each model and dataset."""
+    """Yield the turns of each model and dataset beside other items' answers."""
     n_turns = _n_turns(grid, "chance_floor")
     return _drawn(grid, SWAPPED, CHANCE_FLOOR_VERSION, swapped_cells_of(grid), n_turns)
 
 
 def edited(grid: Grid) -> Iterator[Turns]:
-    """Yield the turns after edited answers of each model and dataset."""
+    """Yield the turns of each model and dataset after edited answers."""
     n_turns = _n_turns(grid, "edited")
     return _drawn(grid, EDITED, EDITED_VERSION, _edited_cells_of(grid), n_turns)
 

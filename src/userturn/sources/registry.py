@@ -22,7 +22,7 @@ from userturn.study.grid import Grid
 
 @cache
 def sources() -> dict[str, Source]:
-    """Return every source by the name of its module, sorted."""
+    """Return every source, keyed and sorted by the name of its module."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
     modules = {name: import_module(f"userturn.sources.{name}") for name in names}
     return {name: m.SOURCE for name, m in modules.items() if hasattr(m, "SOURCE")}
@@ -73,7 +73,7 @@ def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
 
 
 def source_jobs() -> dict[str, Job]:
-    """Return every rule by which a source's files are made, by name."""
+    """Return the jobs that make the files of sources, by the name of the rule."""
     return {rule: job for source in sources().values() for rule, job in source.jobs.items()}
 
 

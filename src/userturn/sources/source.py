@@ -52,7 +52,7 @@ class Job(NamedTuple):
     wildcards: Mapping[str, str] = NOTHING
 
     def log(self, rule: str) -> str:
-        """Return the log of a rule: named by the parts of its first output with a wildcard."""
+        """Return the path of a rule's log, from the parts of its first output with wildcards."""
         first = next(iter(self.outputs.values()))
         path = first if isinstance(first, str) else first[0]
         named = [part for part in path.split("/") if "{" in part]
@@ -214,8 +214,8 @@ class JudgeRule:
     """The rule by which judges read turns of a source, with the wildcards of its paths.
 
     Attributes:
-        name: of the rule.
-        folder: of the turns, below the results.
+        name: name of the rule.
+        folder: folder of the turns, below the results.
         items: path of the conversations before them.
     """
 
@@ -312,5 +312,5 @@ def longest_exchange(grid: Grid, model: str) -> int:
 
 
 def requests(n: int, n_read_each: float, n_written_each: int = 0) -> Load:
-    """Return the load of a number of requests of one size."""
+    """Return the load of `n` requests of equal size."""
     return Load(n, n * n_read_each, n * n_written_each)

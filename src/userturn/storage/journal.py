@@ -101,7 +101,7 @@ class Lines(NamedTuple):
 
 
 def files_of_journal(folder: str | Path) -> list[Path]:
-    """Return the files of a journal, oldest first."""
+    """Return the paths of a journal's files, oldest first."""
     return sorted(Path(folder).glob("[!.]*.jsonl"))
 
 

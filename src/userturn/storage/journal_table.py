@@ -16,14 +16,14 @@ OUTCOME_SCHEMA: Schema = {
     "finish_reason": pl.String,
     "error": pl.String,
 }
-# Notes are lines without a key: what else a request asks for, or why none is sent.
+# Notes are lines without a key: another ask of a request, or the reason why none is sent.
 NOTE_SCHEMA: Schema = {
     "of": pl.String,  # key of the request
-    "ask": pl.String,  # what is asked for (study.asks)
+    "ask": pl.String,  # hash of what is asked for (study.asks)
     "asked_as": pl.String,  # name of the dataset in key and seed
     "item": pl.String,
     "error": pl.String,  # why no request is sent
-    "planner": pl.Int64,  # version of what says so
+    "planner": pl.Int64,  # version of the planner that says so
 }
 ASKED_SCHEMA: Schema = {
     **NOTE_SCHEMA,

@@ -152,7 +152,7 @@ def swept_now(folder: Path) -> bool:
 
 
 def held(folder: Path) -> dict[str, Content]:
-    """Return the content of each shard's lease that was not given back."""
+    """Return the content of each shard's lease that was not released."""
     contents = {shard: _read(path) for shard, (_, path) in newest(folder).items()}
     return {shard: c for shard, c in contents.items() if c is not None and not c["released"]}
 

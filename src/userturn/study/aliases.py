@@ -21,8 +21,8 @@ from userturn.storage.hashing import fingerprint
 
 STORED = {"models": "models/[!.]*.json", "datasets": "datasets/[!.]*.parquet"}
 NOTHING: dict[str, Any] = {
-    "contents": {},  # by an identity from bytes, the one that the same content was first known by
-    "forms": {},  # by a form, the same
+    "contents": {},  # by an identity from bytes, the one that the content first had
+    "forms": {},  # by the hash of a form, the same
     "identities": {kind: {} for kind in STORED},  # by an identity, the places it was asked under
     "places": {kind: {} for kind in STORED},  # by a name, its place
 }
@@ -51,11 +51,11 @@ class AsDescribed:
     forms: Mapping[str, str]  # by the hash of a form, the identity that it first had
 
     def of_folder(self, identity: str, folder: Path) -> str:
-        """Return the identity that a model folder is known by; `identity` is that of its bytes."""
+        """Return the identity by which a folder is known, given the `identity` of its bytes."""
         return self.forms.get(folder_form(folder), identity)
 
     def of_template(self, identity: str, text: str, source: str) -> str:
-        """Return the hash that a chat template is known by; `identity` is that of its text."""
+        """Return the hash by which a template is known, given the `identity` of its text."""
         return self.forms.get(_form_of_template(text, source), identity)
 
 
@@ -92,7 +92,7 @@ class Aliases:
 
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
-        """The descriptions of the study's models, also of those that have another name now."""
+        """The descriptions of the study's models, also under earlier names."""
         nothing: dict[str, Any] = {"identity": {}, "forms": {}}
         found = (read_object(path) for path in sorted(self._results.glob(STORED["models"])))
         complete = ({**nothing, **description} for description in found)
@@ -100,7 +100,7 @@ class Aliases:
 
     @cached_property
     def _forms(self) -> dict[str, str]:
-        """The identity that each form was first known by."""
+        """The identity that each form first had."""
         forms = {form: known for d in self._described for form, known in d["forms"].items()}
         return {**forms, **self._kept["forms"]}
 
@@ -117,11 +117,11 @@ class Aliases:
         return identity
 
     def of_folder(self, identity: str, folder: Path) -> str:
-        """Return the identity that a model folder is known by; `identity` is that of its bytes."""
+        """Return the identity by which a folder is known, given the `identity` of its bytes."""
         return self._known_as(identity, lambda: folder_form(folder))
 
     def of_template(self, identity: str, text: str, source: str) -> str:
-        """Return the hash that a chat template is known by; `identity` is that of its text.
+        """Return the hash by which a template is known, given the `identity` of its text.
 
         A template is compared only with others of the same model, whose identity is `source`.
         """
@@ -129,15 +129,15 @@ class Aliases:
 
     @property
     def forms(self) -> dict[str, str]:
-        """The form of everything that was asked for here, with the identity it is known by."""
+        """The identity by which all content that was read here is known, by its form."""
         return {form(): identity for identity, form in self._met.values()}
 
     def places(self, kind: str, identities: Mapping[str, str]) -> dict[str, str]:
         """Return the place of each name of the present configuration.
 
-        A name beside the one that was first asked is a measurement of its own, in a place of its
-        own. A name that has come instead of it takes over its place. `identities` has that of each
-        name of a kind, models or datasets.
+        While the first name is still configured, another name of the same content is a measurement
+        of its own, in its own place. If not, it takes over the place of the first name.
+        `identities` has the identity of each name of a kind, models or datasets.
         """
         own = {name: self._kept["places"][kind].get(name, name) for name in identities}
         places = self._known_places[kind]
@@ -152,12 +152,12 @@ class Aliases:
 
     @property
     def has_places(self) -> bool:
-        """Whether anything was asked or described before: else every name has its own place."""
+        """Whether anything was asked or described before, else every name has its own place."""
         return any(self._known_places.values())
 
     @cached_property
     def _known_places(self) -> dict[str, dict[str, list[str]]]:
-        """The places under which each identity was asked: those kept, then those stored."""
+        """The places under which each identity was asked, those written down first."""
         found: dict[str, dict[str, list[str]]] = deepcopy(self._kept["identities"])
         for kind, digest, name in self._stored():
             places = found[kind].setdefault(digest, [])

@@ -14,7 +14,7 @@ def whole_splits(shards: Iterable[str]) -> list[list[str]]:
     return [n for n in splits if {*n} == {f"{i}of{len(n)}" for i in range(1, len(n) + 1)}]
 
 
-ALL = "all"  # what a row of a table is over: every dataset, model or family
+ALL = "all"  # in a row of a table over every dataset, model or family
 PLAIN = "none"  # the perturbation that changes nothing
 
 

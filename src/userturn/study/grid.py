@@ -102,7 +102,7 @@ class Grid:
 
     @property
     def prices(self) -> dict[str, Any]:
-        """The prices of the run's judges and models that have one, per million tokens."""
+        """The prices per million tokens of those judges and models of the run that have one."""
         judges = {name: e["price"] for name, e in self.judges.items() if "price" in e}
         return judges | model_prices(self.models)
 
@@ -138,7 +138,7 @@ class Grid:
         return complete(entry, self.config, self.contents.ids)
 
     def opened(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the entry of a dataset or model with the files that may be opened."""
+        """Return an entry of a dataset or model with only those files that may be opened."""
         return dict(entry) if self.confined_to is None else confined(entry, self.confined_to)
 
     def n_samples(self, temperature: str) -> int:

@@ -90,13 +90,13 @@ class RecordedContents:
     training_data: Mapping[str, list[dict[str, Any]]]
     texts: Mapping[str, str]
     labelled: str = ""  # empty in the record of a study older than the labelled turns
-    hard_failures: str = ""  # the same
-    harder_failures: str = ""  # empty in a study with rubric 1, which keeps the plants that it has
+    hard_failures: str = ""  # empty in the record of a study older than these
+    harder_failures: str = ""  # empty in a study with rubric 1, which keeps its planted turns
     reactions: str = ""  # empty without candidates
     embedder: str = ""  # empty in a study that has none
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ids: int = 1  # of the record of an earlier version
-    grading: int = 1  # the same
+    grading: int = 1  # of the record of an earlier version
 
     @property
     def rubric_path(self) -> str:

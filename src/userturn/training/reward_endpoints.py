@@ -22,7 +22,7 @@ from userturn.storage.journal import Writer
 from userturn.training.draws import notes_in
 from userturn.training.simulated_user import Conversation, Endpoints
 
-Keep = Callable[[int, Any], None]  # a question's place, and its reply: None if there will be none
+Keep = Callable[[int, Any], None]  # a question's position, and its reply or None
 Ask = Callable[[Sequence[int], Keep], list[str]]
 """Asks the questions in some places, keeps each reply at once, and returns the errors."""
 
