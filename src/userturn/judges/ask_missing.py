@@ -18,7 +18,7 @@ from userturn.storage.journal import Writer
 
 
 def _trial(endpoint: ChatEndpoint, account: Account) -> tuple[Path, str]:
-    """Return path and identity of a trial, without the port of a local server, which changes."""
+    """Return (path, identity) of an endpoint's trial, which do not depend on a local port."""
     address = None if endpoint.is_here else endpoint.url
     path = account.folder / account.judge / "trial.json"
     return path, fingerprint([address, endpoint.fixed])
@@ -32,7 +32,7 @@ def note_trial(endpoint: ChatEndpoint, account: Account) -> None:
 async def ask_without_journal(
     endpoint: ChatEndpoint, read: Read, account: Account, questions: Sequence[Question]
 ) -> list[Record]:
-    """Return the record of each question; an error for one that the hard cap forbids."""
+    """Return the record of each question, an error if the hard cap forbids the question."""
 
     async def reply_to(question: Question) -> Record:
         reply = await endpoint.complete(question.messages, account)
@@ -68,7 +68,7 @@ class QuestionRunner:
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def ask(self, questions: Iterable[Question], progress: Progress) -> None:
-        """Ask every question, no more at once than the pace allows.
+        """Ask every question, with no more in flight than the pace allows.
 
         Raises:
             BrokenEndpointError: the endpoint no longer gives usable replies.
@@ -97,7 +97,7 @@ class QuestionRunner:
             raise self._failure
 
     async def _try(self, question: Question, progress: Progress) -> None:
-        """Ask an endpoint's first question alone, and note that it brought a verdict."""
+        """Ask an endpoint's first question alone, and note the trial if it gives a verdict."""
         endpoint, account = self.session.endpoint, self.session.account
         record = await self._decide(question)
         self._keep(record)
@@ -156,7 +156,7 @@ class QuestionRunner:
 async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge the questions that its journal has no decision on, and refresh the decisions.
 
-    The session's endpoint is open; questions are made one at a time.
+    The session's endpoint is open. Questions are made one at a time.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.

@@ -1,9 +1,9 @@
 """The Batch API: many questions in one file, answered within a day at half the price.
 
 Each step is noted beside the journal before the next one, so a job finds its batch again by the
-noted id or by its file. What is uploaded counts as much as it can cost until its replies are read.
-Nothing is submitted twice, and nothing that was paid for is written off because of what the API
-says at one moment: an absence is looked at again for minutes, and the batch then stays open.
+noted id or by its file. An uploaded file counts as the most that it can cost until its replies are
+read. Nothing is submitted twice, and no batch that was paid for is written off after one answer of
+the API. If something is absent, the job looks again for minutes, and the batch then stays open.
 """
 
 import json
@@ -45,11 +45,11 @@ from userturn.storage.journal import Writer
 
 PATH = "/v1/chat/completions"
 ROUNDS = 2  # all questions, then the repairs and what had no reply
-UNUSABLE = 20  # replies, and none that can be read: no repair is paid for
+UNUSABLE = 20  # with as many replies and none readable, no repair is paid for
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
-N_LOOKS = 9  # at something that is not there, over three minutes
+N_LOOKS = 9  # looks for something absent, over three minutes
 RETRIES = 6  # of requests that only read
-# What the API says to a file that it makes no batch of, now or ever.
+# Errors of the API for a file from which it will never make a batch.
 REFUSALS = (openai.BadRequestError, openai.NotFoundError, openai.UnprocessableEntityError)
 QUEUE_IS_FULL = "token_limit_exceeded"
 
@@ -58,20 +58,20 @@ Asked = tuple[Session, Callable[[], Iterable[Question]]]
 
 
 def pause(number: int) -> float:
-    """Return the seconds to wait after a look, by its number from 0."""
+    """Return the seconds to wait after the look with a number, counted from 0."""
     return min(LONGEST_POLL, FIRST_POLL * float(2 ** min(number, 30)))
 
 
 class RefusedError(Exception):
-    """A file of which the API makes no batch, now or ever."""
+    """A file from which the API will never make a batch."""
 
 
 def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
-    """Ask for what journals lack, everything out first, and wait for the replies.
+    """Submit the questions that journals lack in batches, and then wait for all replies.
 
-    Batches that an earlier job left open are waited for first; those that were given up are looked
-    at once. Each session is about another dataset, and its endpoint need not be open. With no
-    round, it only waits for the open batches.
+    Batches that an earlier job left open are waited for first, and those given up are looked at
+    once. Each session is about another dataset, and its endpoint need not be open. Without a round
+    (`n_rounds=0`) it only waits for the open batches.
 
     Raises:
         UserError: the API cannot be used or refuses a batch, replies that were paid for cannot be
@@ -95,11 +95,11 @@ def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
 
 
 def _collect(pools: Sequence["Batches"], n_sent: int = 0) -> list[set[str]]:
-    """Wait for all open batches; return the keys to send again, which found the queue full.
+    """Wait for all open batches, and return the keys to send again after a full queue, by pool.
 
     Raises:
-        UserError: a batch was refused, also for a full queue if none of what was sent found room,
-            or its replies cannot be read.
+        UserError: a batch was refused, the queue had no room for any question that was sent, or
+            replies cannot be read.
     """
     back = [pool.collect() for pool in pools]
     refused = [why for pool in pools for why in pool.refused]
@@ -112,7 +112,7 @@ def _collect(pools: Sequence["Batches"], n_sent: int = 0) -> list[set[str]]:
 
 @contextmanager
 def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> Iterator["Batches"]:
-    """Yield the batches of a session; no other process asks about its dataset meanwhile."""
+    """Yield the batches of a session, while no other process asks about its dataset."""
     endpoint, key = session.endpoint, session.endpoint.key or "none"  # the client wants one
     transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
@@ -130,7 +130,7 @@ def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> It
 
 
 def _check_usable(session: Session, sent: set[str]) -> None:
-    """Refuse to pay for repairs where no reply to a first question could be read."""
+    """Raise a `UserError` before paying for repairs if no first reply of many could be read."""
     reasons = [session.decisions.reason_of_first(key) for key in sorted(sent)]
     if len(reasons) >= UNUSABLE and None not in reasons:
         raise UserError(
@@ -144,13 +144,13 @@ class Batches:
     """The batches of one judge and dataset.
 
     Attributes:
-        client: of the openai package, for submitting.
-        reader: the same with retries, for reading.
+        client: client of the openai package, for submitting.
+        reader: the same client with retries, for reading.
         session: the questions' session.
-        questions: makes the questions anew.
-        refused: why a batch was refused, in sentences.
+        questions: function that makes the questions anew.
+        refused: why batches were refused, in sentences.
         unread: why replies that were paid for cannot be read, in sentences.
-        queue: what the API said of a full queue.
+        queue: the error about a full queue, or an empty text.
     """
 
     client: Any
@@ -160,14 +160,14 @@ class Batches:
     refused: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     queue: str = ""
-    _pending: Spent = field(default_factory=Spent)  # of lines that are in no uploaded file yet
+    _pending: Spent = field(default_factory=Spent)  # of lines not uploaded yet
     _uploaded: set[str] = field(default_factory=set)  # files of this process
 
     def submit(self, wanted: Collection[str]) -> set[str]:
-        """Upload the questions of some keys and make batches of them; return the keys sent.
+        """Upload the questions of some keys, make batches of them, and return the keys sent.
 
-        First questions and repairs go into files of their own, each as large as the API takes. Only
-        as many are sent as the cap allows.
+        First questions and repairs go into files of their own, each as large as the API takes. No
+        more are sent than the cap allows.
         """
         left = set(wanted)
         for are_repairs in (False, True):
@@ -194,7 +194,7 @@ class Batches:
             yield Line(question.key, content, most)
 
     def _upload(self, lines: Sequence[Line], are_repairs: bool) -> None:
-        """Upload a file, count its questions, and make a batch of it."""
+        """Upload a file of questions, count them in the account, and make a batch of the file."""
         content = b"".join(line.content + b"\n" for line in lines)
         with readable("an uploaded file"):
             made = self.client.files.create(file=("questions.jsonl", content), purpose="batch")
@@ -209,11 +209,11 @@ class Batches:
 
     @property
     def folder(self) -> Path:
-        """The judge's journal."""
+        """The folder of the judge's journal."""
         return self.session.decisions.folder
 
     def _create(self, one: Batch, n_looks: int) -> Batch:
-        """Return a file with its batch: one that is listed at any of some looks, else a new one."""
+        """Return a file with its batch, which is new unless one of some looks finds it listed."""
         batch = None
         for number in range(n_looks):
             if (batch := self._listed(one.file)) is not None:
@@ -231,7 +231,7 @@ class Batches:
         return one
 
     def _listed(self, file: str) -> str | None:
-        """Return the id of the batch that was made of a file; None if the list has none."""
+        """Return the id of the listed batch that was made of a file, or None."""
         with readable("the list of batches"):
             page = self.reader.batches.list(limit=100)
             if not isinstance(page.data, list):
@@ -240,14 +240,14 @@ class Batches:
             return next(map(self._id_of, made), None)
 
     def _id_of(self, made: Any) -> str:
-        """Return the id of what the API has made; it is written down, so it may not be a key."""
+        """Return the id of what the API made, checked since it is noted and could be an API key."""
         name = made.id
         if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
             raise ValueError("no id that can be noted")
         return name
 
     def collect(self) -> set[str]:
-        """Wait for open batches and journal their replies; return keys that found no room."""
+        """Wait for open batches, journal their replies, and return keys that found no room."""
         self.queue, back = "", set[str]()
         for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):
             if one.because is None:
@@ -260,8 +260,8 @@ class Batches:
         return back
 
     def _collect(self, one: Batch) -> set[str]:
-        """Wait for a batch and journal its replies; return its keys if it found no room."""
-        if not one.is_counted:  # by the version that uploaded it
+        """Wait for a batch, journal its replies, and return its keys if it found no room."""
+        if not one.is_counted:  # not counted by the version that uploaded it
             self.session.account.add(one.most)
             note(self.folder, "counted", one)
         try:
@@ -280,7 +280,7 @@ class Batches:
         return set()
 
     def _refused(self, one: Batch, why: str) -> set[str]:
-        """Close a batch that the API did not begin; return its keys if it may be sent again."""
+        """Close a batch that the API did not begin, and return its keys if it may be sent again."""
         note(self.folder, "collected", one)
         self.session.account.add(Spent() - one.most)
         said = (
@@ -307,11 +307,11 @@ class Batches:
     def _put_into_journal(
         self, one: Batch, replies: Mapping[str, BatchReply], ended_as: str | None = None
     ) -> None:
-        """Append a record for each question of a batch that the journal does not hold yet.
+        """Append a record for each question of a batch that the journal does not have yet.
 
-        A question without a reply is an error if the batch has ended for good, and stays counted as
-        large as it can be. A reply is journalled before it takes the place of that: a kill between
-        the two lowers no count twice.
+        A question without a reply is an error if the batch has ended for good, and stays counted at
+        its largest size. A reply is journalled before its size replaces that, so that a kill in
+        between does not lower a count twice.
         """
         batch, keys = str(one.batch), one.keys or tuple(replies)
         there, about = keys_collected(self.folder, batch), Decisions(self.folder, keys)

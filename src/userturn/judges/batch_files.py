@@ -1,8 +1,8 @@
 """A batch on its way: the file of its questions, and notes on each step.
 
 The notes stand beside a judge's journal, so that a job finds its batch again after a kill. A batch
-is open until all its replies are in the journal, or a command gives it up, and nothing else ends
-it: what the API says of it at one moment may be otherwise at the next.
+is open until all its replies are in the journal or a command gives it up. Nothing else ends it, as
+the API may say one thing of a batch now and another later.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB
 
 
 class Line(NamedTuple):
-    """A line of a file of questions: its key, its bytes, and what its reply may cost."""
+    """A line of a file of questions: the question's key, the bytes, and the most it may cost."""
 
     key: str
     content: bytes
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def files_of(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield lines in files, each as large as the API takes."""
+    """Yield the lines of each file, which is as large as the API takes."""
     file, n_bytes = list[Line](), 0
     for line in lines:
         n_bytes += len(line.content) + 1
@@ -47,15 +47,15 @@ class Batch:
     """A file of questions that was uploaded, and the batch that the API made of it.
 
     Attributes:
-        file: its id.
-        batch: id of the batch; None if none is noted.
+        file: id of the file.
+        batch: id of the batch, or None if none is noted.
         are_repairs: whether its questions are asked for the second time.
-        most: what all its questions count until their replies are read.
-        keys: of its questions; none in a note of an early version.
-        is_counted: whether `most` is on the ledger.
-        unread: why the last job that looked could not read its replies, if it could not.
-        because: why a user gave it up, if one did.
-        sizes: bytes of its questions; none in a note of an earlier version.
+        most: count of all its questions until their replies are read.
+        keys: keys of its questions, or none in a note of an early version.
+        is_counted: whether `most` is in an account.
+        unread: why the last job could not read its replies, or None.
+        because: why a user gave it up, or None.
+        sizes: bytes of its questions, or none in a note of an earlier version.
     """
 
     file: str
@@ -69,7 +69,7 @@ class Batch:
     sizes: tuple[int, ...] = ()
 
     def share(self, number: int) -> Spent:
-        """Return the part of `most` that one question counts, by its number; all add up to it."""
+        """Return the part of `most` that the question with a number counts."""
         n = self.most.n_requests or 1
         read, written = self.most.input_tokens, self.most.output_tokens // n
         even = read * (number + 1) // n - read * number // n
@@ -77,7 +77,7 @@ class Batch:
 
 
 def uploaded(file: str, lines: Sequence[Line], are_repairs: bool) -> Batch:
-    """Return what is known of a file of questions that was uploaded."""
+    """Return the `Batch` of a file of questions that was uploaded."""
     most = sum((line.most for line in lines), start=Spent())
     keys = tuple(line.key for line in lines)
     sizes = tuple(len(line.content) for line in lines)
@@ -92,13 +92,13 @@ def note(journal: Path, step: str, one: Batch, **more: Any) -> None:
 
 
 def note_uploaded(journal: Path, one: Batch) -> None:
-    """Note an uploaded file whose questions are on the ledger."""
+    """Note an uploaded file whose questions are in an account."""
     about = {"keys": one.keys, "sizes": one.sizes, "are_repairs": one.are_repairs}
     note(journal, "uploaded", one, counted=True, most=vars(one.most), **about)
 
 
 def batches_of(journal: Path) -> list[Batch]:
-    """Return the batches whose replies are not all in a journal, in the order of their files."""
+    """Return the batches with replies that a journal lacks, in the order of their files."""
     steps: dict[str, dict[str, dict[str, Any]]] = {}
     for path in files_of_journal(journal / "batches"):
         for found in (record_of(line) for lines in lines_of(path) for line in lines.whole):
@@ -121,7 +121,7 @@ def batches_of(journal: Path) -> list[Batch]:
 
 
 def open_batches(journal: Path) -> list[Batch]:
-    """Return the batches that are waited for: neither collected nor given up."""
+    """Return the batches that are neither collected nor given up."""
     return [one for one in batches_of(journal) if one.because is None]
 
 
@@ -133,11 +133,11 @@ def keys_collected(journal: Path, batch: str) -> set[str]:
 
 
 def give_up(journals: Path, name: str, because: str, account: Callable[[str, str], Account]) -> int:
-    """Note that a batch is waited for no more, and return how many of its replies have not come.
+    """Note that a batch is given up, and return how many of its replies are missing.
 
-    Their questions are asked again, and stay counted as large as they can be. A later job still
-    looks whether the replies have come. `journals` has a folder for each judge and dataset, and
-    `account` returns an account by their names.
+    Their questions are asked again, and stay counted at their largest size. A later job still looks
+    for the replies. `journals` has a folder per judge and dataset, and `account` returns an account
+    by their names.
 
     Raises:
         UserError: no such batch is open, or a job is waiting for it.

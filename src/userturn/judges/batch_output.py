@@ -1,7 +1,7 @@
 """What a batch has brought: its replies, or why they cannot be read for now.
 
-What the API does not have, or says in another form than it should, may be there at a later look. So
-it is looked at again for some minutes, and nothing follows from it but an error that says so.
+Output that is absent or has a wrong form may be right at a later look. So jobs look again for some
+minutes, and then only raise an error.
 """
 
 import json
@@ -29,7 +29,7 @@ KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class UnreadError(Exception):
-    """What cannot be read, and may be there at a later look; `replies` are what is there of it."""
+    """Output that cannot be read now but perhaps later. `replies` are those that could be read."""
 
     def __init__(self, why: str, replies: Mapping[str, "BatchReply"] | None = None) -> None:
         """Take the reason, and the replies by key."""
@@ -39,7 +39,7 @@ class UnreadError(Exception):
 
 @contextmanager
 def readable(what: str) -> Iterator[None]:
-    """Raise an UnreadError where something is not there, or has another form than it should."""
+    """Raise an `UnreadError` if an answer of the API is absent or has a wrong form."""
     try:
         yield
     except (openai.APIStatusError, ValueError, AttributeError, TypeError, LookupError) as error:
@@ -75,12 +75,12 @@ def read_line(line: bytes) -> BatchReply | None:
 def ended(
     reader: Any, one: Batch, n_looks: int, pause: Callable[[int], float]
 ) -> tuple[Any, dict[str, BatchReply]]:
-    """Wait for a batch to end; return its state and its replies by key.
+    """Wait for a batch to end, and return its state and its replies by key.
 
     `pause` returns the seconds between two looks, by the number of the first.
 
     Raises:
-        UnreadError: they cannot be read at so many looks in a row; or, of one, it has not ended.
+        UnreadError: no look of `n_looks` in a row could read them. With one look: it has not ended.
     """
     n_failed, number = 0, 0
     while True:
@@ -105,7 +105,7 @@ def _replies(reader: Any, one: Batch, state: Any, is_last: bool) -> dict[str, Ba
     """Return the replies in the output of a batch that has ended, by key.
 
     Raises:
-        UnreadError: a question has none, and it is not the last look, or nothing explains it.
+        UnreadError: a question has no reply, and this is not the last look or nothing explains it.
     """
     if state.status not in ("completed", *CUT_SHORT):
         raise UnreadError(f"its state is {state.status!r}")
@@ -123,7 +123,7 @@ def _replies(reader: Any, one: Batch, state: Any, is_last: bool) -> dict[str, Ba
 
 
 def _is_final(state: Any, n: int, replies: Mapping[str, BatchReply]) -> bool:
-    """Tell whether a batch explains why replies are missing: it answered no more of n questions."""
+    """Return whether a batch's counts explain its missing replies to some of n questions."""
     counts = getattr(state, "request_counts", None)
     total, n_good, n_bad = (
         getattr(counts, name, None) for name in ("total", "completed", "failed")
@@ -143,9 +143,9 @@ def errors_of(state: Any) -> str:
 def record_of_reply(
     reply: BatchReply, session: Session, first_reason: str | None
 ) -> tuple[Record, Mapping[str, Any] | None]:
-    """Return the journal's record of a reply and its usage, None if nothing was billed.
+    """Return the journal's record of a reply, and its usage or None if nothing was billed.
 
-    `first_reason` says why the first reply could not be read, if this one answers a repair.
+    `first_reason` says why the first reply could not be read, if this reply answers a repair.
     """
     received, is_good = Received(reply.body), 200 <= reply.status < 300
     parsed, usage = read_reply(received)

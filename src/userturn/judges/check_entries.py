@@ -1,7 +1,7 @@
 """Check the judges of a configuration: by their kind, by who uses which, and by what serves them.
 
-A judge that is served here asks for its model by the same rules as any other. A job of its own
-loads it on a GPU, so what vLLM would refuse is said before that job waits.
+The model of a judge that is served here is named by the same rules as any other. A job of its own
+loads it on a GPU, so a model that vLLM would refuse is reported before that job waits.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _check_recipes(config: Config) -> None:
 
 
 def judge_setup(name: str, entry: Mapping[str, Any], folder: Path) -> Setup:
-    """Return the setup of a served judge; the folder has its model's files."""
+    """Return the setup of a served judge, from the folder with its model's files."""
     options = entry["vllm"]
     length = options.get("max_model_len")
     limits = [entry["settings"].get(key) for key in TOKEN_LIMITS]
@@ -80,7 +80,7 @@ def judge_setup(name: str, entry: Mapping[str, Any], folder: Path) -> Setup:
 
 
 def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
-    """Return the tokens of rubric and prompt about an empty turn; 1 without a tokenizer.json."""
+    """Return the number of tokens of a question about an empty turn, 1 without tokenizer.json."""
     path = folder / "tokenizer.json"
     if not path.is_file():
         return 1
@@ -95,7 +95,7 @@ def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
 def check_served_judge(name: str, entry: Mapping[str, Any], asks_hub: bool = True) -> None:
     """Refuse a judge whose model its server could not load, as far as its files are here.
 
-    `asks_hub` tells whether the hub is asked for a model that is not here.
+    `asks_hub` says whether to ask the hub about a model that is not here.
     """
     source, revision = entry["model"], entry.get("revision") or "main"
     check_source(source)

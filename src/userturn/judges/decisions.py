@@ -1,13 +1,13 @@
 """A judge's journal: one decision per question, whatever was tried before.
 
-For each key, a decision takes precedence over an unreadable reply, and that over an error. A line
-`void` cancels the one unscored line whose checksum it names, so that its question is asked again.
-Unreadable replies carry their round, the number of lines cancelled before, so that a judge that
-says the same again writes a different line. The order of the files does not matter.
+For each key, a decision takes precedence over an unreadable reply, and an unreadable reply over an
+error. A line `void` cancels the one unscored line whose checksum it names, so that its question is
+asked again. Unreadable replies carry their round, the number of lines cancelled before, so that an
+equal reply in a later round is a different line. The order of the files does not matter.
 
-A question's key has no name of a judge or dataset; only its journal's folder does. So decisions
-under names that the study no longer has are taken over, never asked again. A judge or dataset that
-stands beside another of the same content is a measurement of its own and takes nothing over.
+Names of judge and dataset are not in a question's key, only in the path of the journal. So
+decisions under names that the study no longer has are taken over, not asked again. If two judges or
+datasets of equal content stand side by side, each is a measurement of its own.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ OUTCOMES = get_args(Outcome)
 
 
 class Record(TypedDict):
-    """One line of a judge's journal; `key` is the first of its fields in the alphabet."""
+    """One line of a judge's journal, in which `key` is the first field of the alphabet."""
 
     key: str
     outcome: Outcome  # `unclear` is an unreadable first reply; `void` cancels a line
@@ -56,7 +56,7 @@ RANKS = {"ok": 1, "error": 0}  # of two lines about a key, the higher rank count
 
 
 class Decision(NamedTuple):
-    """What a journal has about one question."""
+    """The outcome of one question in a journal."""
 
     outcome: str  # `ok`, `unscored`, `error`, or `unclear` if only a first reply came
     said: Said | None
@@ -91,9 +91,9 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 class Decisions:
-    """A journal's decisions on some keys; `refresh` reads the lines added since.
+    """A journal's decisions on some keys, to which `refresh` adds new lines.
 
-    The key is at a fixed place in every line, so lines about other keys are not even decoded.
+    The key has a fixed place in every line, so lines about other keys are not even decoded.
     """
 
     def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
@@ -113,7 +113,7 @@ class Decisions:
         return self._standing.keys()
 
     def refresh(self) -> None:
-        """Read the lines that were added since the last time."""
+        """Read the lines that were added since the last reading."""
         for path in files_of_journal(self.folder):
             for lines in read_lines(path, self._offsets.get(path, 0)):
                 self._offsets[path] = lines.end
@@ -149,32 +149,32 @@ class Decisions:
         return standing[-1] if standing else first or found
 
     def reason_of_first(self, key: str) -> str | None:
-        """Return why the first reply could not be read, if nothing came after it; else None."""
+        """Return why the first reply could not be read, or None if it could or a later one came."""
         found = self.get(key)
         return found.reason or "" if found is not None and found.outcome == "unclear" else None
 
     def in_round(self, record: Record) -> Record:
-        """Return a record with its round, unless that is the first."""
+        """Return a record with its round, which is left out for the first round."""
         number = self._rounds[record["key"]]
         is_open = record["outcome"] in ("unclear", "unscored")
         return record | {"round": number} if is_open and number else record
 
     def is_open(self, key: str) -> bool:
-        """Return whether a question has no final decision and had none that was cancelled."""
+        """Return whether a question has no final decision, not even a cancelled one."""
         return not self.is_finished(key) and not self._rounds[key]
 
     def is_finished(self, key: str) -> bool:
-        """Return whether a question needs no more asking."""
+        """Return whether a question has a final decision."""
         found = self.get(key)
         return found is not None and found.outcome in ("ok", "unscored")
 
     def unfinished(self) -> set[str]:
-        """Return the keys of the questions that need asking."""
+        """Return the keys of the questions without a final decision."""
         return {key for key in self.wanted if not self.is_finished(key)}
 
 
 def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
-    """Yield the journals of judges, or about datasets, that the study does not have any more."""
+    """Yield the folders of journals whose judge or dataset the study no longer has."""
     own = judge.journal(dataset)
     others = {*judge.names} - {judge.name}
     for folder in sorted(own.parent.parent.glob("[!.]*/[!.]*")):
@@ -186,7 +186,7 @@ def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
 
 
 def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
-    """Return the final decisions under former names on keys of which the own journal has none."""
+    """Return the records under former names of final decisions that the own journal lacks."""
     lacking = {key for key in own.wanted if own.is_open(key)}
     found: list[Record] = []
     for folder in _former_journals(judge, dataset) if lacking else ():
@@ -208,12 +208,12 @@ def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[R
                 is_line = key in waiting and record["outcome"] != "void"
                 if is_line and decision_of(record) == decisions.get(key):
                     waiting.discard(key)
-                    record.pop("of_batch", None)  # no batch of this journal's
+                    record.pop("of_batch", None)  # the batch belongs to the former journal
                     yield record | {"taken_from": f"{folder.parent.name}/{folder.name}"}
 
 
 def open_decisions(judge: Judge, dataset: str, wanted: Iterable[str]) -> Decisions:
-    """Return a journal's decisions, with those under former names added to the journal."""
+    """Return a journal's decisions, after adding those under former names to the journal."""
     own = Decisions(judge.journal(dataset), wanted)
     taken = former_decisions(judge, dataset, own)
     if taken:

@@ -25,7 +25,7 @@ HAS_PROBABILITIES = False
 IS_ENGLISH_ONLY = False
 
 REQUEST_VERSION = 1
-# The keys of an entry that shape a verdict; the others say where, how fast and at what price.
+# The keys of an entry that shape a verdict. The others are about address, speed and price.
 SHAPING = ("model", "settings", "reply", "rationale_characters", "draws")
 # Fields of a request that an entry's settings may not have, unless with one of the allowed values.
 NOT_TAKEN = {
@@ -47,7 +47,7 @@ def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check an endpoint's entry; a value that could be a key is never shown."""
+    """Check an endpoint's entry, without ever showing a value that could be an API key."""
     check_key_variable(where, entry)
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
@@ -66,7 +66,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
 
 
 def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
-    """Check what is sent with each request for fields that a judge itself sets, or cannot read."""
+    """Check that `settings` has no field that the program itself sets or cannot read."""
     for name, instead in NOT_TAKEN.items():
         if name in settings and settings[name] not in ALLOWED.get(name, ()):
             raise ConfigError(f"{where}: `{name}` is not taken; {instead}")
@@ -79,8 +79,8 @@ def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return model, settings, form of reply, and hashes of labels, prompt with rules, and schema.
 
-    For a judge that is served here, also the files of its model and vLLM's settings. Address, key,
-    price and speed are not included.
+    A judge that is served here also has its model's files and vLLM's settings. Address, key, price
+    and speed are left out.
     """
     labels = list(read_rubric(entry["rubric"]).labels)
     schema = verdict_schema(labels, entry.get("rationale_characters"))
@@ -98,11 +98,11 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:
-    """Return the expected and the largest cost of judging that reads `n_tokens` besides the rubric.
+    """Return the expected and the largest cost of questions with `n_tokens` besides the rubric.
 
-    Expected: each question is asked once and gets a short reply. Largest: each is asked twice, its
-    texts take twice the tokens, and each reply is as long as the settings allow. None if no price
-    is known.
+    Expected is that each question is asked once and gets a short reply. At most, each is asked
+    twice, has twice the tokens, and gets replies as long as the settings allow. The cost is None if
+    no price is known.
     """
     known = entry.get("price")
     if known is None:
@@ -130,7 +130,7 @@ def recorded_verdicts(
 
 
 def reply_format(judge: "Judge") -> "ReplyFormat":
-    """Return how a judge is asked for JSON objects, and how its replies are read."""
+    """Return the prompt, endpoint and reader of replies of a judge that is asked for JSON."""
     from userturn.judges.endpoint_verdicts import json_format
 
     return json_format(judge)

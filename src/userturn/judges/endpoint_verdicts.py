@@ -27,7 +27,7 @@ def address_of(judge: Judge) -> str:
     """Return the URL of a judge's API.
 
     Raises:
-        UserError: the judge is served by a job of its own, and not here.
+        UserError: the judge is served only by a job of its own.
     """
     address = judge.settings.get("base_url")
     if address is None:
@@ -41,10 +41,10 @@ def address_of(judge: Judge) -> str:
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
 ) -> ChatEndpoint:
-    """Return a judge's endpoint, not yet open; `url` is given if this job serves the model.
+    """Return a judge's endpoint, not yet open, at `url` if this job serves the model.
 
     Raises:
-        UserError: its key is missing, or nothing serves it.
+        UserError: the API key is missing, or nothing serves the judge.
     """
     settings = cast("EndpointEntry", judge.settings)
     form: Any = None
@@ -58,7 +58,7 @@ def open_endpoint(
 
 
 def json_format(judge: Judge) -> ReplyFormat:
-    """Return how a judge is asked for JSON objects, and how its replies are read."""
+    """Return the prompt, endpoint and reader of replies of a judge that is asked for JSON."""
     prompt = load_prompt(judge.settings)
     schema = verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
     return ReplyFormat(
@@ -69,7 +69,7 @@ def json_format(judge: Judge) -> ReplyFormat:
 
 
 def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
-    """Yield the question of each draw about each turn; None for a turn that was never written."""
+    """Yield the question of each draw about each turn, or None if the turn was never written."""
     for turn in cell.user_turns():
         for drawn in prompt.draws:
             yield None if turn is None else ask_about_turn(drawn, turn)
@@ -78,7 +78,7 @@ def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question
 def keys_and_decisions(
     judge: Judge, prompt: JudgePrompt, cell: CellToJudge
 ) -> tuple[list[str | None], Decisions]:
-    """Return the keys of the questions about each turn (None without one), and the decisions."""
+    """Return the key of each draw's question about each turn (None for no turn), and decisions."""
     keys = _keys(prompt, cell)
     return keys, Decisions(judge.journal(cell.dataset), filter(None, keys))
 
@@ -89,7 +89,7 @@ def _keys(prompt: JudgePrompt, cell: CellToJudge) -> list[str | None]:
 
 
 def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
-    """Return whether a cell, or a part of it, has a question without a final decision."""
+    """Return whether a cell or part of one has a question without a final decision."""
     keys = filter(None, _keys(prompt, cell))
     return bool(open_decisions(judge, cell.dataset, keys).unfinished())
 
@@ -97,7 +97,7 @@ def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
 async def ask_about_cell(
     judge: Judge, endpoint: ChatEndpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
 ) -> None:
-    """Ask a judge the missing questions about one cell, or a part of it."""
+    """Ask a judge the missing questions about a cell or part of one."""
     name = cell.name(judge.results)
     about = f"judge {judge.name}: {name}{cell.which}"
     session = Session(endpoint, form.read, decisions, judge.account(name), about)
@@ -105,9 +105,9 @@ async def ask_about_cell(
 
 
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
-    """Ask a judge one by one or in batches, as its entry says; otherwise like `ask_missing`.
+    """Ask a judge the missing questions, one by one or in batches as its entry says.
 
-    Questions that are out in a batch are waited for in both cases, so that none is paid for twice.
+    Questions in a submitted batch are waited for in both cases, so that none is paid for twice.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
@@ -131,9 +131,9 @@ def endpoint_verdicts(
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
-            ended in an error; finished decisions are in the journal.
+            ended in an error. Finished decisions are in the journal.
     """
-    endpoint: ChatEndpoint | None = None  # one for all parts: it keeps the pace that it found
+    endpoint: ChatEndpoint | None = None  # one for all parts, to keep its pace
     reasons: list[str | None] = []
     name = cell.name(judge.results)
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
@@ -150,10 +150,10 @@ def endpoint_verdicts(
 
 
 def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) -> bool:
-    """Tell whether a part of a cell needs no asking.
+    """Return whether a part of a cell needs no asking.
 
-    A judge that works through all cells in one job has asked there: its errors are not asked about
-    again for each cell, unless the Batch API left too many. A batch that is out is waited for.
+    A judge with one job for all cells has asked in that job. Its errors are not asked again per
+    cell, unless the Batch API left too many. A part with an open batch is not settled.
     """
     if open_batches(decisions.folder):
         return False
@@ -178,7 +178,7 @@ def ask_about_turns(
     """Ask for a verdict on each turn, without a journal.
 
     Raises:
-        UserError: the endpoint's key is missing, or nothing serves it.
+        UserError: the API key is missing, or nothing serves the judge.
     """
     endpoint = form.open_endpoint(address_of(judge), judge.settings["concurrency"])
     questions = [ask_about_turn(drawn, turn) for turn in turns for drawn in form.prompt.draws]
@@ -190,13 +190,13 @@ def ask_about_turns(
 def _decided(
     prompt: JudgePrompt, keys: Iterable[str | None], decisions: Decisions
 ) -> list[Verdict]:
-    """Return a journal's decisions as verdicts; a turn without a key has none."""
+    """Return one verdict per turn from a journal's decisions, an empty one for a missing turn."""
     drawn = [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
     return _of_turns(prompt, drawn)
 
 
 def _of_turns(prompt: JudgePrompt, drawn: Sequence[Verdict]) -> list[Verdict]:
-    """Return one verdict on each turn, of those of its draws."""
+    """Return one verdict per turn from the verdicts of its draws."""
     n = len(prompt.draws)
     return [together(drawn[place : place + n]) for place in range(0, len(drawn), n)]
 

@@ -1,8 +1,8 @@
 """`kind: heuristic`: labels an English user turn by its words, without any model.
 
-It looks at which of the turn's words occur in the prompt, in the answer, or in neither, and whose
-voice the turn has. It is a free second opinion, not the paper's judge. benchmarks/judges.md lists
-its rules one by one.
+Its rules ask which of the turn's words occur in the prompt, in the answer or in neither, and
+whether a user or the assistant speaks. It is a free second opinion, not the paper's judge.
+benchmarks/judges.md lists the rules one by one.
 """
 
 import re
@@ -116,12 +116,12 @@ def is_code(turn: str) -> bool:
 
 
 class Turn(NamedTuple):
-    """The words of a user turn, and of the conversation before it."""
+    """The words of a user turn and of the conversation before it."""
 
     text: str  # the turn without role tokens
     said: list[str]
     meant: list[str]  # the stems of its content words
-    telling: list[str]  # those that are no words of turns after any answer
+    telling: list[str]  # those stems that are not frequent after any answer
     asked: frozenset[str]  # the content words of the prompt
     answered: frozenset[str]  # the content words of the answer
     answer: str
@@ -131,7 +131,7 @@ class Turn(NamedTuple):
 def judge_by_words(
     messages: Sequence[Mapping[str, str]], answer: str, turn: str, settings: Mapping[str, Any]
 ) -> Verdict:
-    """Label one user turn by its words; the first rule that fits decides.
+    """Label one user turn by its words, with the first rule that fits.
 
     `settings` are the thresholds `restated`, `grounded` and `repeated`, and whether doubtful turns
     are `arguable`, as by rubric 2.
@@ -160,7 +160,7 @@ def judge_by_words(
 
 
 def _restated(turn: Turn) -> Verdict | None:
-    """Return the verdict on a turn that restates the prompt or speaks as the assistant."""
+    """Return the verdict on a turn that restates the prompt or speaks as the assistant, or None."""
     if share_found(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
     if OBJECTION.match(turn.text):
@@ -191,13 +191,13 @@ def _put_together(turn: Turn, asks: bool) -> str | None:
 
 
 def _speaks(turn: Turn) -> bool:
-    """Return whether a turn says I, my or we where the answer does not, so that a user speaks."""
+    """Return whether a turn says I, my or we and the answer does not, so that a user speaks."""
     says_i = not FIRST_PERSON.isdisjoint(turn.said)
     return says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
 
 
 def _empty(turn: Turn) -> Verdict | None:
-    """Return the verdict on a turn that could follow any answer, else None."""
+    """Return the verdict on a turn that could follow any answer, or None."""
     is_polite = PLEASANTRY.match(turn.text) is not None
     if not turn.telling or (is_polite and not share_found(turn.meant, turn.answered)):
         return Verdict("generic", "nothing in the turn is about this answer")
@@ -205,7 +205,7 @@ def _empty(turn: Turn) -> Verdict | None:
 
 
 def _reacting(turn: Turn) -> Verdict:
-    """Return the verdict on a turn by the words of prompt and answer that it takes up."""
+    """Return the verdict on a turn by its shares of words of the prompt and of the answer."""
     known = share_found(turn.telling, turn.asked | turn.answered)
     old = share_found(turn.telling, turn.asked)
     new = share_found(turn.telling, turn.answered - turn.asked)
@@ -225,12 +225,12 @@ def _reacting(turn: Turn) -> Verdict:
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry unchanged: this kind has no defaults."""
+    """Return the entry unchanged, since this kind has no defaults."""
     return dict(entry)
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Do nothing: the schema checks everything."""
+    """Do nothing, since the schema checks all keys of this kind."""
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,12 +239,12 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float]:
-    """Return zeros: it is free."""
+    """Return zeros, since this kind is free."""
     return 0.0, 0.0
 
 
 def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Label each turn by its words."""
+    """Return the verdict on each turn by its words."""
     return [judge_by_words(*turn, judge.settings) for turn in turns]
 
 
@@ -259,7 +259,7 @@ def verdicts(
 def recorded_verdicts(
     judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
 ) -> list[Verdict]:
-    """Label each turn of a cell again."""
+    """Return the verdict on each turn of a cell, computed anew."""
     return [
         Verdict(None, None) if turn is None else judge_by_words(*turn, judge.settings)
         for turn in cell.user_turns()

@@ -36,10 +36,10 @@ class Judge:
     cap: float | None  # money that all judges together may never exceed, or None
     max_error_share: float  # largest allowed share of errors in a cell
     max_unscored_share: float = 1.0  # the same of unscored turns, errors included
-    # The name that a dataset was first asked under, where it has another now.
+    # The names under which renamed datasets were first asked.
     places: Mapping[str, str] = field(default_factory=dict)
     names: frozenset[str] = frozenset()  # of all judges that the study has
-    datasets: frozenset[str] | None = None  # their names in journals; None if not known
+    datasets: frozenset[str] | None = None  # names of datasets in journals, None if unknown
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""
@@ -64,23 +64,23 @@ class CellToJudge:
     n_turns: int | None = None  # number of turns, None for all that follow
 
     def name(self, results: Path) -> str:
-        """Return the cell's folder below the results."""
+        """Return the path of the cell's folder, relative to the results."""
         return os.path.relpath(Path(self.path_to_user_turns).parent, results)
 
     @property
     def which(self) -> str:
-        """The range of turns, for messages; empty for the whole cell."""
+        """The range of turns for messages, which is empty for the whole cell."""
         n = self.n_turns
         return "" if n is None else f", turns {self.first + 1} to {self.first + n}"
 
     @property
     def dataset(self) -> str:
-        """Name of the cell's dataset."""
+        """The name of the cell's dataset."""
         turns = pl.scan_parquet(self.path_to_user_turns).select(pl.col("dataset").first())
         return str(turns.collect().item())
 
     def parts(self, size: int = PART) -> list["CellToJudge"]:
-        """Return the cell in parts of `size` turns; one part if it is empty."""
+        """Return the cell in parts of `size` turns, and one part if it is empty."""
         n = self._turns().select(pl.len()).collect().item()
         if n <= size:
             return [self]
@@ -88,11 +88,11 @@ class CellToJudge:
         return [replace(self, first=first, n_turns=min(size, n - first)) for first in begins]
 
     def columns(self, *names: str) -> pl.DataFrame:
-        """Return some columns of the user turns."""
+        """Return some columns of the table of user turns."""
         return self._turns().select(names).collect()
 
     def user_turns(self) -> Iterator[UserTurn | None]:
-        """Yield each turn with its conversation; None for a turn that was never written."""
+        """Yield each turn with its conversation, or None if the turn was never written."""
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
         for part in slices(self._turns().select("item", "answer", "outcome", "text"), SLICE):
@@ -136,14 +136,14 @@ def judge_cell(
 
 
 def scan_verdicts(paths: Iterable[str]) -> pl.LazyFrame:
-    """Return the verdicts of any judges, without the column that only some of them have."""
+    """Return the verdicts of several judges, without the columns that only some of them have."""
     return pl.scan_parquet(sorted(paths), extra_columns="ignore").drop(*OF_SOME, strict=False)
 
 
 def verdicts_table(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
     """Return a judge's verdicts as a table, one row per turn of the cell.
 
-    Where the judge's kind gives probabilities, it has a column `probabilities`, too.
+    If the judge's kind gives probabilities, the table also has a column `probabilities`.
     """
     judged = (
         cell.columns(*TURN_KEYS, "outcome", "error")

@@ -48,16 +48,16 @@ class JudgeKind(Protocol):
     def price(self, entry: Entry, n_calls: float, n_tokens: float) -> tuple[float, float] | None:
         """Return the expected and the largest cost of calls that together read `n_tokens` tokens.
 
-        Zeros mean free; None means that the entry gives no price.
+        Zeros mean free. None means that the entry has no price.
         """
 
     def verdicts(
         self, judge: "Judge", cell: "CellToJudge", n_at_once: int
     ) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-        """Yield the parts of a cell with a verdict on each turn, asking for missing ones.
+        """Yield the parts of a cell with a verdict on each turn, asking for missing verdicts.
 
         Raises:
-            UserError: the judge cannot continue; its decisions are kept.
+            UserError: the judge cannot continue. Its decisions are kept.
         """
 
     def recorded_verdicts(
@@ -69,12 +69,12 @@ class JudgeKind(Protocol):
     ) -> list[Verdict]:
         """Return the verdicts on a finished cell without sending any request.
 
-        `identity` is the judge's in the study's record; `texts` are those of rubrics and prompts,
-        by their paths in the judge's entry.
+        `identity` is the judge's identity in the study's record. `texts` has the texts of rubrics
+        and prompts, by their paths in the judge's entry.
         """
 
     def judge_turns(self, judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-        """Return a verdict on each turn; no journal is read or written.
+        """Return a verdict on each turn, without reading or writing a journal.
 
         `paid_by` is the name under which the judge's account counts the requests.
 
@@ -103,7 +103,7 @@ def kind_of(entry: Entry) -> JudgeKind:
 
 
 def about(entry: Entry) -> str:
-    """Return what a judge's kind does, as the first line of its module says it."""
+    """Return what a judge's kind does, from the first line of its module."""
     summary = (kind_of(entry).__doc__ or "").partition("\n")[0]
     return summary.partition("`: ")[2].rstrip(".")
 
@@ -122,7 +122,7 @@ def judge_identity(entry: Entry) -> dict[str, Any]:
 
 
 def format_of(judge: "Judge") -> "ReplyFormat":
-    """Return how a judge is asked, and how its replies are read.
+    """Return the prompt and endpoint of a judge, and the function that reads its replies.
 
     Only a kind that asks a model over HTTP has a `reply_format`, so that a job can serve the model.
     """
@@ -134,14 +134,14 @@ def format_of(judge: "Judge") -> "ReplyFormat":
 def verdicts(
     judge: "Judge", cell: "CellToJudge", n_at_once: int
 ) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-    """Yield the parts of a cell with their verdicts, asking what the journal lacks."""
+    """Yield the parts of a cell with their verdicts, asking for those that the journal lacks."""
     from userturn.judges.endpoint_verdicts import endpoint_verdicts
 
     return endpoint_verdicts(judge, format_of(judge), cell, n_at_once)
 
 
 def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Ask about each turn, without a journal."""
+    """Ask for a verdict on each turn, without a journal."""
     from userturn.judges.endpoint_verdicts import ask_about_turns
 
     return ask_about_turns(judge, format_of(judge), turns, paid_by)

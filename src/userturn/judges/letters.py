@@ -1,6 +1,6 @@
 """Labels as letters: prompts in both orders as token ids, and the probability of each letter.
 
-Both orders, because models prefer some letters whatever they stand for (arXiv:2309.03882).
+Both orders are used because models prefer some letters whatever they mean (arXiv:2309.03882).
 """
 
 import json
@@ -32,7 +32,7 @@ from userturn.storage.files import given_text
 DATE = "2026-04-02"  # for templates that print one: a verdict does not depend on the day
 NOT_SHOWN = "the chat template of the judge's model cannot show the conversation"
 NAME = "token_id:{}"  # how vLLM names a token, with `return_tokens_as_token_ids`
-DIGITS = 6  # of a log-probability in the journal
+DIGITS = 6  # decimals of a log-probability in the journal
 
 
 def lettered_prompts(
@@ -40,7 +40,7 @@ def lettered_prompts(
 ) -> tuple[JudgePrompt, JudgePrompt]:
     """Return a judge's prompt with A for the rubric's first label, and with A for its last.
 
-    Both give their labels in the rubric's order; `identity` is the judge's.
+    The `labels` of both are in the rubric's order. `identity` is the judge's identity.
     """
     rubric = parse_rubric(rubric_text)
     names = list(rubric.labels)
@@ -61,7 +61,7 @@ def lettered_prompts(
 
 @dataclass(frozen=True)
 class LetterPrompt:
-    """A chat template that ends in the place of a letter."""
+    """A chat template whose prompts end right before the answer's letter."""
 
     template: Template  # of the judge's model
     systems: Sequence[str]  # the system messages, one for each order of the labels
@@ -87,7 +87,7 @@ class LetterPrompt:
 
     @cached_property
     def _letters(self) -> tuple[tuple[int, ...], int]:
-        """The first token in which each letter differs, and how many from there end the text."""
+        """The token ids by which letters differ, and the number of tokens from there to the end."""
         texts = [
             self._with_letter(self.systems[0], EXAMPLE[0], letter)
             for letter in ascii_uppercase[: self.n_labels]
@@ -105,10 +105,10 @@ class LetterPrompt:
         return self._letters[0]
 
     def token_ids(self, user: Message) -> list[list[int]]:
-        """Return the prompt after which the letter comes, for each order of the labels.
+        """Return the token ids of the prompt before the letter, for each order of the labels.
 
         Raises:
-            TemplateError: the template cannot show this message, or joins its end to the letter.
+            TemplateError: the template cannot show this message, or merges its end with the letter.
         """
         (first, *_), n_end = self._letters
         prompts = []
@@ -144,11 +144,11 @@ class LetterEndpoint(ChatEndpoint):
 
     @property
     def max_output(self) -> int:
-        """The number of tokens in a reply: one for each order of the labels."""
+        """The number of tokens in a reply, one per order of the labels."""
         return len(self.prompt.systems)
 
     def body(self, asked: Sequence[Message]) -> dict[str, Any]:
-        """Return the body of a request: the prompt with the labels in each order.
+        """Return the body of a request, with a prompt per order of the labels.
 
         Raises:
             UnscoredError: the template cannot show the conversation.
@@ -160,7 +160,7 @@ class LetterEndpoint(ChatEndpoint):
         return {**self.fixed, "prompt": prompts}
 
     def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
-        """Return the letters' log-probabilities as JSON, one list for each order, and the usage."""
+        """Return the letters' log-probabilities as a JSON list per order, and the usage."""
         parsed = received.parsed
         try:
             choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
@@ -176,19 +176,19 @@ class LetterEndpoint(ChatEndpoint):
 
 
 def probabilities(scores: Sequence[float]) -> list[float]:
-    """Return the probability of each letter among the letters, from their log-probabilities."""
+    """Return the letters' log-probabilities as probabilities that sum to 1."""
     most = max(scores)
     weights = [exp(score - most) for score in scores]
     return [weight / fsum(weights) for weight in weights]
 
 
 def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
-    """Return what a reply says: the likeliest label, and the probability of each.
+    """Return the likeliest label of a reply, and the probability of each label.
 
-    The probability of a label is its mean over the two orders; in the second, A is the last label.
+    A label's probability is its mean over the two orders. In the second order, A is the last label.
 
     Raises:
-        UnclearReplyError: the reply has no log-probability of each letter in each order.
+        UnclearReplyError: the log-probability of some letter in some order is missing.
     """
     scores = json.loads(reply.content) if reply.content is not None else []
     if [len(each) for each in scores] != [len(labels)] * 2:
@@ -208,7 +208,7 @@ def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
 
 
 def letter_format(judge: Judge) -> ReplyFormat:
-    """Return how a judge is asked for letters, and how its replies are read."""
+    """Return the prompt, endpoint and reader of replies of a judge that is asked for letters."""
     entry: Any = judge.settings
     rubric, prompt = (given_text(entry[key]) for key in ("rubric", "prompt"))
     prompts = lettered_prompts(rubric, prompt, judge_identity(entry))

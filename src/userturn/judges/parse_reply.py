@@ -20,30 +20,30 @@ THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
 
 class UnclearReplyError(ValueError):
-    """A reply without a decision; the message says why. A `final` one is not repaired."""
+    """A reply without a decision, for the reason in the message. A `final` one is not repaired."""
 
     def __init__(self, reason: str, final: bool = False) -> None:
-        """Keep the reason, and whether asking again is useless."""
+        """Take the reason, and whether asking again is useless."""
         super().__init__(reason)
         self.final = final
 
 
 class Reply(NamedTuple):
-    """What came back for one request."""
+    """The reply to one request."""
 
     content: str | None  # the judge's text, or None
     refusal: str | None = None  # the judge's own words, if it refused
     finish_reason: str | None = None  # why it stopped
     raw: str = ""  # the raw reply, kept if no decision can be read
     model: str | None = None  # the endpoint's name of the model that answered, or None
-    n_read: int | None = None  # tokens that the endpoint says it read, or None
+    n_read: int | None = None  # tokens that the endpoint read by its own count, or None
 
 
 def _parts(content: Any) -> tuple[list[str], list[str]]:
-    """Return the texts and the refusals of a message's content, in any shape that is documented.
+    """Return the texts and the refusals in a message's content of any documented shape.
 
-    It is a text, a part, or a list of these. A part has its text as `text`, or there as `value`;
-    parts of reasoning, and of other kinds than text, say nothing.
+    Content is a text, a part, or a list of these. A part has its text in `text`, or in `value`
+    inside of that. Parts of reasoning, and of other kinds than text, are ignored.
     """
     if isinstance(content, str):
         return [content], []
@@ -62,8 +62,8 @@ def _parts(content: Any) -> tuple[list[str], list[str]]:
 def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
     """Return the reply and the token usage in the body of a chat completion.
 
-    Any other body gives a reply without content, and no usage. That of fewer written tokens than
-    the text can have is none, either.
+    Any other body gives a reply without content and an empty usage. The usage is also empty if it
+    counts fewer written tokens than the text must have.
     """
     parsed = received.parsed
     try:
@@ -105,7 +105,7 @@ def read_object(reply: Reply) -> dict[str, Any]:
     """Return the one JSON object of a reply.
 
     Raises:
-        UnclearReplyError: a refusal, no text, a text that was cut off, or none or several objects.
+        UnclearReplyError: the reply is a refusal, has no text or no single object, or was cut off.
     """
     why = (reply.finish_reason or "").lower().partition(":")[0]
     if reply.refusal is not None or why in REFUSING:
@@ -126,10 +126,10 @@ def read_object(reply: Reply) -> dict[str, Any]:
 def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
     """Return label and rationale of a reply.
 
-    The prompt also asks for the boolean `genuine`, but it follows from the label and is ignored.
+    The prompt also asks for the boolean `genuine`, which follows from the label and is ignored.
 
     Raises:
-        UnclearReplyError: the reply does not say one label clearly.
+        UnclearReplyError: the reply does not clearly name one label.
     """
     found = read_object(reply)
     if set(found) | {"genuine"} != {"rationale", "label", "genuine"}:

@@ -65,7 +65,7 @@ def judge_pending_cells(
 ) -> None:
     """Fill a judge's journal for every pending cell, and write the marker.
 
-    `pending` are the identities of the verdicts of the cells.
+    `pending` has the identities of the cells' verdicts. `fill` asks, and returns how many cells.
     """
     paired = zip(paths_to_user_turns, paths_to_items, strict=True)
     cells = [
@@ -96,7 +96,7 @@ def batch_judge(
 
 
 def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Ask a judge the missing questions about some cells in batches, return how many cells.
+    """Ask a judge the missing questions about cells in batches, and return the number of cells.
 
     All cells of a dataset share its batches, so they are counted in one account.
     """
@@ -116,7 +116,7 @@ def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
 def _asked(
     judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellToJudge]
 ) -> tuple[Session, Callable[[], Iterator[Question]]]:
-    """Return the session of a dataset's cells, and what makes their questions anew."""
+    """Return the session of a dataset's cells, and a function that makes their questions anew."""
     keys = (question.key for question in _questions(form.prompt, cells))
     session = Session(
         form.open_endpoint(address_of(judge), judge.settings["concurrency"]),
@@ -129,7 +129,7 @@ def _asked(
 
 
 def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Question]:
-    """Yield the question about each turn of some cells, a part of a cell at a time."""
+    """Yield the questions about each turn of some cells, a part of a cell at a time."""
     for part in (part for cell in cells for part in cell.parts(PART)):
         yield from filter(None, questions_about(part, prompt))
 
@@ -145,7 +145,7 @@ def serve_judge(
     """Serve a judge's model once, fill its journal for every pending cell, and write the marker.
 
     Raises:
-        UserError: as `fill_journal`, or a question has no decision and nothing may be asked.
+        UserError: as `fill_journal`, or with `may_ask=False` a question has no decision.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
     fill = fill_journal if may_ask else _look_up
@@ -153,7 +153,7 @@ def serve_judge(
 
 
 def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Find the decision on every question about some cells in the journal; return 0."""
+    """Check that the journal has a decision on every question about some cells, and return 0."""
     form = format_of(judge)
     if any(lacks_any(judge, form.prompt, part) for cell in cells for part in cell.parts(PART)):
         raise UserError(
@@ -164,7 +164,7 @@ def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
 
 
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Serve a judge's model, ask the missing questions about some cells, return how many cells.
+    """Serve a judge's model, ask the missing questions, and return the number of cells with any.
 
     If no question is missing, no model is loaded.
 
@@ -177,7 +177,7 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     if lacking:
         port = _free_port()
         url = f"http://127.0.0.1:{port}/v1"
-        # Before the model is loaded, which may take long, it is known whether it can be asked.
+        # Opened before the model is loaded, which may take long, to learn whether it can be asked.
         endpoint = form.open_endpoint(url, settings["concurrency"])
         folder = model_folder(settings["model"], settings.get("revision"))
         check_setup(judge_setup(judge.name, settings, folder))
@@ -205,7 +205,7 @@ async def _ask_about(
 async def _ask_while_served(
     asking: Coroutine[Any, Any, None], process: subprocess.Popen[bytes], who: str
 ) -> None:
-    """Ask until all is asked; without this, each question to a dead server would be tried again."""
+    """Ask all questions, and stop if the server ends, so that none is retried in vain."""
     asked, ended = asyncio.create_task(asking), asyncio.create_task(_end_of(process))
     await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
     if not asked.done():
@@ -244,7 +244,7 @@ def server_command(settings: Mapping[str, Any], folder: Path, port: int) -> list
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
-    """Return settings as options of vLLM's server: {enforce_eager: true} is --enforce-eager."""
+    """Return settings as options of vLLM's server, such as --enforce-eager."""
     words: list[str] = []
     for name, value in settings.items():
         option = name.replace("_", "-")
@@ -257,7 +257,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def running(command: Sequence[str], url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server until the block ends in any way; no other process is ended.
+    """Run a server until the block ends in any way, and end no other process.
 
     Raises:
         UserError: the server ends before it is ready, or is not ready in time.

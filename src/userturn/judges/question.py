@@ -46,14 +46,14 @@ class JudgePrompt:
 
     @property
     def draws(self) -> tuple["JudgePrompt", ...]:
-        """The prompts by which each turn is asked about: this one, and those of further draws."""
+        """The prompts of all draws about each turn, this one first."""
         return self, *self.others
 
     def shown(self, text: str) -> str:
-        r"""Return a judged text in which what could end its block is written as \uXXXX.
+        r"""Return a judged text with what could end its block written as \uXXXX.
 
-        Lines that name a role, and full-width tokens, are not, where questions by rubric 1 are paid
-        for.
+        By rubric 1, lines that name a role and full-width tokens stay, so that questions already
+        paid for keep their keys.
         """
         return escaped(text, ESCAPED_BY_RUBRIC_2 if ARGUABLE in self.labels else ESCAPED)
 
@@ -67,7 +67,7 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
 def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
     """Return a judge's prompt, from the texts of its rubric and its template.
 
-    An identity with `draws` has so many prompts, whose questions differ in their keys.
+    With `draws` in the identity it has as many prompts, whose questions have different keys.
     """
     rubric = parse_rubric(rubric_text)
     listed = [f"- {name}: {described(label)}" for name, label in rubric.labels.items()]
@@ -87,7 +87,7 @@ def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]
 def filled_prompt(
     rubric: Rubric, prompt_text: str, listed: str, identity: Mapping[str, Any]
 ) -> JudgePrompt:
-    """Return a judge's prompt, its labels listed as in `listed`."""
+    """Return a judge's prompt with the labels and their descriptions as in `listed`."""
     labels = rubric.labels
     system, _, user = with_rules(prompt_text, rubric).partition(SYSTEM_ENDS)
     return JudgePrompt(
@@ -99,7 +99,7 @@ def filled_prompt(
 
 
 def escaped(text: str, of: re.Pattern[str] = ESCAPED) -> str:
-    r"""Return a text in which control tokens and invisible characters are written as \uXXXX."""
+    r"""Return a text with control tokens and invisible characters written as \uXXXX."""
     return of.sub(lambda found: "".join(map(_code, found[0])), text)
 
 
@@ -108,7 +108,7 @@ def _code(character: str) -> str:
 
 
 def ask_about(messages: Sequence[Message], identity: str) -> Question:
-    """Return the question made of some messages to a judge with this identity."""
+    """Return the question that asks a judge with an identity by some messages."""
     return Question(fingerprint([identity, messages]), tuple(messages))
 
 

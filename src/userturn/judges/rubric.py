@@ -1,8 +1,8 @@
 """The rubric: labels, rules to decide between them, and the paper's names for such turns.
 
-Judges and people read the same words, and they are only in the rubric's file. The labels come first
-in the file and alone are hashed as the rubric. The rules are hashed with the prompt that quotes
-them, with the border cases after them, and the paper's names change no verdict.
+Judges and people read the same words, which are only in the rubric's file. The labels come first in
+the file, and only they are hashed as the rubric. Rules and border cases are hashed with the prompt
+that quotes them. The paper's names change no verdict.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ SYSTEM_ENDS = "\n-----\n"
 
 
 class Part(NamedTuple):
-    """One part: the fields that a judge cannot do without, and the others that it may have."""
+    """A part of a judge's prompt, with the fields that it must have and those that it may have."""
 
     name: str
     needed: frozenset[str]
@@ -36,10 +36,10 @@ PARTS = (
 
 
 def check_prompt(where: str, text: str) -> None:
-    """Check that a judge would read rubric, conversation and turn, and nothing unfilled.
+    """Check that a prompt has fields for rubric, conversation and turn, and no unknown field.
 
     Raises:
-        ConfigError: a part or a field is missing, or there is no field of a name in the prompt.
+        ConfigError: a part or a field is missing, or a field is unknown.
     """
     texts = text.split(SYSTEM_ENDS, 1)
     if len(texts) == 1:
@@ -73,7 +73,7 @@ Labels = Mapping[str, Mapping[str, str]]
 
 
 class Rubric(NamedTuple):
-    """A rubric."""
+    """The content of a rubric's file."""
 
     labels: Labels  # criterion and example by label, in their order
     rules: str  # how to decide between labels, with the border cases; empty if the file has none
@@ -81,7 +81,7 @@ class Rubric(NamedTuple):
 
     @property
     def ours(self) -> list[str]:
-        """The labels without a name in the paper; empty if the rubric gives no such names."""
+        """The labels without a name in the paper, empty if the rubric has no names of the paper."""
         return [name for name in self.labels if name not in self.paper] if self.paper else []
 
 
@@ -89,7 +89,7 @@ def parse_rubric(text: str) -> Rubric:
     """Return a rubric from the text of its file.
 
     Raises:
-        ConfigError: it is not YAML, or has no labels with a criterion and an example each.
+        ConfigError: it is not YAML, or a label lacks a criterion or an example.
     """
     try:
         content = yaml.safe_load(text)
@@ -106,7 +106,7 @@ def parse_rubric(text: str) -> Rubric:
 
 
 def _decided(content: Mapping[str, Any]) -> list[str]:
-    """Return the lines of the border cases after a heading; none if a rubric has none."""
+    """Return a heading and the lines of the border cases, or no line if a rubric has none."""
     lines = []
     for border in content.get("borders", ()):
         label = {name: name for name in content["labels"]}[border["label"]]
@@ -133,7 +133,7 @@ def described(label: Mapping[str, str]) -> str:
 
 
 def note_on_ours(rubric: Rubric) -> str:
-    """Return the sentence that says which labels are ours; empty if none is known to be."""
+    """Return the sentence that names the labels of our own, or an empty text without any."""
     if not rubric.ours:
         return ""
     return f"The labels {', '.join(rubric.ours)} are ours, not the paper's."
@@ -151,7 +151,7 @@ def with_rules(prompt: str, rubric: Rubric) -> str:
 
 
 def texts_identity(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hashes of labels, and of prompt with rules, that a judge's entry names."""
+    """Return the hashes of the labels, and of the prompt with rules, of a judge's entry."""
     rubric_text, prompt_text = (
         Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
     )
@@ -163,8 +163,8 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
     """Check the rubric and the prompt that a judge's entry names.
 
     Raises:
-        ConfigError: one is missing, the rubric cannot make a rate, or the prompt lacks what a judge
-            reads, or quotes rules that the rubric does not have.
+        ConfigError: a file is missing, the rubric cannot give a rate, or the prompt lacks a field
+            or quotes rules that the rubric does not have.
     """
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():

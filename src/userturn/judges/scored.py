@@ -36,13 +36,13 @@ FOREIGN = (
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry with defaults for all missing keys; it is always served."""
+    """Return an entry with defaults for all missing keys, among them `serve: true`."""
     own = {"serve": True, "prompt": defaults["scored_prompt"], "settings": {}, "batch": False}
     return {**{key: defaults[key] for key in defaults if key not in FOREIGN}, **own, **entry}
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Check an entry."""
+    """Check the entry of a scored judge."""
     foreign = [key for key in FOREIGN if entry.get(key)]
     if foreign or not entry["serve"]:
         key = (*foreign, "serve: false")[0]
@@ -70,7 +70,7 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> None:
-    """Return None: what a GPU of one's own costs is not known."""
+    """Return None, since the cost of the user's own GPU is not known."""
 
 
 def recorded_verdicts(
@@ -85,7 +85,7 @@ def recorded_verdicts(
 
 
 def reply_format(judge: "Judge") -> "ReplyFormat":
-    """Return how a judge is asked for letters, and how its replies are read."""
+    """Return the prompt, endpoint and reader of replies of a judge that is asked for letters."""
     from userturn.judges.letters import letter_format
 
     return letter_format(judge)

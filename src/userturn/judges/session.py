@@ -1,6 +1,6 @@
 """One job's questions to a judge: the endpoint, one question and its repair, one record.
 
-What comes back is a usable reply, or one after a repair, or the reason for neither.
+A record has a usable first reply, a usable reply to the repair, or the reason why there is none.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -55,8 +55,8 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         """Return the reply to a conversation, after as many attempts as the entry allows.
 
         Raises:
-            UnscoredError: the server says that it read far less than was sent.
-            EndpointError: no reply; a later attempt may get one.
+            UnscoredError: by its own count, the server read far less than was sent.
+            EndpointError: there is no reply, but a later run may get one.
             CapReachedError: one more request could pass the hard cap.
         """
         reply = await super().complete(asked, account)
@@ -77,16 +77,16 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         return {**self.fixed, "messages": list(asked)}
 
     def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
-        """Return the reply and the token usage in a response's body."""
+        """Return the reply and the token usage from the body of a response."""
         reply, usage = read_reply(received)
         return reply._replace(raw=self.redacted(reply.raw)), usage
 
     def unread(self, received: bytes) -> Reply:
-        """Return a reply without content."""
+        """Return a reply without content for a body that is too large to read."""
         return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
 
     def largest_reply(self, asked: Sequence[Message]) -> int:
-        """Return the largest number of tokens in a reply, which no question changes."""
+        """Return the largest number of tokens in a reply, which is the same for all questions."""
         return self.max_output
 
     @property
@@ -96,7 +96,7 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
 
 
 class ReplyFormat(NamedTuple):
-    """How a kind of judge is asked over HTTP, and how its replies are read."""
+    """The prompt, endpoint and reader of replies of a kind of judge that is asked over HTTP."""
 
     prompt: JudgePrompt
     # Returns the endpoint, not yet open, at a URL, for so many requests at once.
@@ -116,7 +116,7 @@ class Session:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Say first whether the cap holds, and at the end how many replies were not metered."""
+        """Print first if the cap cannot hold, and at the end the number of unmetered replies."""
         account = self.account
         is_served = self.endpoint.settings["serve"]
         if account.cap is not None and account.price is None and not is_served:
@@ -127,7 +127,7 @@ class Session:
 
 
 def repaired(question: Question, reason: str) -> Question:
-    """Return the repair of a question: the same question with what was wrong with the first reply.
+    """Return the repair of a question, the same question with the fault of the first reply.
 
     The text is added to the last message, because some chat templates refuse two user messages in a
     row, and others an empty assistant message.
@@ -138,7 +138,7 @@ def repaired(question: Question, reason: str) -> Question:
 
 
 def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Record:
-    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
+    """Return the journal's record of a reply, without the API key in any of its texts.
 
     Its outcome is `ok`, `unscored` if asking again is useless, else `unclear`.
     """
@@ -166,13 +166,13 @@ async def decide(
     first_reason: str | None,
     keep_first: Callable[[Record], None],
 ) -> Record:
-    """Return the record of one question: decided, unscored after one repair, or an error.
+    """Return the record of a question, which is decided, unscored after a repair, or an error.
 
     Args:
-        reply_to: sends a question and returns the record of the reply.
+        reply_to: function that sends a question and returns the record of the reply.
         question: the question to decide.
-        first_reason: why an earlier first reply could not be read; None without one.
-        keep_first: is called with the first reply if that cannot be read.
+        first_reason: why an earlier first reply could not be read, or None without one.
+        keep_first: function called with the first record if its reply cannot be read.
     """
     try:
         if first_reason is None:

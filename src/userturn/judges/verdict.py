@@ -7,7 +7,7 @@ GENUINE = "genuine_followup"
 # Of rubric 2: careful readers could differ on whether it is genuine. To force a choice there biases
 # what is said of a judge (rating indeterminacy: Guerdan et al., NeurIPS 2025).
 ARGUABLE = "arguable_followup"
-ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
+ERROR = "judge error: "  # beginning of the reason if another attempt may succeed
 
 
 class UserTurn(NamedTuple):
@@ -19,7 +19,7 @@ class UserTurn(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One judge's decision on one user turn; label and genuine are None if it is unscored."""
+    """One judge's decision on one user turn, with None as label and genuine if unscored."""
 
     label: str | None
     rationale: str | None
@@ -33,10 +33,10 @@ class Verdict(NamedTuple):
 
 
 def together(draws: Sequence[Verdict]) -> Verdict:
-    """Return the verdict of some draws about one turn: the label of most, of as many the first.
+    """Return the verdict with the most frequent label of several draws, the first one in a tie.
 
-    It is that of the first draw that ended in an error, if there is one, since another attempt may
-    bring it; and unscored if all draws are.
+    If a draw ended in an error, the first such draw is returned, since another attempt may succeed.
+    If all draws are unscored, so is the verdict.
     """
     errors = [v for v in draws if (v.unscored_reason or "").startswith(ERROR)]
     labels = [v.label for v in draws if v.label is not None]
@@ -49,7 +49,7 @@ def together(draws: Sequence[Verdict]) -> Verdict:
 
 
 def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:
-    """Return the JSON Schema of a verdict: rationale, label, genuine, in this order."""
+    """Return the JSON Schema of a verdict, with rationale, label and genuine in this order."""
     rationale: dict[str, Any] = {"type": "string"}
     if rationale_characters is not None:  # Anthropic's newer models refuse a schema with it
         rationale["maxLength"] = rationale_characters

@@ -52,12 +52,12 @@ def pairs(text: str) -> frozenset[tuple[str, str]]:
 
 
 def pairs_of(said: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each word with the one that follows."""
+    """Return each word with the word that follows."""
     return list(pairwise(said))
 
 
 def share_found(sought: Sequence[Any], known: Set[Any]) -> float:
-    """Return the share of `sought` that is in `known`; 0 if `sought` is empty."""
+    """Return the share of `sought` that is in `known`, 0 if `sought` is empty."""
     return sum(map(known.__contains__, sought)) / len(sought) if sought else 0.0
 
 
@@ -114,7 +114,7 @@ OTHER = frozenset(  # of German, French, Spanish, Italian, Portuguese and Dutch
 
 @lru_cache(maxsize=16384)  # prompts and answers recur in other cells of a dataset
 def is_english(text: str) -> bool | None:
-    """Return whether a text is English; None if it has too few words to tell."""
+    """Return whether a text is English, or None if it has too few words to tell."""
     said = [word.lower().replace("’", "'") for word in PLAIN_WORD.findall(text)]
     letters = sum(map(len, said))
     if not letters:
