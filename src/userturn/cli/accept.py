@@ -35,8 +35,8 @@ from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.judge import judge_of
 from userturn.wording import number_of
 
-N_TURNS = 20  # that a judge is asked about
-MOST = 1.0  # of the currency of its prices
+N_TURNS = 20  # labelled turns about which a judge is asked
+MOST = 1.0  # in the currency of the judge's prices
 PATIENCE = 300  # seconds for a short job
 
 
@@ -64,10 +64,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Output:
-    """Run the command; its exit code is 1 if a claim did not hold.
+    """Run the command, with exit code 1 if a claim did not hold.
 
     Raises:
-        UserError: nothing is to be tried.
+        UserError: no option says what to try.
     """
     a = arguments
     config = study_config(a.configfile)
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def on_gpu() -> Iterator[Tried]:
-    """Yield whether vLLM writes on this machine's GPUs as it does elsewhere (`make check-gpu`)."""
+    """Yield whether vLLM on this machine's GPUs writes the expected texts (`make check-gpu`)."""
     command = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
     done = subprocess.run(command, capture_output=True, text=True)
     said = " / ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
@@ -104,9 +104,9 @@ def on_gpu() -> Iterator[Tried]:
 
 
 def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
-    """Yield whether a judge behind an API answers as its table of providers says.
+    """Yield whether a judge behind an API answers as the table of providers says.
 
-    It is asked about the first labelled turns in a scratch folder, for at most `MOST`.
+    It is asked about the first labelled turns in a scratch folder, at a cost of at most `MOST`.
 
     Raises:
         ConfigError: the configuration has no such judge, or it needs no API.
@@ -154,7 +154,7 @@ def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
 
 
 def _spent(judge: Judge) -> Spent:
-    """Return what a judge was asked and sent so far."""
+    """Return the counts of all requests to a judge so far."""
     return sum((account.total for account in read_accounts(judge.accounts)), Spent())
 
 
@@ -190,7 +190,7 @@ def from_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
 
 
 def _fetched(name: str, one: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether a dataset's file comes anew from the hub with its hash, and what was seen."""
+    """Download a dataset's file anew, and return whether it has its sha256, and what was seen."""
     from huggingface_hub import hf_hub_download
 
     with TemporaryDirectory(prefix="userturn-") as folder:
@@ -203,13 +203,13 @@ def _fetched(name: str, one: Mapping[str, Any]) -> tuple[bool, str]:
                 cache_dir=folder,
             )
             check_sha256(path, one["sha256"])
-        except Exception as error:  # whatever a network can do is what is to be seen
+        except Exception as error:  # any failure of the network is a result
             return False, f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:500]}"
         return True, f"{name}: {one['file']}, {Path(path).stat().st_size:,} bytes"
 
 
 def on_cluster(config: dict[str, Any], profile: str, results: str) -> Iterator[Tried]:
-    """Yield each check of `userturn doctor`, a short job on a node included."""
+    """Yield each check of `userturn doctor`, including a short job on a compute node."""
     check_study(config)
     for found in examine(Grid(config, results), read_profile(Path(profile)), PATIENCE, False):
         yield Tried(found.what, found.trouble is None, found.trouble or "as expected")

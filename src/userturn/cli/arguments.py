@@ -21,19 +21,19 @@ from userturn.study.record import RECORD, read_study_record
 
 
 def take_results(command: argparse.ArgumentParser) -> None:
-    """Add the results folder of a finished study, `results` unless given."""
+    """Add the argument for the results folder of a finished study, `results` by default."""
     command.add_argument("results", type=Path, nargs="?", default=Path("results"))
 
 
 def take_json(command: argparse.ArgumentParser) -> None:
-    """Add what has a command that returns an `Output` print its numbers for a program."""
+    """Add the option by which a command that returns an `Output` prints its numbers as JSON."""
     command.add_argument(
         "--json", action="store_true", default=False, help="print the numbers as JSON"
     )
 
 
 def take_own_configuration(command: argparse.ArgumentParser) -> None:
-    """Add the configuration files by which a study is the user's own, and what they trust."""
+    """Add the options for configuration files of the user's own study, and for trusting another."""
     command.add_argument(
         "--configfile",
         nargs="+",
@@ -49,26 +49,26 @@ def take_own_configuration(command: argparse.ArgumentParser) -> None:
 
 
 def take_configuration(command: argparse.ArgumentParser) -> None:
-    """Add the configuration files that are merged over config.yaml, and the results folder."""
+    """Add the options for configuration files merged over config.yaml, and for the results."""
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
     command.add_argument("--results", default="results")
 
 
 def take_profile(command: argparse.ArgumentParser) -> None:
-    """Add the folder of the profile with which Snakemake runs on a cluster."""
+    """Add the option for the profile's folder with which Snakemake runs on a cluster."""
     command.add_argument(
         "--profile", type=Path, default=Path("slurm"), help="folder of the Snakemake profile"
     )
 
 
 def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
-    """Return the configuration with the files given, else with those of the last run here."""
+    """Return the study's configuration with the given files, or with those of the last run."""
     return load_study(configfiles or files_of_last_run())
 
 
 def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
-    """Return the grid of the files given, else of the folder's own record, else of config.yaml."""
-    if results != Path("results"):  # that one may be made by the first run
+    """Return the grid of the given files, or of the folder's record, or of config.yaml."""
+    if results != Path("results"):  # which the first run may make
         check_is_there(results)
         if not results.is_dir():
             raise UserError(f"--results: '{results}' is a file, expected a folder; correct it")
@@ -80,13 +80,13 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
 
 
 def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
-    """Return a configuration that runs one model alone, and its name there.
+    """Return a configuration that runs only one model, and the model's name in it.
 
-    The model is a name in it, also with a format as in `name+format`, or a source from which to
-    make an entry.
+    `model` is a name in the configuration, which may have a format as in `name+format`, or a source
+    from which an entry is made.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: `model` is neither.
     """
     known = model in config["models"]
     if not known and model_of(model) in config["models"]:
@@ -110,10 +110,10 @@ def check_judge(name: str, known: Iterable[str]) -> None:
 
 
 def with_judge(config: Config, judge: str) -> dict[str, Any]:
-    """Return a configuration whose primary and only judge is one of its own.
+    """Return a configuration with one of its judges as the primary and only one.
 
     Raises:
-        ConfigError: it has no such judge.
+        ConfigError: the configuration has no such judge.
     """
     check_judge(judge, config["judges"])
     run = dict(config["run"]) | {"judges": [judge]}
@@ -121,7 +121,7 @@ def with_judge(config: Config, judge: str) -> dict[str, Any]:
 
 
 def _in_format(config: Config, name: str) -> tuple[dict[str, Any], str]:
-    """Return a configuration that runs one model in one of its formats, and its name there."""
+    """Return a configuration that runs one model in one format, and the name of both."""
     run = dict(config["run"]) | {"models": [model_of(name)], "formats": [DEFAULT, format_of(name)]}
     chosen = dict(config) | {"run": run}
     check_formats(chosen)
@@ -136,9 +136,9 @@ BESIDE = ("data", "models", LEFT_OUT)  # parts of a study beside its results
 
 
 def opened_of(path: Path) -> list[Path]:
-    """Return the files and folders that a study consists of, and the hub's cache of datasets.
+    """Return the paths that a study consists of, and that of the hub's cache of datasets.
 
-    Of a folder with the results that is the home folder, or around it, only parts of a study count.
+    A folder around the results that is the home folder, or above it, counts only with its study.
     """
     check_is_there(path)
     found = [path, Path(HF_HUB_CACHE)]
@@ -152,7 +152,7 @@ def opened_of(path: Path) -> list[Path]:
 
 
 def _of_own(results: Path) -> Iterator[Path]:
-    """Yield what lies elsewhere of the user's own study: what links lead to and settings name."""
+    """Yield the paths outside of the user's own study to which its links and settings lead."""
     folder = results.resolve().parent
     for part in (results, folder / "data"):
         if part.is_dir():

@@ -52,7 +52,7 @@ def number(text: str) -> int:
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:
-    """Return all that a plain audit opens; None for one that needs a model, judge or tokenizer."""
+    """Return what a plain audit opens, or None if it needs a model, judge or tokenizer."""
     if arguments.regenerate or arguments.rejudge or arguments.tokenizer:
         return None
     return Reach(opened_of(arguments.results), _folder(arguments))
@@ -64,7 +64,7 @@ def _folder(arguments: argparse.Namespace) -> Path:
 
 
 def run(arguments: argparse.Namespace) -> Output:
-    """Run the command; its numbers are what it writes."""
+    """Run the command, and return the written audit.json as its numbers."""
     nonce = arguments.nonce or token_hex(8)
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)

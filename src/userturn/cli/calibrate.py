@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def as_text(table: pl.DataFrame) -> str:
-    """Return the table as lines of text, a block for each judge and group."""
+    """Return a table of rates as text, one block per judge and group."""
     lines = []
     before = None
     for row in table.iter_rows(named=True):

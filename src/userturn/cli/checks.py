@@ -8,7 +8,7 @@ from userturn.wording import number_of
 
 
 def told(findings: Sequence[CheckResult], names_passed: bool) -> list[Part]:
-    """Return what would fail, a line each, and what passed, with its names or counted."""
+    """Return a line per failed check, and the passed checks by name or only counted."""
     bad = [prose(f"FAIL {one.what}: {one.trouble}", BAD) for one in findings if one.trouble]
     good = [one.what for one in findings if not one.trouble]
     named = [f"ok   {what}" for what in good] if names_passed else []

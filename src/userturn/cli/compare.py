@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def _numbers(found: Comparison) -> dict[str, Any]:
-    """Return a comparison as values by name, with the names of its studies by letter."""
+    """Return a comparison's values by name, with the names of its studies by letter."""
     names = {study.letter: study.title for study in found.studies}
     return {"names": names, **dict(list(found._asdict().items())[1:])}
 
@@ -71,12 +71,12 @@ GRADE = ["model", "dataset"]
 
 
 def _named(study: Study) -> list[pl.Expr]:
-    """Return what the model of a study is called in a comparison, if it is not its own name."""
+    """Return the column with the name of a study's own model in a comparison, if it has one."""
     return [pl.lit(OWN).alias("model")] if study.own else []
 
 
 def _verdicts(study: Study) -> pl.DataFrame:
-    """Return the turns of each scored item, by cell and judge."""
+    """Return counts of scored and genuine turns per item, cell and judge."""
     paths = [str(path) for path in verdict_files(study).values()]
     if not paths:
         raise UserError(
@@ -94,7 +94,7 @@ def _verdicts(study: Study) -> pl.DataFrame:
 
 
 def _grades(study: Study) -> pl.DataFrame:
-    """Return the graded answers in the form of counted items."""
+    """Return counts of graded and right answers per item, in the same form."""
     columns = [*GRADE, "item", "correct"]
     paths = sorted(study.results.glob("grades/*/[!.]*.parquet"))
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
@@ -111,9 +111,9 @@ def _grades(study: Study) -> pl.DataFrame:
 
 
 def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rate of each cell by judge in each study, as the page takes them.
+    """Return the rate of each cell, judge and study, as the page takes them.
 
-    `items` are the counts of each study's scored items.
+    `items` has the counts of scored items of each study.
     """
     rows: list[dict[str, Any]] = []
     for study, counts in zip(studies, items, strict=True):
@@ -128,7 +128,7 @@ def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.Data
 
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row per shared group: rates in A and B, difference, test on shared items."""
+    """Return a row per shared group: rates in A and B, difference, test on shared items."""
     counts = counted(beside(b, a, [*keys, "item"]), keys)
     counts = counts.filter(pl.col("change").count().over(keys) > 0)
     rows: list[dict[str, Any]] = [
@@ -142,7 +142,7 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
 
 
 def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the name of a cell or of a model's dataset, of the names in the configuration."""
+    """Return the words that name a cell or a model's dataset, from the values of its keys."""
     words = {key: str(row[key]) for key in keys}
     if "temperature" in words:
         words["temperature"] = f"t={row['temperature']:g}"
@@ -152,9 +152,9 @@ def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
 def _sheet(
     table: pl.DataFrame, columns: tuple[Sequence[str], Sequence[str]], title: str, done: str
 ) -> Part:
-    """Return rates of groups in two studies, and their difference on the items of both.
+    """Return the sheet of rates of groups in two studies, and their difference on shared items.
 
-    Columns are names of groups, and headings of numbers.
+    `columns` has the keys of groups and the headings of numbers.
     """
     keys, heads = columns
     if table.is_empty():
@@ -172,7 +172,7 @@ def _sheet(
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    """Return the cells that are in A and not in B."""
+    """Return the names of the cells that are in A and not in B."""
     lost = (
         a.select(JUDGED_CELL_KEYS)
         .unique()
@@ -183,7 +183,7 @@ def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
 
 
 def _settings(a: Path, b: Path) -> str:
-    """Return how many shared cells were made with the same settings."""
+    """Return a sentence on how many shared cells were made with the same settings."""
     paths = [path.relative_to(a) for path in a.glob("cells/*/*/*/*/user_turns.parquet")]
     shared = [path for path in paths if (b / path).is_file()]
     same = sum(read_identity(a / path) == read_identity(b / path) for path in shared)
@@ -191,10 +191,10 @@ def _settings(a: Path, b: Path) -> str:
 
 
 def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.DataFrame]:
-    """Return each study beside the first, in the cells that share items, and the rates of all.
+    """Return the comparison of each study with the first on shared items, and the rates of all.
 
     Raises:
-        UserError: a folder without verdicts.
+        UserError: a folder has no verdicts.
     """
     items = [_verdicts(study) for study in studies]
     others = zip(studies[1:], items[1:], strict=True)
@@ -203,7 +203,7 @@ def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.Data
 
 
 def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
-    """Return two studies, with the counts of their scored items, side by side."""
+    """Return the comparison of two studies, from the counts of their scored items."""
     a, b = pair
     return Comparison(
         studies=pair,
@@ -216,7 +216,7 @@ def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame])
 
 
 def formatted(found: Comparison) -> list[Part]:
-    """Return a comparison as what is printed."""
+    """Return the printed parts of a comparison."""
     a, b = (study.letter for study in found.studies)
     heads = ("items", a, b, f"{b} - {a}, points [95%]", "p", "Holm")
     parts: list[Part] = [
@@ -235,12 +235,12 @@ def formatted(found: Comparison) -> list[Part]:
 def write_page(
     found: Sequence[Comparison], rates: pl.DataFrame, studies: Sequence[Study], path: Path
 ) -> None:
-    """Write comparisons with the first study as a page, with turns that flipped.
+    """Write the page of comparisons with the first study, with turns whose label flipped.
 
-    Of datasets that any of the studies calls private there is no text.
+    Texts of datasets that any of the studies calls private are left out.
 
     Raises:
-        UserError: a study has no record, which says what is private, or the page cannot be written.
+        UserError: a study has no record to tell what is private, or the page cannot be written.
     """
     grids = [read_study_record(study.results).grid(study.results) for study in studies]
     private = {name for grid in grids for name in grid.private_datasets}

@@ -65,7 +65,7 @@ def _journals(grid: Grid) -> Path:
 
 
 def _given_up(grid: Grid, batch: str, because: str) -> str:
-    """Give a batch up, and return what follows."""
+    """Give a batch up, and return a sentence on the consequences."""
     prices = judge_prices(grid)
 
     def account(judge: str, dataset: str) -> Account:
@@ -80,10 +80,10 @@ def _given_up(grid: Grid, batch: str, because: str) -> str:
 
 
 def _paid(grid: Grid, said: str, because: str) -> str:
-    """Correct what a judge cost, and return what follows.
+    """Correct a judge's cost, and return a sentence on the consequences.
 
     Raises:
-        UserError: it is no amount or no judge, or more may come: a job asks, or a batch is open.
+        UserError: `said` has no amount or no judge, a job is asking, or a batch is open.
     """
     judge, _, amount = said.rpartition("=")
     try:
@@ -113,7 +113,7 @@ def _paid(grid: Grid, said: str, because: str) -> str:
 
 
 def costs(grid: Grid) -> dict[str, Any]:
-    """Return what each judge and model cost, open batches, damaged accounts, and corrections."""
+    """Return the costs of judges and models, open batches, damaged accounts and corrections."""
     prices, of = judge_prices(grid), dict[str, list[AccountOnDisk]]()
     for account in read_accounts(grid.accounts_folder):
         of.setdefault(account.judge, []).append(account)
@@ -132,7 +132,7 @@ def costs(grid: Grid) -> dict[str, Any]:
 def _of_judge(
     judge: str, accounts: Sequence[AccountOnDisk], prices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the counts of one judge or model."""
+    """Return the counts and the cost of one judge or model."""
     spent = sum((one.total for one in accounts), start=Spent())
     in_flight = sum(one.in_flight.n_requests for one in accounts)
     return {
@@ -166,7 +166,7 @@ def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield what is printed of costs."""
+    """Yield the printed parts of costs."""
     counts = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
               "in_flight")  # fmt: skip
     names = (name.replace("_", " ") for name in counts)

@@ -46,17 +46,17 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 class LabelledCell(CellToJudge):
-    """The labelled turns in a scratch folder, counted in accounts as those of a study are."""
+    """The labelled turns in a scratch folder, with the name that their cell has in a study."""
 
     def name(self, results: Path) -> str:
-        """Return the folder that a study has for them."""
+        """Return the folder of the labelled turns in a study."""
         return LABELLED
 
 
 def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
-    """Return a judge's verdicts on the labelled turns.
+    """Return the table of a judge's verdicts on the labelled turns.
 
-    They go into the judge's journal among the results: a study asks none of them again.
+    They go into the judge's journal in the results, so that a study does not ask for them again.
     """
     judge = judge_of(grid, name)
     n_at_once = int(judge.settings.get("concurrency", 0))
@@ -74,7 +74,7 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
 
 
 def card_output(grid: Grid, name: str) -> Output:
-    """Return a judge's card on the labelled turns, what it cost, and what is not shown."""
+    """Return a judge's card on the labelled turns, its cost, and a warning if there is one."""
     rows = read_labelled(LABELLED_TURNS)
     items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
     turns = beside_labels(verdicts_of(grid, name), items, said)

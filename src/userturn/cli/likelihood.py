@@ -41,10 +41,10 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
-    """Return a configuration that scores the reference follow-ups of one dataset alone.
+    """Return a configuration that scores the reference follow-ups of only one dataset.
 
     Raises:
-        ConfigError: it has no such dataset, or turns likelihood off.
+        ConfigError: the configuration has no such dataset, or turns likelihood off.
     """
     if dataset not in config["datasets"]:
         raise ConfigError(
@@ -62,7 +62,7 @@ def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
 
 
 def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
-    """Return rows of table `likelihood` as a sheet, or why one has no estimate."""
+    """Return the sheet of rows of the table `likelihood`, with the reason for no estimate."""
     rows = []
     for row in measured:
         limits = row["estimate"], row["lower"], row["upper"]

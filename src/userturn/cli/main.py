@@ -52,9 +52,9 @@ SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
 
 
 def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of the command line: all commands in words, the chosen with arguments.
+    """Return the parser of the command line, with arguments for the chosen commands only.
 
-    If one is chosen alone, the others are left out.
+    If no command is chosen, all of them are listed.
     """
     root = Parser(prog="userturn", description=(__doc__ or "").partition("\n")[0])
     _add_examples(root, FIRST_STEPS)
@@ -70,7 +70,7 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
 
 
 def _complete(command: argparse.ArgumentParser, module: str) -> None:
-    """Add what a command's module says: arguments, examples, and what it does besides."""
+    """Add arguments, examples and other settings from a command's module."""
     found = import_module(f"userturn.cli.{module}")
     command.set_defaults(
         run=found.run,
@@ -89,7 +89,7 @@ def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> Non
 
 
 def _check_command(given: Sequence[str]) -> None:
-    """End the program in a sentence if what is given is no command."""
+    """End the program with a sentence if the first argument is an unknown command."""
     if given and not given[0].startswith("-") and given[0] not in COMMANDS:
         near = near_miss(given[0], COMMANDS)
         print(f"error: '{show_unseen(given[0])}' is not a command{near}", file=sys.stderr)
@@ -97,17 +97,17 @@ def _check_command(given: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> int:
-    """Run one command; errors that the user can correct are one sentence.
+    """Run one command, and print errors that the user can correct as one sentence.
 
-    Started as a program, a command that needs little of the machine runs in a process that
-    reaches no more.
+    In the program, a command that declares its `reach` runs in a confined process, which can open
+    only those paths.
 
     Args:
-        arguments: of the command; those of the program without.
-        is_confined: whether this is that process.
+        arguments: arguments of the command, by default those of the program.
+        is_confined: whether this process is the confined one.
 
     Returns:
-        The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
+        The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
     chosen = argparse.Namespace(code_of_errors=1)
@@ -140,9 +140,9 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
 
 
 def _run(chosen: argparse.Namespace) -> tuple[int, str]:
-    """Run a command in this process; return its exit code and what is to be printed.
+    """Run a command in this process, and return its exit code and the text to print.
 
-    Where a command has numbers, what is said meanwhile is on standard error.
+    If a command can print JSON, everything that it prints meanwhile goes to standard error.
     """
     with nullcontext() if chosen.json is None else redirect_stdout(sys.stderr):
         said = chosen.run(chosen)

@@ -15,10 +15,10 @@ MISSING = r"the following arguments are required: (.*)"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that ends the program in one sentence, without the usage of all options."""
+    """A parser that ends the program with one sentence, without the usage of all options."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse arguments; an unknown one is refused by the command that it was given to."""
+        """Parse arguments, with unknown ones refused by the command to which they were given."""
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(self._unknown(rest))
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         return " ".join(self.format_usage().split()).removeprefix("usage: ")
 
     def _sentence(self, message: str) -> str:
-        """Return what argparse says of a fault, in this project's words."""
+        """Return argparse's message about a fault in this project's words."""
         if match := re.fullmatch(CHOICE, message, re.DOTALL):
             near = near_miss(match[2].strip("'"), re.findall(r"[\w-]+", match[3]))
             return f"{match[1]}: found {match[2]}{near}"

@@ -66,9 +66,9 @@ LONGEST_SHOWN = 240
 
 
 def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) -> Output:
-    """Return a study's plan: what would fail, grid, requests, tokens, GPUs, judge calls, prompts.
+    """Return a study's plan: failing checks, grid, requests, tokens, GPUs, judge calls, prompts.
 
-    The profile is that of a cluster, which is checked where there is one.
+    The cluster is checked with the profile, if this machine has SLURM's commands.
     """
     config = study_config(configfiles)
     check_study(config)
@@ -99,7 +99,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
 
 
 def labels_wanted(grid: Grid) -> dict[str, list[str]]:
-    """Return which labels by people each judge lacks before its rates are findings."""
+    """Return why each judge's rates are no findings yet: the labels by people that it lacks."""
     card, thresholds = card_of(grid.results), grid.config["judge_card"]
     return {name: [s.why for s in shortfalls(card, name, thresholds)] for name in grid.judges}
 
@@ -135,7 +135,7 @@ def _grid(grid: Grid) -> str:
 
 
 def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
-    """Yield the size of each dataset, and for which perturbations it has references."""
+    """Yield the size of each dataset, and its number of references by perturbation."""
     names = [name for name, entry in grid.perturbations.items() if needs_reference(entry)]
     for name, of in sizes.items():
         if name in grid.datasets:
@@ -147,7 +147,7 @@ def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]
 
 
 def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """Return a model's requests and tokens, sweeps and GPUs, or what its server may cost."""
+    """Return a model's requests, tokens, and sweeps with GPUs or the cost of its server."""
     entry, of_kind = grid.models[name], load_of_model(grid, name, sizes)
     answers, turns = of_kind[ANSWERS], of_kind[USER_TURNS]
     written, every = answers + turns, total(of_kind.values())
@@ -160,9 +160,9 @@ def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
 
 
 def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> float | None:
-    """Return about the GPU hours of a model's sweeps, every text of full length; None if unknown.
+    """Return roughly the GPU hours of a model's sweeps with texts of full length, or None.
 
-    The size is that of its name or entry, in two bytes a parameter; the speeds are assumed.
+    Its size is taken from its entry or name, at two bytes per parameter. Speeds are assumed.
     """
     billions, active = size(entry.get("size", name))
     if has_endpoint(entry) or not entry["gpus"] or billions is None or active is None:
@@ -173,7 +173,7 @@ def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> 
 
 
 def _place(entry: ModelEntry, unit: str, n_read: float, n_written: float) -> str:
-    """Return sweeps and GPUs of a model, or what its server may cost."""
+    """Return a model's sweeps and GPUs in words, or the largest cost of its server."""
     if not has_endpoint(entry):
         return f"{entry['shards']} x {entry['gpus']}"
     price = entry.get("price")
@@ -185,7 +185,7 @@ def _place(entry: ModelEntry, unit: str, n_read: float, n_written: float) -> str
 
 
 def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
-    """Yield the scoring requests of each dataset, with the models that have equal numbers."""
+    """Yield the number of scoring requests per dataset and kind, with the models that share it."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
     for of in (of for of in asked(grid).values() if of.kind == SCORES):
         load = of.count(sizes)
@@ -225,7 +225,7 @@ def _first_messages(grid: Grid) -> list[Message]:
 
 
 def shown_prompt(template: Template, messages: list[Message]) -> str:
-    """Return a probe prompt with the template's own text in double brackets, and its stops."""
+    """Return a probe prompt with the template's own text in ⟦⟧, and its stop tokens."""
     answer = "(the model's own answer)"
     literals, contents = template.probe_parts(messages, answer)
     n_tokens = len(template.probe_prompt(messages, answer).token_ids)
@@ -250,7 +250,7 @@ DIFFERING = 0.1  # assumed share of items that are genuine under only one of two
 def confirmatory_tests(grid: Grid) -> dict[str, int]:
     """Return the number of tests in each set that Holm adjusts, by factor.
 
-    The sets are those of `tables/contrasts`: one test per model over all datasets.
+    The sets are those of `tables/contrasts`, with one test per model over all datasets.
     """
     n_controls = len(controls_of(grid.perturbations))
     n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
@@ -264,12 +264,12 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
 
 
 def smallest_change(n_items: int, n_tests: int) -> float:
-    """Return the smallest change that one of several tests detects with a power of `POWER`."""
+    """Return the smallest change that the first of several Holm tests detects at `POWER`."""
     return float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
 
 
 def smallest_effect(grid: Grid, n_items: int) -> str:
-    """Return in one line the smallest change that a study of `n_items` items can detect."""
+    """Return a line on the smallest change that a study of `n_items` items can detect."""
     tests = confirmatory_tests(grid)
     factor = max(tests, key=lambda name: tests[name])
     n_tests = tests[factor]

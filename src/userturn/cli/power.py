@@ -1,7 +1,7 @@
 """`userturn power`: how many items, samples and labels a study needs, before it is run.
 
-With `--measure`: how many reference follow-ups tell two models apart. Each assumed number is
-printed with where it comes from.
+With `--measure` it tells how many reference follow-ups distinguish two models. Each assumed number
+is printed with its source.
 """
 
 import argparse
@@ -60,7 +60,7 @@ DEFAULTS = {
     "per_conversation": (1.0, "no more than their effect"),
     "tests": (1.0, "one test alone"),
 }
-RANGES = {  # of what is assumed of follow-ups
+RANGES = {  # allowed values of the assumptions about follow-ups
     **dict.fromkeys(("rate", "related"), (0.0, 1.0)),
     "spread": (1e-9, 1e9),
     **dict.fromkeys(("design_effect", "per_conversation", "tests"), (1.0, 1e9)),
@@ -102,7 +102,7 @@ def _option(name: str) -> str:
 
 
 class Needed(NamedTuple):
-    """What a wish needs: in words, and as numbers; None is more than there are."""
+    """What a wish needs in words and as numbers, with None for more than there can be."""
 
     words: str
     numbers: Mapping[str, Any]
@@ -136,14 +136,14 @@ def run(arguments: argparse.Namespace) -> Output:
 def _output(
     assumed: Mapping[str, Assumption], meant: Mapping[str, str], needed: Sequence[Needed]
 ) -> Output:
-    """Return what was assumed and what is needed, a blank line between."""
+    """Return the output with the assumptions and then the needs."""
     words = "\n\n".join([_listed(assumed, meant), *(one.words for one in needed)])
     numbers = {name: value for one in needed for name, value in one.numbers.items()}
     return Output([words], {"assumed": assumed, **numbers})
 
 
 def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
-    """Raise UserError if an option is given that changes nothing."""
+    """Raise a `UserError` if an option is given that has no effect."""
     for name in names:
         if getattr(arguments, name) is not None:
             raise UserError(f"{_option(name)} {why}")
@@ -152,7 +152,7 @@ def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> No
 def _assumptions(
     arguments: argparse.Namespace, names: Iterable[str], of_pilot: Mapping[str, Assumption]
 ) -> dict[str, Assumption]:
-    """Return each assumption: the option, else the pilot's, else the default with its reason."""
+    """Return each assumption from its option, the pilot, or the default with its reason."""
     assumed = {}
     for name in names:
         known = of_pilot.get(name, Assumption(None, "not given"))
@@ -166,7 +166,7 @@ def _assumptions(
 
 
 def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
-    """Return assumptions as text, one line each; `meant` says what each name means."""
+    """Return assumptions as text, one per line, with the meaning of their names from `meant`."""
     lines = [
         f"  {meant[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
         for name, (value, source) in assumed.items()
@@ -191,7 +191,7 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
 
 
 def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
-    """Check what is wished for: the half-width, the change and the power."""
+    """Check the wished half-width, change and power."""
     width, change = arguments.half_width, arguments.difference
     if width is not None and not 0 < width < 0.5:
         raise UserError(
@@ -216,7 +216,7 @@ def _check_power(power: float) -> None:
 
 
 def _of_models(arguments: argparse.Namespace) -> Output:
-    """Return how many models the claim needs that accuracy and follow-ups are decoupled."""
+    """Return how many models are needed to show that accuracy and follow-ups are decoupled."""
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
         raise UserError(f"decoupled: {margin:g} is no margin; expected a number between 0 and 1")
@@ -259,7 +259,7 @@ def _samples(k: int) -> str:
 
 
 def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> Needed:
-    """Return how many labels a corrected rate needs, or what is missing to say so."""
+    """Return how many labels a corrected rate needs, or the numbers missing to compute it."""
     head = f"the same rate corrected with people's labels, ± {100 * wished:g} points on average"
     names = ("sensitivity", "specificity", "turns")
     missing = [f"--{name}" for name in names if assumed[name].value is None]
@@ -280,7 +280,7 @@ def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> Needed:
 def _of_changes(
     assumed: Mapping[str, Assumption], difference: float, samples: Sequence[int], power: float
 ) -> Needed:
-    """Return how many items a change needs, under the study's own multiplicity."""
+    """Return how many items a change needs, with as many tests as the study makes."""
     n_tests = int(assumed["tests"].value or 1)
     head = (
         f"a change of {100 * difference:+g} points detected with a power of {100 * power:g}%, "
@@ -293,7 +293,7 @@ def _of_changes(
 
 
 def _of_follow_ups(arguments: argparse.Namespace) -> Output:
-    """Return how many reference follow-ups one measure of them needs."""
+    """Return how many reference follow-ups a measure of them needs."""
     measure, change, unit = arguments.measure, arguments.difference, UNITS[arguments.measure]
     other = "spread" if unit == "share" else "rate"
     _refuse(arguments, OF_TURNS, "is of turns that a judge labels; leave it or --measure")
@@ -317,7 +317,7 @@ def _of_follow_ups(arguments: argparse.Namespace) -> Output:
 
 
 def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> dict[str, float]:
-    """Return what is assumed of follow-ups, once no number is missing or impossible."""
+    """Return the assumed numbers on follow-ups, checked to be given and in range."""
     for name, (value, source) in assumed.items():
         if value is None:
             raise UserError(f"{name}: {source}; give --{name}, or --pilot with a study")

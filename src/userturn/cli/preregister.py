@@ -1,7 +1,7 @@
 """`userturn preregister`: register a study's predictions before its run, and compare them after it.
 
-The file names the predictions, the whole configuration and the day, and its own hash, which is to
-be given to somebody else: a commit, a registry of studies, a letter.
+The file has the predictions, the whole configuration, the day, and its own hash. The hash should be
+deposited elsewhere, such as in a commit, a registry of studies or a letter.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Output:
-    """Run the command: register if nothing is registered, else compare."""
+    """Register the predictions if none are registered, else compare them."""
     if FILE.exists():
         registered = given_object(FILE)
         said = compared(registered, Path(arguments.results))
@@ -54,7 +54,7 @@ def _hash(content: dict[str, Any]) -> str:
 
 
 def register(config: dict[str, Any], results: Path) -> str:
-    """Write the registration of a configuration's predictions; return what it says.
+    """Write the registration of a configuration's predictions, and return its summary.
 
     Raises:
         UserError: there is nothing to register, or a model was asked already.
@@ -92,7 +92,7 @@ def _named(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def compared(content: dict[str, Any], results: Path) -> str:
-    """Return what became of registered predictions, and what was changed since.
+    """Return the outcomes of registered predictions, and the changes since, as text.
 
     Raises:
         UserError: the file was changed after it was written, or the study is not finished.
@@ -130,7 +130,7 @@ def compared(content: dict[str, Any], results: Path) -> str:
 def _line(
     name: str, one: dict[str, Any], present: dict[str, Any], found: dict[str, dict[str, Any]]
 ) -> str:
-    """Return what became of one registered prediction."""
+    """Return a line on the outcome of one registered prediction."""
     said = f"  {quantity(name, one)}: {predicted(one)}"
     if present.get(name) != one:
         return f"{said}: {'changed' if name in present else 'removed'} since"

@@ -17,10 +17,10 @@ _ends: list[Callable[[], None]] = []  # each ends a line that is shown
 
 @contextmanager
 def at_work(words: str, after: float = AFTER, with_prints: bool = True) -> Iterator[None]:
-    """Show on a terminal, after some seconds, that something is at work, and for how long.
+    """Show on a terminal, after some seconds, a line with what is at work and for how long.
 
-    Nothing is shown where standard error is no terminal. What Python prints meanwhile stands above
-    the line; it goes where it went before unless `with_prints`.
+    Nothing is shown if standard error is no terminal. With `with_prints`, Python's output meanwhile
+    appears above the line, and otherwise goes where it went before.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
@@ -57,9 +57,9 @@ def at_work(words: str, after: float = AFTER, with_prints: bool = True) -> Itera
 
 @contextmanager
 def engine_log(command: str, words: str) -> Iterator[None]:
-    """Send all that this process and its children print into the named log of a command.
+    """Send all output of this process and its children to the log of a command.
 
-    Progress of our own is told on standard error as well.
+    Our own progress is also printed on standard error.
     """
     path = cache_folder() / "logs" / f"{command}.log"
     path.parent.mkdir(parents=True, exist_ok=True)

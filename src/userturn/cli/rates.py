@@ -69,10 +69,10 @@ def show_rates(
     with_all: bool = False,
     with_cells: bool = False,
 ) -> Output:
-    """Return what a results folder holds: what may be said, pooled rates, and where the rest is.
+    """Return the findings and pooled rates of a results folder, and where to see more.
 
-    Of a chosen `model` and `dataset` only their lines are shown, and the dataset's unperturbed
-    cells; with cells also the rates of all cells, and the controls.
+    With a chosen `model` or `dataset`, only their lines are shown, with the dataset's unperturbed
+    cells. With cells, the rates of all cells and the controls are added.
 
     Raises:
         UserError: the study is not finished, or has no such model or dataset.
@@ -108,7 +108,7 @@ def show_rates(
 
 
 def findings(models: pl.DataFrame, results: Path) -> list[str]:
-    """Return the rates that may be called findings, a sentence each: docs/judges.md says which."""
+    """Return a sentence per rate that may be called a finding by docs/judges.md."""
     is_recorded = (results / RECORD).is_file()
     grid = read_study_record(results).grid(results) if is_recorded else None
     shown = shown_judges(card_of(results), grid) if grid else []
@@ -152,7 +152,7 @@ def _pooled(models: pl.DataFrame, is_short: bool) -> Iterator[Part]:
 
 
 def narrowed(rates: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Return at most so many rates: of one judge, at one temperature, and then the first ones."""
+    """Return at most `most` rates, if need be of one judge, one temperature, and the first ones."""
     for name in ("judge", "temperature"):
         if rates.height > most:
             rates = rates.filter(pl.col(name) == rates[name][0])
@@ -160,7 +160,7 @@ def narrowed(rates: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def shortened(sheet: Sheet, most: int) -> Sheet:
-    """Return a sheet with its first rows, whose title says how many more there are."""
+    """Return a sheet with its first rows and the number of the others in its title."""
     n_more = len(sheet.rows) - most
     if n_more <= 0:
         return sheet
@@ -182,7 +182,7 @@ def _of_models_with_all_labels(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl.DataFrame]:
-    """Return the chosen rows of each table that is shown; no rows where a study has no table."""
+    """Return the chosen rows of each shown table, or no rows for a table that a study lacks."""
     if not (folder / "rates.parquet").is_file():
         raise UserError(
             f"'{folder}/rates.parquet' does not exist; expected the results folder of a finished "

@@ -27,21 +27,21 @@ MORE_OF_RATES = (
 
 
 def usual(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows without perturbation, or under the first of a study that has none such."""
+    """Return the rows without perturbation, or with the first perturbation if all have one."""
     kinds = rates["perturbation"].unique().sort().to_list()
     kind = PLAIN if PLAIN in kinds else next(iter(kinds), PLAIN)
     return rates.filter(pl.col("perturbation") == kind)
 
 
 def rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
-    """Return rates beside floors: as people's labels correct them, then as judges give them."""
+    """Return the sheet of rates beside floors, each corrected by people's labels and as judged."""
     n = len(BESIDE_FLOORS)
     rows = [row[:n] for one in rates.iter_rows(named=True) for row in _rate(one)]
     return Sheet(BESIDE_FLOORS, rows, title, BESIDE_FLOORS[5:])
 
 
 def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
-    """Return what else is known of the same rates: other ways to count, and what was counted."""
+    """Return the sheet of the same rates counted in other ways, with the counts."""
     n = len(PLACE) + 1
     rows = [
         (*row[:n], *row[len(BESIDE_FLOORS) :])
@@ -53,7 +53,7 @@ def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
 
 
 def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
-    """Yield the cells of one rate: as people's labels correct it, and as its judge gives it."""
+    """Yield the rows of a rate in a sheet: corrected by people's labels, and as judged."""
 
     def of(name: str) -> tuple[float | None, float | None, float | None]:
         return row.get(name), row.get(f"{name}_lower"), row.get(f"{name}_upper")
@@ -87,7 +87,7 @@ def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
 
 
 def _both(row: Mapping[str, Any]) -> tuple[str, Drawn]:
-    """Return a share with its interval in words, and drawn."""
+    """Return a share with its interval, in words and as a drawing."""
     limits = of_row(row)
     return share(*limits), Drawn(*limits)
 
@@ -99,7 +99,7 @@ def of_row(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | 
 
 
 def points(change: float | None, lower: float | None, upper: float | None) -> str:
-    """Return a difference of shares in points, as in `+8.6 [-2.2, +19.5]`; empty for none."""
+    """Return a difference of shares in points, as in `+8.6 [-2.2, +19.5]`, or an empty text."""
     if change is None:
         return ""
     limits = "" if lower is None or upper is None else f" [{100 * lower:+.1f}, {100 * upper:+.1f}]"
@@ -107,7 +107,7 @@ def points(change: float | None, lower: float | None, upper: float | None) -> st
 
 
 def failures_sheet(shares: pl.DataFrame) -> Sheet:
-    """Return what the other turns of each model are, the most frequent first."""
+    """Return the sheet of labels of turns that are no genuine follow-ups, most frequent first."""
     rows = usual(shares.filter(pl.col("label") != GENUINE)).filter(pl.col("estimate") > 0)
     keys = ["model", "temperature", "judge"]
     rows = rows.sort("estimate", descending=True).sort(keys, maintain_order=True)
@@ -120,7 +120,7 @@ def failures_sheet(shares: pl.DataFrame) -> Sheet:
 
 
 def accuracy_sheet(accuracy: pl.DataFrame) -> Sheet:
-    """Return the share of graded answers that are right; no row where nothing is graded."""
+    """Return the sheet of shares of right answers, without rows if nothing is graded."""
     rows = [
         (r["model"], r["dataset"], *_both(r), f"{r['n_graded']}/{r['n_items']}")
         for r in accuracy.drop_nulls("estimate").iter_rows(named=True)
@@ -130,7 +130,7 @@ def accuracy_sheet(accuracy: pl.DataFrame) -> Sheet:
 
 
 def likelihood_sheet(likelihood: pl.DataFrame) -> Sheet:
-    """Return how likely models find reference follow-ups, shares and gains a character."""
+    """Return the sheet of likelihoods of reference follow-ups: shares and gains per character."""
     shown = likelihood.filter(
         pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", CHARACTER])
     )
@@ -154,7 +154,7 @@ def likelihood_sheet(likelihood: pl.DataFrame) -> Sheet:
 
 
 def controls_sheet(judges: pl.DataFrame) -> Sheet:
-    """Return how often each judge labels turns of a known kind as what they are."""
+    """Return the sheet of how often each judge labels controls correctly."""
     rows = []
     for row in kinds_of_controls(judges).iter_rows(named=True):
         place = row["group"], row["source"], row["judge"]
@@ -165,7 +165,7 @@ def controls_sheet(judges: pl.DataFrame) -> Sheet:
 
 
 def costs_sheet(costs: pl.DataFrame) -> Sheet:
-    """Return what 1,000 verdicts of each judge cost."""
+    """Return the sheet of the cost of 1,000 verdicts by judge."""
     rows = [
         (
             row["judge"],
@@ -179,7 +179,7 @@ def costs_sheet(costs: pl.DataFrame) -> Sheet:
 
 
 def correlations_sheet(decoupling: pl.DataFrame) -> Sheet:
-    """Return the rank correlations over models."""
+    """Return the sheet of rank correlations over models."""
     everything = (pl.col("dataset") == ALL) & (pl.col("family") == ALL)
     over = decoupling.filter(everything, pl.col("over") == OVER_MODELS)
     rows = [
@@ -198,7 +198,7 @@ def correlations_sheet(decoupling: pl.DataFrame) -> Sheet:
 
 
 def cards_sheet(judges: pl.DataFrame) -> Sheet:
-    """Return each judge's card over all turns of each source, and the kind it knows least."""
+    """Return the sheet of each judge's card by source of turns, with the kind it labels worst."""
     rows = []
     for row in cards(judges).drop_nulls("estimate").iter_rows(named=True):
         worst = None
@@ -216,7 +216,7 @@ def cards_sheet(judges: pl.DataFrame) -> Sheet:
 
 
 def predictions_sheet(anchors: pl.DataFrame) -> Sheet:
-    """Return what became of the paper's results and the study's predictions that can be told."""
+    """Return the sheet of outcomes of the paper's results and the study's predictions."""
     is_present = "n_more" in anchors.columns
     compared = anchors.filter(pl.col("outcome") != NOT_COMPARABLE) if is_present else pl.DataFrame()
     rows = [

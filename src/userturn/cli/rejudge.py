@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def void_unscored(journal: Path) -> int:
-    """Mark the unscored replies of one journal as void; return how many there are."""
+    """Void the unscored replies of a journal, and return how many there are."""
     unscored: dict[str, str] = {}
     settled, voided = set(), set()
     for path in files_of_journal(journal):
@@ -56,7 +56,7 @@ def void_unscored(journal: Path) -> int:
 
 
 def incomplete(results: Path, judge: str) -> list[str]:
-    """Return the folders with a user turn that has no verdict by a judge, also of other grids."""
+    """Return the folders with turns that a judge left unscored, including those of other grids."""
     folders = []
     for path in written_verdicts(results, judge):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
@@ -66,7 +66,7 @@ def incomplete(results: Path, judge: str) -> list[str]:
 
 
 def incomplete_grades(grid: Grid, judge: str) -> list[str]:
-    """Return the grades by a judge's rubrics of which a criterion stayed open."""
+    """Return the paths of grades by a judge with a criterion that stayed open."""
     found = []
     for dataset in (name for name in grid.datasets if grid.grader(name) == judge):
         for path in sorted(grid.results.glob(f"grades/*/{dataset}.parquet")):
@@ -77,10 +77,10 @@ def incomplete_grades(grid: Grid, judge: str) -> list[str]:
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> Output:
-    """Void a judge's unscored replies, so that the next run asks about those turns and no others.
+    """Void a judge's unscored replies, so that the next run asks about those turns only.
 
     Raises:
-        UserError: no judge of that name has an endpoint.
+        UserError: there is no judge of that name with an endpoint.
     """
     config = study_config(configfiles)
     check_study(config)

@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:
-    """Return all that is opened to make a study again; None if the whole of it is run."""
+    """Return what making a study again opens, or None if the whole study is run."""
     return None if arguments.sweep else Reach(opened_of(arguments.results), arguments.to)
 
 

@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
 
 
 def _check(wanted: Wanted, judges: dict[str, dict[str, str]]) -> None:
-    """Check what can be known before anything is read."""
+    """Check the number of items, the judge and its API key before anything is read."""
     if wanted.items < 1:
         raise UserError(f"--items: found {wanted.items}, expected 1 or more")
     if wanted.judge is not None:
@@ -132,7 +132,7 @@ def _check(wanted: Wanted, judges: dict[str, dict[str, str]]) -> None:
 
 
 def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
-    """Return what the study in the present folder asks, costs and takes."""
+    """Return the requests, cost and duration of the study in the present folder."""
     config = load_study()
     check_study(config)
     grid = Grid(config, "results")
@@ -151,7 +151,7 @@ def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
 
 
 def _said_before(planned: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a run asks, costs and takes, line by line."""
+    """Yield lines on the requests, cost and duration of a run."""
     asked = planned["asked_at_most"].items()
     told = ", ".join(number_of(n, kind.rstrip("s")) for kind, n in asked if n)
     yield f"asks:   {told} at most"
@@ -166,10 +166,10 @@ def _said_before(planned: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _snakemake() -> int:
-    """Run the workflow in the present folder, show what it says, and return its exit code.
+    """Run the workflow in the present folder, show its output, and return its exit code.
 
-    An interrupt reaches both processes. It is Snakemake's to end by, which stops its jobs; what
-    these say of it is in Snakemake's log.
+    An interrupt reaches both processes, but only Snakemake ends by it and stops its jobs. Their
+    messages about it are in Snakemake's log.
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = [sys.executable, "-m", "snakemake", "--profile", str(installed(PROFILE))]

@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: bool) -> Output:
-    """Show a study's progress again and again; return the last one, with nothing left to do.
+    """Show a study's progress repeatedly, and return it once nothing is left to do.
 
-    On a terminal each takes the place of the one before.
+    On a terminal, each output replaces the one before.
     """
     while True:
         found = show()
@@ -78,14 +78,14 @@ def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: b
 EVERY = 5.0  # seconds between two looks
 CLEAR = "\x1b[H\x1b[2J\x1b[3J"  # the cursor goes home, and what was shown is gone
 STILL_WRITING = 120.0  # seconds since a journal's last line
-# What a record has one of for each token: written tokens, or scores.
+# Columns with a value per token: written tokens, or scores.
 WRITTEN, SCORED = "token_ids", "logprobs"
 TOKENS = {WRITTEN: OUTCOME_SCHEMA[WRITTEN], SCORED: SCORE_SCHEMA[SCORED]}
 
 
 @dataclass
 class Counts:
-    """The requests of one model in one stage."""
+    """Counts of the requests of one model in one stage."""
 
     n_expected: int = 0
     n_done: int = 0
@@ -93,13 +93,13 @@ class Counts:
 
     @property
     def n_pending(self) -> int:
-        """Requests without an outcome yet."""
+        """The number of requests without an outcome yet."""
         return max(0, self.n_expected - self.n_done - self.n_failed)
 
 
 @dataclass
 class Speed:
-    """The output of running jobs, and the time it took."""
+    """Counts of records and tokens of running jobs, and the time in which they came."""
 
     n_records: int = 0
     n_tokens: int = 0
@@ -107,15 +107,15 @@ class Speed:
 
 
 def status(configfiles: list[str], results: str, now: float | None = None) -> Output:
-    """Return the progress of a study: of each model and stage, of jobs, and of judges.
+    """Return a study's progress by model and stage, with its jobs and judges.
 
-    Without configuration files the study is that of the folder's record. `now` is in seconds since
-    1970, the clock's unless given.
+    Without configuration files, the study is that of the folder's record. `now` is in seconds since
+    1970, by default by the clock.
     """
     grid = chosen_grid(configfiles, Path(results))
     moment = time.time() if now is None else now
     paths = {name: grid.dataset_path(name) for name in grid.prepared_datasets}
-    sizes = {  # nothing yet of a dataset that is not prepared
+    sizes = {  # empty for a dataset that is not prepared yet
         name: size_of(pl.read_parquet(path)) if path.is_file() else Size(0, 0, False)
         for name, path in paths.items()
     }
@@ -136,7 +136,7 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> Ou
 
 
 def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield what is printed of the numbers of a study's progress."""
+    """Yield the printed parts of a study's progress."""
     heads = ("model", "stage", "done", "pending", "failed", "speed and time left")
     rows = [
         (row["model"], row["stage"], *(f"{row[name]:,}" for name in heads[2:5]), row["pace"])
@@ -166,7 +166,7 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _only_waits(queued: Iterable[QueuedJob], model: str) -> bool:
-    """Return whether a model has jobs in SLURM's queue and none of them runs."""
+    """Return whether a model has jobs in SLURM's queue but none of them runs."""
     all_items = {"model": model, "shard": "1of1"}
     states = {job.state for job in queued if does_the_same(job, "sweep", all_items)}
     return bool(states) and states.isdisjoint({"RUNNING", "COMPLETING"})
@@ -179,7 +179,7 @@ def _cost_of(row: Mapping[str, Any]) -> str:
 
 
 def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
-    """Yield the requests to each judge and served model and their cost, once any was asked."""
+    """Yield the requests and cost of each judge and served model that was ever asked."""
     accounts: dict[str, list[AccountOnDisk]] = {}
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
@@ -198,7 +198,7 @@ def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
-    """Yield the owner of each lease on a shard of a model, and how long ago it was renewed."""
+    """Yield the owner of each lease on a model's shard, and the seconds since its renewal."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(held(folder).items()):
@@ -211,7 +211,7 @@ def _at_work(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
 def _requests(
     grid: Grid, model: str, sizes: Mapping[str, Size], now: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield what is done, pending and failed of each stage of a model, and its pace in words."""
+    """Yield the done, pending and failed requests of each stage of a model, and its pace."""
     outcomes, speeds = _read_journals(grid, model, now)
     tables, counted = asked_of(grid, model), set[str]()
     counts = {kind: Counts() for kind in STAGES if any(of.kind == kind for of in tables)}
@@ -232,7 +232,7 @@ def _requests(
 
 
 def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], dict[str, Speed]]:
-    """Return the outcome of every key, and the speeds at which running jobs write and score."""
+    """Return the outcome of every key, and the speeds of running jobs by column of tokens."""
     outcomes: dict[str, str] = {}
     speeds = {column: Speed() for column in TOKENS}
     for dataset in grid.prepared_datasets:
@@ -246,7 +246,7 @@ def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], 
 
 
 def _add_writer(speeds: Mapping[str, Speed], path: Path, last: float) -> None:
-    """Add the records of one file to the speed of their kind, with tokens and time."""
+    """Add the records of a journal's file, with their tokens and time, to the speeds."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     for lines in read_lines(path):
         records = table_of(lines.whole, TOKENS)

@@ -40,7 +40,7 @@ from userturn.tables.turn_rates import rate_over
 
 HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
 EXAMPLES = ("tell-apart gpt-5.4-mini", "tell-apart gpt-5.4-mini --pairs 100")
-HALF_WIDTH = 0.05  # that a control at one half should have
+HALF_WIDTH = 0.05  # of a control's interval at 50%
 RIGHT = "the person is chosen"
 AS_PEOPLE = "the judge as people, who do not call it a tie"
 HEADINGS = ("who chooses", "pairs of", "model", "pairs", "share [95%]", "same in both")
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> Output:
     check_judge(name, grid.all_judges)
     if arguments.pairs < 1:
         raise UserError(f"--pairs: found {arguments.pairs}, expected 1 or more")
-    # Beside the results: there a journal that no job asked for would be an audit's finding.
+    # Beside the results, in which an audit would find a journal of no job.
     own = results.resolve().parent / TOLD_APART
     judge = replace(judge_of(grid, name), results=own, accounts=own / "costs")
     if not kind_of(judge.settings).HAS_ENDPOINT or judge.settings.get("serve"):
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def _output(rows: Sequence[Mapping[str, Any]], *parts: Part) -> Output:
-    """Return shares of pairs as a sheet and as numbers."""
+    """Return the output with shares of pairs as a sheet and as numbers."""
     cells = [
         (
             *(row["who"], row.get("kind", ""), row.get("model", "")),
@@ -103,7 +103,7 @@ def _output(rows: Sequence[Mapping[str, Any]], *parts: Part) -> Output:
 
 
 def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) -> Output:
-    """Return how often a judge and people choose the person, and how often it says as they do."""
+    """Return how often a judge and people choose the person, and how often both agree."""
     rows = []
     for (_, by_people, pair), both in zip(labelled, chosen, strict=True):
         for taken in both:
@@ -125,7 +125,7 @@ def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) 
 
 
 def _pairs(grid: Grid) -> Iterator[ToTellApart]:
-    """Yield all pairs of a study that shows a dataset's own answers, to which people replied."""
+    """Yield all pairs of a study that shows the dataset's own answers, to which people replied."""
     operators = grid.perturbations
     cells = [cell for cell in grid.cells if needs_reference(operators[cell.perturbation])]
     paths = files_of(cells, "user_turns.parquet")
@@ -154,7 +154,7 @@ def _pairs(grid: Grid) -> Iterator[ToTellApart]:
 def _rows(
     name: str, pairs: Sequence[ToTellApart], chosen: Sequence[Choice]
 ) -> list[dict[str, Any]]:
-    """Return a row for each kind of pairs and model: shares over both orders."""
+    """Return a row per kind of pairs and model, with shares over both orders."""
     table = pl.DataFrame(
         [
             {**one._asdict(), "pair": number, "chosen": choice}
@@ -174,14 +174,14 @@ def _rows(
 
 
 def _counted(part: pl.DataFrame, column: str, keys: list[str]) -> dict[str, Any]:
-    """Return the share of choices with its limits, by independent keys, and of how many pairs."""
+    """Return the share of choices with limits over independent `keys`, and numbers of pairs."""
     n_chosen = part.drop_nulls(column)["pair"].n_unique()
     limits = dict(zip(LIMITS, rate_over(part, keys, column)[0], strict=True))
     return {"n_chosen": n_chosen, "n_pairs": part["pair"].n_unique(), **limits}
 
 
 def _same_in_both(part: pl.DataFrame) -> float | None:
-    """Return how often a choice is the same in both orders of a pair."""
+    """Return the share of pairs with the same choice in both orders, or None."""
     both = part.group_by("pair").agg(
         same=pl.when(pl.col("chosen").count() == 2).then(pl.col("chosen").n_unique() == 1)
     )
@@ -190,7 +190,7 @@ def _same_in_both(part: pl.DataFrame) -> float | None:
 
 
 def _by_people(results: Path) -> Iterator[dict[str, Any]]:
-    """Yield the same rows of people, from the table `human_likeness` of a study that has it."""
+    """Yield the same rows for people's choices, from the table `human_likeness` if there is one."""
     path = results / "tables" / "human_likeness.parquet"
     if path.is_file():
         table = pl.read_parquet(path).filter(pl.col("scope") == "model", pl.col("annotator") == ALL)
@@ -201,12 +201,12 @@ def _by_people(results: Path) -> Iterator[dict[str, Any]]:
 
 
 def pairs_needed() -> int | None:
-    """Return the conversations whose share of one half has limits within 5 points of it."""
+    """Return how many conversations a share of 50% needs for limits within 5 points of it."""
     return items_for_half_width(Turns(rate=0.5, alike=0, related=0), HALF_WIDTH, n_samples=1)
 
 
 def _about(pairs: Sequence[ToTellApart]) -> list[str]:
-    """Return how to read the table, and which controls it lacks."""
+    """Return lines on how to read the table, and on the controls that it lacks."""
     lacking = {TWO_PEOPLE, TWO_OF_A_MODEL} - {one.kind for one in pairs}
     lines = [
         "a model's turn that cannot be told from a person's is taken for it in 50%; every pair is "

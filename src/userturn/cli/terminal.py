@@ -22,7 +22,7 @@ from userturn.wording import show_unseen
 WIDTH_OF_A_FILE = 100  # columns of what is printed where no terminal is
 NARROWEST, WIDEST = 11, 31  # columns of a drawn interval
 BETWEEN = 2  # columns of the terminal between two columns of a table
-BREAKABLE = 10  # of them that a broken text needs
+BREAKABLE = 10  # columns that a broken text needs at least
 GOOD, BAD = "green", "yellow"
 
 
@@ -31,10 +31,10 @@ class Drawn(NamedTuple):
 
     Attributes:
         estimate: the share.
-        lower: of its interval.
-        upper: of its interval.
-        mark: what it is to be compared with.
-        is_above: whether it was shown to be above that.
+        lower: lower limit of its interval.
+        upper: upper limit of its interval.
+        mark: the value with which to compare it.
+        is_above: whether it is shown to be above the mark.
     """
 
     estimate: float | None
@@ -45,13 +45,13 @@ class Drawn(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table: as wide as its cells, or as the terminal, which breaks words and drawn lines first.
+    """A table as wide as its cells, or as the terminal after breaking words and drawn lines.
 
     Attributes:
-        heads: of its columns; one without any content is left out.
-        rows: cells of them.
-        title: a line above it.
-        whole: heads of columns that stay in one line and end together, as numbers do.
+        heads: headings of the columns, of which empty columns are left out.
+        rows: cells of each row.
+        title: a line above the table.
+        whole: headings of columns that are never broken and are aligned right, as numbers are.
     """
 
     heads: Sequence[str]
@@ -65,11 +65,11 @@ Part = str | Text | Sheet
 
 
 class Output(NamedTuple):
-    """What a command has found, for a person and for a program.
+    """The output of a command, for a person and for a program.
 
     Attributes:
-        parts: what is printed.
-        numbers: the same as values by name, which `--json` prints; a frame is a list of rows.
+        parts: the parts that are printed.
+        numbers: the same as values by name, which `--json` prints, with a frame as a list of rows.
         code: the exit code.
     """
 
@@ -96,7 +96,7 @@ def drawn_in(drawn: Drawn, width: int) -> str:
 
 
 def share(estimate: float | None, lower: float | None, upper: float | None) -> str:
-    """Return a share in percent with its interval, as in `17.1% [10.1, 27.6]`; empty for none."""
+    """Return a share in percent with its interval, as in `17.1% [10.1, 27.6]`, or an empty text."""
     if estimate is None:
         return ""
     limits = "" if lower is None or upper is None else f" [{100 * lower:.1f}, {100 * upper:.1f}]"
@@ -104,19 +104,19 @@ def share(estimate: float | None, lower: float | None, upper: float | None) -> s
 
 
 def number(estimate: float | None, lower: float | None = None, upper: float | None = None) -> str:
-    """Return a number with its interval, as in `0.14 [0.09, 0.20]`; empty for none."""
+    """Return a number with its interval, as in `0.14 [0.09, 0.20]`, or an empty text."""
     if estimate is None:
         return ""
     return f"{estimate:.2f}" + ("" if lower is None else f" [{lower:.2f}, {upper:.2f}]")
 
 
 def prose(text: str, style: str = "") -> Text:
-    """Return sentences that are broken where the terminal ends."""
+    """Return sentences as text that wraps at the terminal's width."""
     return Text(show_unseen(text), style=style)
 
 
 def _laid_out(sheet: Sheet, width: int) -> RenderableType:
-    """Return a sheet as rich has it, in so many columns of the terminal; a line of a row in few."""
+    """Return a sheet for rich, as a table or, if the terminal is too narrow, as lines."""
     heads, rows = sheet.heads, sheet.rows
     used = [n for n in range(len(heads)) if any(row[n] for row in rows)]
     drawn = [n for n in used if any(isinstance(row[n], Drawn) for row in rows)]
@@ -153,7 +153,7 @@ def _line(drawn: Drawn, width: int) -> Text:
 
 
 def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:
-    """Return parts of an output as text of at most so many columns."""
+    """Return parts of an output as text that is at most `width` columns wide."""
     console = Console(
         file=StringIO(),
         width=width,
@@ -179,12 +179,12 @@ def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:
 
 
 def as_json(numbers: Mapping[str, Any]) -> str:
-    """Return values as JSON: a frame as a list of rows, what is not finite as null."""
+    """Return values as JSON, with a frame as a list of rows and null for infinite or NaN."""
     return json.dumps(_plain(numbers), indent=1, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value in types of JSON."""
     if isinstance(value, pl.DataFrame):
         return [_plain(row) for row in value.iter_rows(named=True)]
     if hasattr(value, "_asdict"):
@@ -201,13 +201,13 @@ def _plain(value: Any) -> Any:
 
 
 def is_for_a_person(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows colours, and nobody has forbidden them."""
+    """Return whether a stream is a terminal for which colours are not turned off."""
     environment = os.environ
     return stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
 def printed(said: Output, as_numbers: bool) -> str:
-    """Return what to print of an output on this process's standard output."""
+    """Return the text of an output for this process's standard output."""
     if as_numbers:
         return as_json(said.numbers)
     width = get_terminal_size((WIDTH_OF_A_FILE, 24)).columns

@@ -71,12 +71,12 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's entry with its keys, also where it is a source alone."""
+    """Return a model's entry as keys, even if it is only a source."""
     return {"source": entry} if isinstance(entry, str) else dict(entry)
 
 
 def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return a model's entry with the server of the command's arguments."""
+    """Return a model's entry with the server that the command's arguments name."""
     named = {"served_as": arguments.served_as} if arguments.served_as else {}
     keyed = {"key_variable": KEY} if KEY in os.environ else {}
     spoken = {"api": CHAT} if arguments.api == CHAT else {}
@@ -86,7 +86,7 @@ def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> 
 
 
 def format_verdict(verdict: Verdict | None) -> str:
-    """Return what the heuristic judge calls a turn, with its reason; empty without a verdict."""
+    """Return the heuristic judge's label and reason in words, or an empty text without any."""
     if verdict is None:
         return ""
     called = verdict.label or f"not labelled, {verdict.unscored_reason}"

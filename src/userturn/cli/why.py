@@ -59,7 +59,7 @@ class Artifact:
 
 
 def why(path: str, configfiles: Iterable[str] = ()) -> Output:
-    """Return how a file of a results folder, which may be missing, was made: lines, and the record.
+    """Return how a file of a results folder, which may be missing, was made, with its record.
 
     Raises:
         UserError: no job of a study made such a file.
@@ -76,7 +76,7 @@ def find_artifact(path: Path) -> Artifact:
     """Return a file of a study with the newest record of a job that made it.
 
     Raises:
-        UserError: it is not in a results folder, or no job recorded it.
+        UserError: the file is not in a results folder, or no job recorded it.
     """
     whole = path.resolve()
     results = next((f for f in whole.parents if (f / "provenance").is_dir()), None)
@@ -150,7 +150,7 @@ def _inputs(artifact: Artifact) -> list[str]:
 def _changed(path: Path, noted: Any) -> str | None:
     """Return how a file differs from its record, or None.
 
-    For a journal, which grows, only the recorded beginning counts.
+    For a journal, which grows, only the recorded beginning is compared.
     """
     if not path.is_file():
         return "missing"
@@ -162,7 +162,7 @@ def _changed(path: Path, noted: Any) -> str | None:
 
 
 def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
-    """Yield the reasons why an artifact would be made again, or differs from its record."""
+    """Yield reasons why an artifact would be made again or differs from its record."""
     record = artifact.record
     changed = _changed(artifact.at(artifact.name), _made(record)[artifact.name])
     if changed == "missing":
@@ -180,7 +180,7 @@ def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterato
 
 
 def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
-    """Yield the settings of the present configuration that differ; run in its project."""
+    """Yield the settings that differ from the present configuration, in the project's folder."""
     record = artifact.record
     try:
         study = checked_study(load_study(configfiles))
@@ -209,9 +209,9 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
 
 
 def _by_record(artifact: Artifact) -> str | None:
-    """Return what the recorded configuration, by its files of today, says if it asks for this file.
+    """Return a sentence if the recorded configuration, with today's files, asks for this file.
 
-    None if it asks for another.
+    It is None if the configuration asks for another file.
     """
     if not (artifact.results / RECORD).is_file():
         return None
