@@ -114,7 +114,7 @@ def is_sound(content: bytes) -> bool:
     slots = (content[:SLOT], content[SLOT:])
     lines = [slot.lstrip(b" ") for slot in slots]
     records = [decode_line(line) for line in lines]
-    if records[0] is None:  # of the first number alone, in the second slot
+    if records[0] is None:  # only one record so far, in the second slot
         return (
             slots[0] == bytes(SLOT) and lines[1].rjust(SLOT) == slots[1] and records[1] is not None
         )
@@ -183,7 +183,7 @@ def cost_of(accounts: Sequence[AccountOnDisk], prices: Mapping[str, Price]) -> f
     return sum(filter(None, corrections), money(spent, price) if price else 0.0)
 
 
-SHARE = 8  # a process takes one part in so many of what is free at a time
+SHARE = 8  # a process takes one part in SHARE of the free money at a time
 
 
 class CapReachedError(Exception):
@@ -266,7 +266,7 @@ class Account:
         }
         slot = encode_line(record).rjust(SLOT, b" ")
         os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
-        if is_new:  # an account that is there holds what it counted, or is damaged
+        if is_new:  # an existing account has its counts, or is damaged
             self._hidden.rename(self._path)
 
     def send(self, most: Spent) -> bool:
@@ -288,7 +288,7 @@ class Account:
         if self.cap is None or self.price is None:
             return True
         need = money(self.spent + self.in_flight + most, self.price)
-        # Without an allowance nobody else would know of what is taken back and spent again.
+        # Without an allowance, others would not see money that is taken back and spent again.
         return (self.allowance != 0 and need <= self.allowance) or self._raise_allowance(need)
 
     def _raise_allowance(self, need: float) -> bool:

@@ -38,7 +38,7 @@ LARGEST_BODY = 1_000_000  # bytes read of a reply
 LONGEST_NAME = 200  # characters of a model's name
 KEPT = 4_000  # characters kept of an unreadable reply; of an error, 300
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
-TIMEOUTS = 3  # attempts that may end in one: each may have been billed
+TIMEOUTS = 3  # attempts that may time out, each of which may have been billed
 # The endpoint, or the proxy before it, cannot be reached.
 UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.InvalidURL)
 LONG_WAIT = 30.0  # seconds from which a wait is announced

@@ -41,7 +41,7 @@ class Received:
 REFUSED = "the judge refused"
 TOO_LONG = "the conversation is longer than the judge's context"
 CUT = "the server cut the conversation"
-UNANSWERABLE = (REFUSED, TOO_LONG, CUT)  # of the question, not of the endpoint
+UNANSWERABLE = (REFUSED, TOO_LONG, CUT)  # faults of the question, not of the endpoint
 LONGEST_RETRY_AFTER = 300.0  # seconds
 BROKEN_AFTER = 20  # requests in a row without a usable reply
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
@@ -175,7 +175,7 @@ def retry_after(headers: Mapping[str, str], text: str) -> float:
             seconds = float(headers.get(name, "")) / in_a_second
         except ValueError:
             seconds = _until(headers.get(name, ""))
-        if seconds > 0:  # which no NaN is
+        if seconds > 0:  # false for NaN
             return min(seconds, LONGEST_RETRY_AFTER)
     told = WAIT.search(text)
     return min(_number(told[1] or told[2]), LONGEST_RETRY_AFTER) if told else 0.0

@@ -28,7 +28,7 @@ def _answers(address: str) -> bool:
 
     try:
         get_session().head(address, timeout=PATIENCE, headers={"Connection": "close"})
-    except Exception as error:  # of the client of the day, and where a variable forbids to ask
+    except Exception as error:  # the client's exceptions vary, and a variable may forbid to ask
         return "Protocol" in type(error).__name__  # something answers, if not in HTTP
     return True
 

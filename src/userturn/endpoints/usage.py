@@ -15,9 +15,9 @@ UNLIMITED = 128_000  # tokens that a reply without a limit may have
 # an endpoint may add is shorter.
 TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
-# Times its limit that a reply without a count may have: more of its bytes are no tokens.
+# A reply without a count has at most as many times its limit. Further bytes are no tokens.
 OVERRUN = 4
-# So many replies with a count tell what requests of unknown end took, this many times theirs.
+# Replies needed to bound requests of unknown end, and the margin on the replies' largest share.
 ENOUGH_SEEN, MARGIN = 20, 2.0
 CHARACTERS_PER_TOKEN = 12  # at most, over a whole question; words of English have four
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests

@@ -17,7 +17,7 @@ from userturn.slurm.scheduler import reason, run
 JOB_LOGS = Path("logs", "slurm")  # `slurm-logdir` of the profile
 ACCOUNTED = ("JobIDRaw", "State", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "AllocTRES")
 ASKED_AT_ONCE = 500  # jobs that sacct is asked about in one call
-KEPT_IN = {  # where what a rule has finished is found, by the model or judge of its job
+KEPT_IN = {  # folders of a rule's results, by the model or judge of its job
     "sweep": "results/journal/{name}",
     "sweep_after_others": "results/journal/{name}",
     "train": "results/checkpoints/{name}",
@@ -29,7 +29,7 @@ class Run(NamedTuple):
     """One run of one job, with None for times that it has not reached."""
 
     rule: str
-    name: str  # of its model or judge
+    name: str  # of the job's model or judge
     job: str
     state: str
     submitted: datetime | None

@@ -82,7 +82,7 @@ def planned(grid: Grid, profile: Path) -> Iterator[CheckResult]:
     """Yield the checks that need no job, with those of the cluster if there is one."""
     yield from look_here(grid)
     if profile.is_dir() and all(map(shutil.which, COMMANDS)):
-        with suppress(NoSchedulerError):  # it has clients alone
+        with suppress(NoSchedulerError):  # there are only SLURM's clients
             yield from look_at_cluster(grid, read_profile(profile))
 
 

@@ -26,7 +26,7 @@ from userturn.workflow.job_record import SWEEPS
 
 LOOK = 5.0  # seconds between two looks at the queue, at least
 STATE = re.compile(r"SLURM status is: '(\w+)'")
-# What sbatch says when it would take the same job later.
+# Errors of sbatch for a job that it would accept later.
 PASSES = re.compile(
     r"\w*SubmitJobs?\w*Limit|temporarily unable to accept|Unable to contact slurm controller|"
     r"Socket timed out|Resource temporarily unavailable|Zero Bytes were transmitted|"
@@ -74,7 +74,7 @@ class Gate:
     in_doubt: frozenset[str]  # models that somebody swept when this run was planned
     ended: threading.Event = field(default_factory=threading.Event)
     followed: set[str] = field(default_factory=set)  # jobs of another run that this one waits for
-    told: set[str] = field(default_factory=set)  # what was said of refusals, once each
+    told: set[str] = field(default_factory=set)  # refusals that were already printed
 
     def __post_init__(self) -> None:
         """Replace the executor's methods by those of the gate."""
@@ -168,7 +168,7 @@ class Gate:
         state = STATE.search(said)
         why = _end(state[1] if state else "", info)
         if why and not job.is_group():
-            for log in job.log:  # the resources of both sweeps of a model are those of the first
+            for log in job.log:  # both sweeps of a model have the resources of the first
                 note_end(str(log).replace("logs/sweep_after_others/", "logs/sweep/"), why)
             left = job.restart_times + 1 - job.attempt
             say(f"{_name(job)}: {_told(info, why)}; {_next(left, why)}")

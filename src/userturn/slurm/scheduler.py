@@ -22,7 +22,7 @@ from userturn.slurm.submission import (
 )
 from userturn.study.grid import Grid
 
-OWNERS = {"--account": "Accounts", "--qos": "Qos"}  # who a job is charged to, as scontrol names it
+OWNERS = {"--account": "Accounts", "--qos": "Qos"}  # by sbatch's option, scontrol's name
 JOB = "job of "  # how the check of a job begins
 NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
@@ -42,7 +42,7 @@ class Partition(NamedTuple):
     mem_mb: int | None  # on one node
     nodes: int | None
     least_nodes: int | None
-    allowed: Mapping[str, list[str]]  # accounts and QOS that alone start there, by sbatch's option
+    allowed: Mapping[str, list[str]]  # the only accounts and QOS that start there, by option
     denied: Mapping[str, list[str]]  # those that never start there
 
 
