@@ -144,8 +144,8 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
 def begins_with_shared_headers(grid: Grid) -> bool:
     """Return whether a study has models that an earlier version described.
 
-    Such headers are no longer than what all messages share, and the headers of all models of one
-    study must end alike.
+    The headers of such models are no longer than what all messages share, and the headers of all
+    models of one study must end alike.
     """
     described = sorted(grid.results.glob("models/*.json"))
     return any(header_of(json.loads(path.read_text())) == SHARED for path in described)

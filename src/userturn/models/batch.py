@@ -212,7 +212,7 @@ LOGITS_BYTES = 256_000_000  # of float32 logits in one pass
 def score_texts(
     model: Any, requests: Iterable[ScoringRequest], max_model_len: int, is_alone: bool
 ) -> Iterator[tuple[ScoringRequest, Completion] | None]:
-    """Yield the scores of each text, and None after each pass, of one text if `is_alone`."""
+    """Yield each text's scores, and None after each pass, which has one text if `is_alone`."""
     waiting = iter(requests)
     while asked := list(islice(waiting, SORTED)):
         for request in asked:

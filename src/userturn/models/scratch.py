@@ -13,7 +13,7 @@ SCRATCH = "USERTURN_SCRATCH"  # a folder, perhaps with variables that only a job
 
 
 def on_scratch(folder: Path) -> Path:
-    """Return a copy of a model's folder on this node's own disk, made once there.
+    """Return the path of a copy of a model's folder on this node's own disk, made once.
 
     The copy is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
 

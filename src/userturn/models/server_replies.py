@@ -184,7 +184,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     """Return the scores in a reply whose prompt was checked.
 
     Raises:
-        ReplyError: the reply has not one score per token.
+        ReplyError: the reply has more or fewer scores than tokens, or one is no number.
     """
     found = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
     wanted = found[request.n_context : len(request.token_ids)]

@@ -206,8 +206,8 @@ def _states(setup: Setup, free: float, card: str) -> Iterator[str]:
 def _bytes_of_states(setup: Setup) -> int:
     """Return the bytes of one block of vLLM's cache in a hybrid model, or 0 if unknown.
 
-    Layers with states are put in groups as large as the fewer of the two kinds, and a block of
-    any group is at least as large as the states of its layers.
+    Layers with states and layers of attention form groups of as many layers as the rarer kind has.
+    A block of any group is at least as large as the states of its layers.
     """
     model = setup.architecture
     kinds = model.kinds

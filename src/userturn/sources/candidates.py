@@ -117,7 +117,7 @@ def _written(grid: Grid, pair: tuple[str, str], kind: str, **more: Any) -> Asked
 
 
 def reactions_identity(grid: Grid, model: str, dataset: str) -> str:
-    """Return the identity of the scores of fixed user turns, candidates, and turns after them."""
+    """Return the identity of the scores of reactions, of candidates, and of turns after them."""
     candidates = candidates_identity(grid, model, dataset)
     shaping: list[Any] = [SCORES_VERSION, REACTIONS, candidates, grid.contents.reactions]
     if n_distractors := n_own_distractors(grid.config):

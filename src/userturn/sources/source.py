@@ -300,7 +300,7 @@ def every_verdict(grid: Grid, tables: Iterable[Turns]) -> list[str]:
 
 
 def items_of(tables: Iterable[Turns]) -> list[str]:
-    """Return the paths of the conversations before the turns of some tables, sorted."""
+    """Return the sorted paths of the conversations before the turns of some tables."""
     return sorted({turns.items for turns in tables})
 
 

@@ -43,7 +43,7 @@ class LostPlansError(LostRecordsError):
 def sweeps_folder(grid: Grid, model: str, after_others: bool = False) -> Path:
     """Return the folder of the markers and notes of a model's sweeps.
 
-    Sweeps that follow other models' sweeps have a folder of their own, since a file has one record.
+    Sweeps after other models' sweeps have their own folder, since each file has one job's record.
     """
     return grid.results / "sweeps" / model / (AFTER_OTHERS if after_others else "")
 

@@ -23,7 +23,7 @@ Write = Callable[[Sequence[Sequence[Message]]], list[str]]
 
 @dataclass(frozen=True)
 class Rollout:
-    """A conversation from its beginning, with the drawn turn behind `n_before` messages."""
+    """A conversation in which the drawn turn comes after the first `n_before` messages."""
 
     messages: tuple[Message, ...]
     n_before: int
