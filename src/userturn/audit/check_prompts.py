@@ -99,7 +99,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
 ) -> tuple[Template, list[Other]]:
-    """Return a model's template, whose tokenizer must be on this machine, and its other formats."""
+    """Return a model's template, from its tokenizer on this machine, and its other formats."""
     entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for place in (grid.results.parent, Path.cwd()):

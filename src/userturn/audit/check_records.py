@@ -81,7 +81,7 @@ def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
 
 
 def _is_in_turn(began: str | None, ended: str | None) -> bool:
-    """Return whether a job ended after it began, or up to an hour before as clocks are set back."""
+    """Return whether a job ended after it began, with an hour's tolerance for clocks set back."""
     if began is None or ended is None:
         return True
     try:

@@ -195,7 +195,7 @@ def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
 
 
 def made_by_other(files: Files, path: str) -> str | None:
-    """Return the sentence that another version of userturn made a file, or None if none did."""
+    """Return a sentence on the other version of userturn that made a file, or None."""
     commit = files.other_code(path)
     return commit and (
         f"another version of userturn ({commit}) made it, and this one makes it otherwise; audit "

@@ -35,7 +35,7 @@ class Pair:
 
     Attributes:
         with_journals: False for a copy without journals.
-        broken: artifacts already reported as missing or altered; they are not compared.
+        broken: artifacts already reported as missing or altered, which are not compared.
     """
 
     grid: Grid

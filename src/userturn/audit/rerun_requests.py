@@ -79,8 +79,8 @@ class Kind(NamedTuple):
     """How rows of one kind are asked again and compared.
 
     `request` returns a row's request from the grid and the description and identity of its model,
-    or None if that request has not the row's key. `compared` returns the measures of a row from the
-    row and its new record.
+    or None if that request has another key than the row. `compared` returns the measures of a row
+    from the row and its new record.
     """
 
     request: Callable[[Grid, Mapping[str, Any], Mapping[str, Any], SampledRow], AnyRequest | None]
@@ -186,7 +186,7 @@ def _run_apart(
 def _text(
     grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: SampledRow
 ) -> Request | None:
-    """Return the request of an answer or user turn, or None if it has not the row's key."""
+    """Return the request of an answer or user turn, or None if it has another key than the row."""
     values = row.values
     if "perturbation" in values:
         role, drawn = "user", grid.user_turn_settings(values["temperature"])

@@ -135,7 +135,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
 
 
 def _excuse(files: Files, finding: Finding) -> str | None:
-    """Return the sentence that another version explains a finding about a file, or None.
+    """Return a sentence if another version may explain a finding about a file, else None.
 
     Requests and their rows are never excused: no version may change them.
     """

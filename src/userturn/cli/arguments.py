@@ -138,7 +138,7 @@ BESIDE = ("data", "models", LEFT_OUT)  # parts of a study beside its results
 def opened_of(path: Path) -> list[Path]:
     """Return the paths that a study consists of, and that of the hub's cache of datasets.
 
-    A folder around the results that is the home folder, or above it, counts only with its study.
+    If the folder around the results is the home folder or above it, only study files in it count.
     """
     check_is_there(path)
     found = [path, Path(HF_HUB_CACHE)]

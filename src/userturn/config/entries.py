@@ -111,7 +111,7 @@ def saved_files(folder: Path) -> list[Path]:
     """Return the paths of the Arrow files that `save_to_disk` of `datasets` wrote, in order.
 
     Raises:
-        ConfigError: the folder was not written by it, or has several splits.
+        ConfigError: `save_to_disk` did not write the folder, or it has several splits.
     """
     try:
         if (folder / SPLITS).is_file():

@@ -1,8 +1,8 @@
 """Family, size and bases of a model, and trainings that are repeated with other seeds.
 
-`seeds: 3` gives three models, which are one row by recipe. The first has the entry's name and the
-recipe's seed, the third the name `name-seed3` and that seed plus two. If the base of a model is
-repeated, too, each training starts from the base of the same number.
+`seeds: 3` gives three models, which share a row in tables by recipe. The first has the entry's name
+and the recipe's seed, the third has the name `name-seed3` and that seed plus two. If the base of a
+model is repeated, too, each training starts from the base of the same number.
 """
 
 import re

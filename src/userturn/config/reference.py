@@ -1,7 +1,7 @@
-"""The configuration reference, generated: every key with its type, default and meaning.
+"""The generated configuration reference: every key with its type, default and meaning.
 
-`python -m userturn.config.reference` rewrites `docs/reference_config.md`; a test fails if it is
-stale.
+`python -m userturn.config.reference` rewrites `docs/reference_config.md`. A test fails if the page
+is stale.
 """
 
 import json

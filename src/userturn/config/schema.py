@@ -43,7 +43,7 @@ def object_schema(described: type) -> Schema:
 
 
 def properties_of(schema: Mapping[str, Any]) -> dict[str, Schema]:
-    """Return the schemas of an object's keys, or of the keys of those `oneOf` forms with keys."""
+    """Return the schema of each key of an object, including the keys in its `oneOf` forms."""
     forms = [schema, *schema.get("oneOf", ())]
     return {name: below for form in forms for name, below in form.get("properties", {}).items()}
 

@@ -55,7 +55,7 @@ def schema_sentence(error: Any) -> str:
 
 
 def _expected(error: Any) -> str:
-    """Return what a value should have been, in words."""
+    """Return the expected value of a schema error in words."""
     wanted = error.validator_value
     if error.validator in LIMITS:
         return LIMITS[error.validator].format(wanted)

@@ -40,8 +40,8 @@ class AccountOnDisk:
         asked_as: hash of the settings of its requests.
         seen: sizes of its replies with a token count.
         is_damaged: whether it cannot be read, so that its counts are unknown.
-        paid: for a correction, the total cost of other accounts by a user.
-        covered: for a correction, those other accounts.
+        paid: in a correction, the total cost of other accounts as a user states it.
+        covered: in a correction, those other accounts.
     """
 
     path: Path
@@ -163,7 +163,7 @@ def _open(accounts: Sequence[AccountOnDisk], by: Mapping[str, Correction]) -> li
 
 
 def _correction(folder: Path, accounts: Sequence[AccountOnDisk], one: Correction) -> AccountOnDisk:
-    """Return a correction as an account, whose cost completes those of the accounts it covers."""
+    """Return a correction as an account that adds the difference to the costs it covers."""
     covered = tuple(account for account in accounts if _is_covered(account, {one.judge: one}))
     path = folder / one.judge / CORRECTIONS
     return AccountOnDisk(path, one.judge, CORRECTED, paid=one.paid, covered=covered)

@@ -87,8 +87,8 @@ def tokens_read(usage: Mapping[str, Any]) -> int | None:
 def tokens_written(usage: Mapping[str, Any]) -> int | None:
     """Return the number of tokens that an endpoint wrote, or None without one.
 
-    It includes those that only the total has: Gemini and some gateways leave reasoning out of the
-    other counts.
+    It includes tokens that are only in the total: Gemini and some gateways leave reasoning out of
+    the other counts.
     """
     n_read, n_written = tokens_read(usage), _count(usage.get("completion_tokens"))
     if n_read is None or n_written is None:
@@ -99,8 +99,8 @@ def tokens_written(usage: Mapping[str, Any]) -> int | None:
 def was_cut(n_read: int | None, texts: Iterable[str]) -> bool:
     """Return whether an endpoint read so few tokens that it must have left out most of a prompt.
 
-    Some servers cut a prompt to their context without a word. Of repeated characters, which a token
-    may have many of, at most three are counted.
+    Some servers cut a prompt to their context without notice. Of repeated characters, at most three
+    are counted, since one token may hold many of them.
     """
     n_characters = sum(
         len(re.sub(r"(.)\1{3,}", r"\1\1\1", text, flags=re.DOTALL)) for text in texts

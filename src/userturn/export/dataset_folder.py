@@ -111,7 +111,7 @@ def push_to_hub(results: Path, name: str, warning: str | None) -> Written:
     """Write a study's dataset folder and upload it to `organisation/name`, which is private if new.
 
     Raises:
-        UserError: as `write_dataset_folder`; the name has another form; or the hub refuses.
+        UserError: as `write_dataset_folder`, or the name has another form, or the hub refuses.
     """
     if not REPOSITORY.fullmatch(name):
         raise UserError(f"--hub is '{name}', expected organisation/name of a dataset on the hub")

@@ -2,7 +2,7 @@
 
 The schema is that of https://github.com/evaleval/every_eval_ever, version 0.3.0. Each file has one
 cell by all judges. Rows of the cell that may be exported are in a file beside it, in the folders
-of the datastore. A turn that was not scored has no row, which would read as a negative label.
+of the datastore. A turn without a verdict has no row, since a row would read as a negative label.
 """
 
 import hashlib

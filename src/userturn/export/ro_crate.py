@@ -1,7 +1,7 @@
 """Describe a study as a Workflow Run RO-Crate: its provenance records in the community's terms.
 
 With the workflow's own files it is a Provenance Run Crate 0.5, the profile that describes every
-step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
+step, and without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

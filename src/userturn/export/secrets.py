@@ -135,7 +135,7 @@ LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
 
 class Secret(NamedTuple):
-    """The place and kind of a secret; never the secret itself."""
+    """The place and kind of a secret, without the secret itself."""
 
     path: Path
     place: str

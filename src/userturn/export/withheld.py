@@ -199,7 +199,7 @@ def _folder(grid: Grid, cell: Cell) -> Path:
 def checked(
     path: Path, withholding: Withholding, values: Mapping[str, str]
 ) -> tuple[str | None, list[Secret]]:
-    """Return why a file must not be exported, and the secrets in it, with `values` by `key_values`.
+    """Return why a file must not be exported or None, and the secrets in it.
 
     Raises:
         UserError: the file cannot be read to its end.
@@ -252,7 +252,7 @@ def write_checked(
     `write` writes all files into a folder. Returned are the reasons of those left out, by path.
 
     Raises:
-        UserError: the folder is not empty, or there is a secret; then nothing is written.
+        UserError: the folder is not empty, or there is a secret, so that nothing is written.
     """
     check_is_new(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -114,12 +114,12 @@ def export(
     with_journals: bool = False,
     more: Mapping[str, str] = NOTHING,
 ) -> Written:
-    """Write the archive of a study, with its project's files, and return what is in it.
+    """Write the archive of a study, with its project's files, and return a summary.
 
     Args:
-        results: the results folder of a finished study; its project's files are beside it.
-        archive: path of the archive; by default the folder's name with `.zip`.
-        with_journals: also include the journals and the accounts of judges.
+        results: the results folder of a finished study, with its project's files beside it.
+        archive: path of the archive, by default the folder's name with `.zip`.
+        with_journals: whether to include the journals and the accounts of judges.
         more: further texts to include, by path in the archive.
 
     Raises:

@@ -80,7 +80,7 @@ def ended(
     `pause` returns the seconds between two looks, by the number of the first.
 
     Raises:
-        UnreadError: no look of `n_looks` in a row could read them. With one look: it has not ended.
+        UnreadError: `n_looks` looks in a row failed, or a single look found no ended batch.
     """
     n_failed, number = 0, 0
     while True:

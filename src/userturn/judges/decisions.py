@@ -186,7 +186,7 @@ def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
 
 
 def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
-    """Return the records under former names of final decisions that the own journal lacks."""
+    """Return the final decisions under former names that the judge's own journal lacks."""
     lacking = {key for key in own.wanted if own.is_open(key)}
     found: list[Record] = []
     for folder in _former_journals(judge, dataset) if lacking else ():

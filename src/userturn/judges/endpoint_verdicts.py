@@ -78,7 +78,7 @@ def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question
 def keys_and_decisions(
     judge: Judge, prompt: JudgePrompt, cell: CellToJudge
 ) -> tuple[list[str | None], Decisions]:
-    """Return the key of each draw's question about each turn (None for no turn), and decisions."""
+    """Return the keys of all questions (None for a turn never written) and their decisions."""
     keys = _keys(prompt, cell)
     return keys, Decisions(judge.journal(cell.dataset), filter(None, keys))
 

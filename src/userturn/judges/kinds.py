@@ -39,7 +39,7 @@ class JudgeKind(Protocol):
         """Check a complete entry for errors that the schema cannot express.
 
         Raises:
-            ConfigError: the entry is wrong; `where` is its place in the configuration.
+            ConfigError: the entry is wrong. `where` is its place in the configuration.
         """
 
     def identity(self, entry: Entry) -> dict[str, Any]:

@@ -28,7 +28,7 @@ ESCAPED_BY_RUBRIC_2 = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}|{WIDE_TOKEN}|{NAMES
 
 @dataclass(frozen=True)
 class Question:
-    """One question to a judge; `key` is the sha256 of everything that can change the reply."""
+    """One question to a judge, whose `key` is the sha256 of all that can change the reply."""
 
     key: str
     messages: tuple[Message, ...]

@@ -134,7 +134,7 @@ def _n_gpus(options: Mapping[str, str]) -> int | None:
 
 
 def _at_once(owners: Mapping[str, Sequence[Owner]], profile: Profile) -> Iterator[CheckResult]:
-    """Yield what the profile's `jobs` should be if fewer jobs may be submitted at once."""
+    """Yield a check for each limit on submitted jobs that is below the profile's `jobs`."""
     given = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
     wanted = min(given, len(owners))
     of_all = {owner.name: owner for of_job in owners.values() for owner in of_job}

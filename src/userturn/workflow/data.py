@@ -129,7 +129,7 @@ class _TurnTables:
 
     @property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
-        """The cells with such a table, by model and dataset."""
+        """The cells whose user turns are in each table, by model and dataset."""
         raise NotImplementedError
 
     def user_turns_of(self, model: str, dataset: str) -> list[str]:
@@ -152,7 +152,7 @@ class LanguageGrid(_TurnTables):
 
     @cached_property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
-        """The cells with such a table, by model and dataset."""
+        """The cells whose user turns are in each table, by model and dataset."""
         entries, every = self.grid.datasets, self.grid.cells_of
         told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
         return {source: cells for source, cells in every.items() if source[1] in told}

@@ -47,12 +47,12 @@ class Wanted:
         model: a name of the shipped configuration, a hub id, a folder, a GGUF file, an adapter's
             folder, or the address of a server.
         data: a file, a folder that `save_to_disk` wrote, a name of the shipped configuration or a
-            hub id; None for the project's own items.
+            hub id, or None for the project's own items.
         judge: a judge of the shipped configuration, besides the one that needs no model.
         items: number of items.
         named: the columns that the user named, by their keys in `fields`.
         server: address of a server, if `model` is a source that somebody else serves.
-        served_as: the model's name there.
+        served_as: the model's name on that server.
         api: how the server is asked.
     """
 

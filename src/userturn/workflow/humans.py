@@ -18,7 +18,7 @@ PAIRS_VERSION = 1
 
 
 class RoundGrid:
-    """Rounds whose files are in one folder of the results; each is drawn once."""
+    """Rounds whose files are in one folder of the results, each of which is drawn once."""
 
     def __init__(self, grid: Grid, folder: str, rounds: Sequence[str]) -> None:
         """Take a grid, the folder's name, and the names of the rounds, the newest last."""
@@ -129,7 +129,7 @@ class HumanGrid(RoundGrid):
         self.n_hidden = len(chosen) - len(self.cells)
 
     def _hidden(self) -> list[str]:
-        """Return the private datasets that annotators may not see, and check all other names."""
+        """Return the private datasets that annotators may not see, and check `include_private`."""
         shown: bool | list[str] = self.settings["include_private"]
         if isinstance(shown, bool):
             return [] if shown else self.private

@@ -92,7 +92,7 @@ class JudgeGrid:
         return any_of(judge for judge in asked if judge in (found or ()))
 
     def pending_turns(self, judge: str) -> list[str]:
-        """Return the paths of the user turns that a judge's only job has to label."""
+        """Return the paths of the user turns to label in a judge's one job."""
         return [turns.path for turns in self.pending[judge]]
 
     def pending_items(self, judge: str) -> list[str]:
@@ -100,7 +100,7 @@ class JudgeGrid:
         return [turns.items for turns in self.pending[judge]]
 
     def pending_identities(self, judge: str) -> list[str]:
-        """Return the sorted identities of the verdicts that a judge's only job has to give."""
+        """Return the sorted identities of the verdicts to be given in a judge's one job."""
         return sorted(verdicts_identity(self.grid, of, judge) for of in self.pending[judge])
 
     def marker(self, path: str) -> list[str]:

@@ -93,7 +93,7 @@ class Pending:
 
     @cached_property
     def _absent(self) -> dict[str, list[Asked]]:
-        """The tables that are missing or have another identity than is asked for, by model."""
+        """The tables that are missing, or whose identity is not the one asked for, by model."""
         return {
             model: [of for of in tables if read_identity(self.grid.at(of.path)) != of.identity]
             for model, tables in self._usable.items()
@@ -194,12 +194,12 @@ class Pending:
         return bool(planless) and not lacks_requests - self._after_others
 
     def _in_sweep(self, tables: Iterable[Asked], after_others: bool) -> list[Asked]:
-        """Return those of a model's tables that its first sweep, or the one after others, fills."""
+        """Return the tables that a model's first sweep (or its sweep after other models') fills."""
         later = self._after_others
         return [of for of in tables if (of.identity in later) == after_others]
 
     def _to_plan(self, model: str, after_others: bool) -> list[Asked]:
-        """Return all tables that a model's first sweep, or the one after others, has to plan."""
+        """Return the tables that a model's first sweep (or its sweep after others') has to plan."""
         absent = self._in_sweep(self._absent[model], after_others)
         return absent and absent + self._in_sweep(self._planless[model], after_others)
 
@@ -269,7 +269,7 @@ class GenerationGrid:
         return [*items, *answers, *(self.markers(model) if self._waits(model, False) else [])]
 
     def _waits(self, model: str, after_others: bool) -> bool:
-        """Return whether tables wait for a model's first sweeps, or for those after others'."""
+        """Return whether tables wait for a model's first sweeps (or its sweeps after others')."""
         tables = (of for of in self.pending.tables.values() if of.model == model)
         return any(follows_others(self.grid, of) == after_others for of in tables)
 
@@ -323,7 +323,7 @@ class GenerationGrid:
                     aside.replace(path)
 
     def waits_for(self, *paths: str) -> list[str]:
-        """Return the paths for which the collection of tables waits: markers, or none if swept.
+        """Return the paths, such as markers of sweeps, for which the collection of tables waits.
 
         The tables are of one model and dataset. A renamed model is described before its answers are
         collected, since its description has their form.

@@ -44,7 +44,7 @@ EXAMPLE = 'study: {name: My study, date: "2026-04-02"}'  # in the template
 
 
 def about(folder: Path) -> str:
-    """Return the line of a new study's config with its name (that of its folder) and date."""
+    """Return the config's line with a new study's name, taken from its folder, and date."""
     return f'study: {{name: {json.dumps(folder.resolve().name)}, date: "{date.today()}"}}'
 
 
@@ -95,7 +95,7 @@ _runs: list[Path] = []  # the folder of that run
 
 
 def only_looks(arguments: Iterable[str] = sys.argv) -> bool:
-    """Return whether Snakemake's arguments, those of this process, make it only look."""
+    """Return whether Snakemake is started with an option by which it makes nothing."""
     return not LOOKS.isdisjoint(argument.partition("=")[0] for argument in arguments)
 
 
@@ -177,7 +177,7 @@ OWN = INSTALLATION / "tests"  # a package of the clone that has the name of some
 
 
 def shadowing(folder: Path) -> Path | None:
-    """Return the path of a file or package in a folder with the name of a library, or None."""
+    """Return the path of a module in a folder that has the name of a library, or None."""
     elsewhere = [path for path in sys.path if Path(path).resolve() != folder.resolve()]
     packages = [path.parent for path in folder.glob("*/__init__.py")]
     for path in sorted([*folder.glob("*.py"), *packages]):

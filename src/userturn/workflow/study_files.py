@@ -178,7 +178,7 @@ def records_digest(files: Files) -> str:
 
 
 def times_and_commits(files: Files) -> str:
-    """Return a sentence part on when a study's jobs ran, and by which commits of userturn."""
+    """Return the times and the commits of userturn with which a study's jobs ran, in words."""
     made = [record["made"] for _, record in files.readable]
     if not made:
         return "no job has a record"

@@ -162,7 +162,7 @@ class Left(NamedTuple):
         return Left(self.n + other.n, self.is_at_most or other.is_at_most)
 
     def told(self, name: str) -> str:
-        """Return the number with a noun, in words."""
+        """Return the number with a noun, such as "at most 3 requests"."""
         return f"{'at most ' if self.is_at_most else ''}{number_of(self.n, name)}"
 
 
@@ -195,7 +195,7 @@ def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[s
 
 
 def _missing(grid: Grid, of: Asked, known: set[str]) -> set[str] | None:
-    """Return a table's keys without a reply that are not in `known`, or None without a plan."""
+    """Return a table's keys that have no reply and are not in `known`, or None without a plan."""
     folder = grid.requests_folder(of.model, of.dataset, of.identity)
     if not all((folder / f"{shard}.parquet").is_file() for shard in grid.shards(of.model)):
         return None
