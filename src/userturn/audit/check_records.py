@@ -133,9 +133,9 @@ def _wrong_count(
 ) -> str | None:
     """Return how a marker's number of requests differs from the plans, or None.
 
-    A sweep with only cells left also counts the answers before their turns. A sweep that shows
-    the answers to other items also counts those in other shards, unless all were finished. Plans
-    of an earlier configuration may be gone, so its markers are not compared.
+    A sweep that only had user turns left also counts the answers before them. A sweep that shows
+    answers to other items also counts these in other shards, unless all were finished. Plans of
+    an earlier configuration may be gone, so its markers are not compared.
     """
     shard, model = Path(path).stem, path.split("/")[2]
     found = [_plans(files, identity, shard) for identity in content["pending"]]

@@ -142,7 +142,7 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
 
 
 def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the words that name a cell or a model's dataset, from the values of its keys."""
+    """Return the name of a cell, or of a model and dataset, made from the values of its keys."""
     words = {key: str(row[key]) for key in keys}
     if "temperature" in words:
         words["temperature"] = f"t={row['temperature']:g}"

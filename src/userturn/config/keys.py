@@ -35,7 +35,7 @@ def address(meaning: str) -> Key:
 
 
 def code(meaning: str) -> Key:
-    """Describe a key that lets code of others run in this process."""
+    """Describe a key that lets other people's code run in this process."""
     return Key(meaning, "code", {})
 
 

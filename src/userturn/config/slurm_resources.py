@@ -111,7 +111,7 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
 
 
 def _place(key: str, resource: str, description: str) -> Setting:
-    """Return the setting of a text that names where a job may run, or who pays for it."""
+    """Return the setting for a key whose text says where a job may run or who pays for it."""
 
     def of_entry(entry: ResourceEntry, attempt: int) -> str:
         return str(entry.get(key, ""))

@@ -106,7 +106,7 @@ def plain_number(value: Any, kind: str) -> int | float | None:
 
 
 def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
-    """Replace each text or float that should be a number, or integer, and clearly is, in place."""
+    """Replace values such as "12" or 12.0 by numbers, in place, if the schema asks for numbers."""
     # 1.0 counts as an integer in JSON Schema
     for error in _errors(config, schema, "integer", lambda value: isinstance(value, int)):
         wanted = error.validator_value if error.validator == "type" else ()

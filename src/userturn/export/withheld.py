@@ -48,7 +48,7 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(rows: str) -> str:
-    """Return the reason to withhold a file that quotes rows, from the reason for the rows."""
+    """Return the reason to withhold a file that quotes private rows, which `rows` names."""
     return f"text of {rows}"
 
 

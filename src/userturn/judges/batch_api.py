@@ -58,7 +58,7 @@ Asked = tuple[Session, Callable[[], Iterable[Question]]]
 
 
 def pause(number: int) -> float:
-    """Return the seconds to wait after the look with a number, counted from 0."""
+    """Return the seconds to wait after a look at a batch, by the look's number from 0."""
     return min(LONGEST_POLL, FIRST_POLL * float(2 ** min(number, 30)))
 
 

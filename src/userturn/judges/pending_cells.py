@@ -164,7 +164,7 @@ def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
 
 
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Serve a judge's model, ask the missing questions, and return the number of cells with any.
+    """Serve a judge's model, ask the missing questions, and return the number of cells with some.
 
     If no question is missing, no model is loaded.
 

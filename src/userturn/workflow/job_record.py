@@ -256,7 +256,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield paths of files, and instead of a folder those of all files inside."""
+    """Yield the paths of files, with a folder replaced by all files inside it."""
     for path in map(Path, paths):
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)

@@ -87,7 +87,7 @@ class TableGrid:
     _known: dict[str, str] = field(default_factory=dict)  # identities of tables and their inputs
 
     def has(self, needed: str | None) -> bool:
-        """Return whether the study has an input that a table or figure needs, if it needs one."""
+        """Return whether the study has the input that a table or figure needs, if any."""
         return needed is None or bool(getattr(self.study.inputs, needed))
 
     @cached_property
