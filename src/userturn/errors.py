@@ -161,6 +161,17 @@ def full_folders(
     return ", ".join(full) or None
 
 
+def write_trouble(folder: Path, cure: str) -> str | None:
+    """Return why nothing can be written into a folder, made if need be, and the cure, or None."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))  # a block: a full disk may still take a name
+    except OSError as error:
+        return f"cannot write into '{folder}' ({error.strerror}); {cure}"
+    return None
+
+
 def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other.
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from userturn.config import slurm_resources
-from userturn.config.slurm_resources import SETTINGS, Resources, note_end, sbatch_options
+from userturn.config.slurm_resources import SETTINGS, Resources, note_end
 from userturn.errors import note_error
 
 ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
@@ -87,25 +87,6 @@ def test_cores_are_counted_by_node() -> None:
 def test_a_judge_that_is_served_has_its_entry_by_its_own_wildcard() -> None:
     of_judge = Resources({"j": entry()}, LOG, "judge").of_job()
     assert of_judge["gpu"](SimpleNamespace(judge="j"), 1) == 2
-
-
-@pytest.mark.parametrize(
-    ("own", "expected"),
-    [
-        ({}, ["--gpus=2", "--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"]),
-        ({"gpus": 0}, ["--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"]),
-        (
-            {"gpu_model": "h100"},
-            ["--gpus=h100:2", "--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"],
-        ),
-        (
-            {"gpus": 4, "nodes": 2},
-            ["--gres=gpu:2", "--cpus-per-task=8", "--nodes=2", "--mem=1000", "--time=60"],
-        ),
-    ],
-)
-def test_the_doctor_tries_what_the_rules_ask_for(own: dict[str, Any], expected: list[str]) -> None:
-    assert list(sbatch_options(entry(**own))) == expected
 
 
 def test_every_setting_is_for_a_rule_that_loads_a_model() -> None:

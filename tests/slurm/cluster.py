@@ -1,6 +1,7 @@
 """A real SLURM cluster of virtual nodes with simulated GPUs, on this machine."""
 
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -77,6 +78,7 @@ class Cluster:
             "JobID",
             "Partition",
             "AllocTRES",
+            "ElapsedRaw",
             "ReqMem",
             "State",
             "Comment",
@@ -112,13 +114,29 @@ class Cluster:
                 start_new_session=True,
             )
 
-    def run_as_job(self, folder: Path, *arguments: str) -> int:
-        """Run the study by a driver that is a job itself, as docs/slurm.md says."""
+    def start_as_job(self, folder: Path, *arguments: str, **extra: str) -> str:
+        """Start the study by a driver that is a job itself, and return its number."""
         command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
-        wrapped = shlex.join([*map(str, command), "--configfile", "study.yaml"])
-        job = ["sbatch", "--wait", "-p", "cpu", "-c", "8", "--mem=8000", "-o", "run.log"]
-        done = subprocess.run([*job, "--wrap", wrapped], cwd=folder, env=self.environment)
-        return done.returncode
+        # In place of the shell: this cluster loses sight of what outlives a parent.
+        wrapped = "exec " + shlex.join([*map(str, command), "--configfile", "study.yaml"])
+        job = ["sbatch", "--parsable", "-p", "cpu", "-c", "8", "--mem=8000", "-o", "run.log"]
+        job += [
+            "--time=1-00:00:00",
+            "--open-mode=append",
+            "--chdir",
+            str(folder),
+            "--wrap",
+            wrapped,
+        ]
+        environment = self.environment | extra
+        return subprocess.check_output(job, env=environment, cwd=folder, text=True).strip()
+
+    def ended_as(self, job: str) -> str:
+        """Wait until a job has ended, perhaps in a second run, and return its state."""
+        queued = ("squeue", "-h", "-j", job, "-t", "PD,R,CG,S,RQ", "-o", "%T")
+        wait_for(lambda: not self.call(*queued).strip(), f"the end of job {job}")
+        told = re.search(r"JobState=(\w+)", self.call("scontrol", "show", "job", job))
+        return told[1] if told else "unknown"
 
     def run(self, folder: Path, *arguments: str, **extra: str) -> int:
         """Run the study in a project to its end and return the exit code."""
@@ -138,12 +156,14 @@ def _free_ports() -> int:
     raise AssertionError("no twenty free ports in a row")
 
 
-def _end_all_that_knew(conf: str) -> None:
-    """End drivers and jobs that a test left behind, known by the cluster in their environment."""
+def processes_of(folder: Path) -> list[psutil.Process]:
+    """Return the drivers, and all that jobs started, by the cluster's commands in their PATH."""
+    found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get("SLURM_CONF") == conf:
-                process.kill()
+            if f"{folder}/bin" in process.environ().get("PATH", "").split(":"):
+                found.append(process)
+    return found
 
 
 @contextmanager
@@ -159,6 +179,11 @@ def running_cluster() -> Iterator[Cluster]:
         )
     finally:
         subprocess.run([SLURM_UP, "stop", folder], check=True, env=environment)
+        for process in processes_of(folder):  # a node that dies leaves the processes of its jobs
+            with suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(processes_of(folder), timeout=20)
+        assert not processes_of(folder), f"left behind: {processes_of(folder)}"
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -28,6 +28,7 @@ from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.instant_engine import ASKED, AT_START
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 from tests.support.tiny_model import write_tiny_model
+from userturn.slurm.accounting import JOB_LOGS, runs_of
 from userturn.storage.journal import read_journal
 
 PATIENCE = 4 * 3600  # seconds for a part of it, on a machine with two cores
@@ -91,8 +92,10 @@ def disturb(
     select(folder, selection, len(models))
     (folder / ALLOWED).write_text(f"{HELD}\n")
     driver = start()
-    wait_for(lambda: len(_held(folder, models)) > 1, f"{HELD} requests of two models", PATIENCE)
-    cancelled, bereft = _held(folder, models)[:2]
+    wait_for(
+        lambda: len(held_models(folder, models)) > 1, f"{HELD} requests of two models", PATIENCE
+    )
+    cancelled, bereft = held_models(folder, models)[:2]
     cluster.call("scancel", str(cluster.running(folder, cancelled)))
     job = str(cluster.running(folder, bereft))
     node = cluster.call("squeue", "-h", "-j", job, "-o", "%N").strip()
@@ -108,7 +111,7 @@ def disturb(
     return node
 
 
-def _held(folder: Path, models: list[str]) -> list[str]:
+def held_models(folder: Path, models: list[str]) -> list[str]:
     """Return the models whose sweep waits for its fate."""
     return [model for model in models if _n_answered(folder, model) >= HELD]
 
@@ -118,17 +121,20 @@ def _n_answered(folder: Path, model: str) -> int:
     return sum(len(path.read_bytes().splitlines()) for path in files)
 
 
-def findings(cluster: Cluster, folder: Path, selection: dict[str, Any]) -> Iterator[str]:
-    """Yield what went wrong, a sentence each."""
+def findings(
+    cluster: Cluster, folder: Path, selection: dict[str, Any], fates: Set[str]
+) -> Iterator[str]:
+    """Yield what went wrong, a sentence each; jobs should have ended in some states, at least."""
     jobs = cluster.jobs(folder)
     yield from asked_twice(folder)
     yield from asked_nothing(folder, jobs)
+    yield from accounted_otherwise(folder, jobs)
     n_cells, n_wanted = len(_judged(folder)), prod(map(len, selection.values()))
     if n_cells != n_wanted:
         yield f"{n_cells} of {n_wanted} cells are finished"
     states = {job["State"].split()[0] for job in jobs}
-    if not {"CANCELLED", "NODE_FAIL"} <= states:
-        yield f"no job was cancelled, or none lost its node: {sorted(states)}"
+    if not fates <= states:
+        yield f"expected a job that ended as each of {sorted(fates)}, found {sorted(states)}"
     for expected, *command in (
         ("Nothing to be done", SNAKEMAKE, "-n", "--configfile", "study.yaml"),
         ("no finding", SNAKEMAKE.with_name("userturn"), "audit", "results"),
@@ -153,6 +159,24 @@ def asked_nothing(folder: Path, jobs: list[dict[str, str]]) -> Iterator[str]:
         asked = folder / ASKED / job["JobID"]
         if not asked.exists() or not asked.stat().st_size:
             yield f"job {job['JobID']} ({job['Comment']}, {job['State']}) asked nothing"
+
+
+def accounted_otherwise(folder: Path, jobs: list[dict[str, str]]) -> Iterator[str]:
+    """Yield how the runs that `userturn jobs` counts differ from those of sacct, to the second."""
+    ours = sorted(
+        (one.job, one.state, one.seconds, one.n_gpus) for one in runs_of(folder / JOB_LOGS)
+    )
+    told = sorted(
+        (job["JobID"], job["State"].split()[0], int(job["ElapsedRaw"]), gpus_of(job["AllocTRES"]))
+        for job in jobs
+    )
+    if ours != told:
+        yield f"userturn jobs counts {ours}, and sacct {told}"
+
+
+def gpus_of(resources: str) -> int:
+    """Return the GPUs among allocated resources, such as cpu=8,gres/gpu:h100=2,gres/gpu=2."""
+    return int(dict(pair.split("=") for pair in resources.split(",")).get("gres/gpu", 0))
 
 
 def _judged(folder: Path) -> list[Path]:
@@ -214,7 +238,7 @@ def main() -> int:
         cluster.control("node-up", node)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         print("\n".join(table(cluster, folder, cpu, after.ru_maxrss / 1024)), flush=True)
-        found = list(findings(cluster, folder, selection))
+        found = list(findings(cluster, folder, selection, {"CANCELLED", "NODE_FAIL"}))
     for sentence in found:
         print(f"error: {sentence}", file=sys.stderr)
     return 1 if found else 0

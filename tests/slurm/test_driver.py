@@ -4,17 +4,20 @@ import json
 import os
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from userturn.config import slurm_resources
-from userturn.slurm.driver import Gate
+from userturn.errors import UserError
+from userturn.slurm.driver import Gate, stand_between
 from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease, swept_now, this_owner
+from userturn.study.grid import Grid
 
 PENDING = ["a1", "b2"]
 MARKER = Path("results/sweeps/m/1of1.json")
@@ -277,3 +280,16 @@ def test_last_attempt_that_ran_out_of_time_says_what_to_do(
     executor = Executor()
     gate(executor).executor.report_job_error(*failed(sweep(attempt=3), "TIMEOUT", folder / "15"))
     assert "no attempt is left: run the same command again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lost", ["run_job", "report_job_error"])
+def test_snakemake_without_a_name_that_the_gate_wraps_ends_the_run_in_a_sentence(lost: str) -> None:
+    kept = {"run_jobs", "run_job", "cancel", "report_job_error"} - {lost}
+    executor = SimpleNamespace(**dict.fromkeys(kept))
+    names = ("finish_callback", "error_callback", "_local_executor")
+    scheduler = SimpleNamespace(_executor=executor, **dict.fromkeys(names))
+    with pytest.raises(UserError) as ended:
+        stand_between(SimpleNamespace(scheduler=scheduler), cast("Grid", None), ())
+    said = f"Snakemake {version('snakemake')} has no executor.{lost}, by which two jobs that do the"
+    assert str(ended.value).startswith(said)
+    assert "expected 9.27: install it with `make setup`" in str(ended.value)

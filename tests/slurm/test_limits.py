@@ -8,14 +8,15 @@ from userturn.slurm.limits import (
     OF_ACCOUNT,
     OF_QOS,
     Owner,
+    accounting,
     look_at_limits,
     owners_of,
     read_owners,
 )
 from userturn.slurm.scheduler import Attempt
 
-# Account, DefaultQOS, MaxSubmitJobs, GrpSubmitJobs, MaxJobs, MaxWall, MaxTRES, GrpTRES
-ACCOUNTS = "lab|long|4|10|2|1-00:00:00||cpu=64,gres/gpu=8\nfree|||||||\n"
+# Account, DefaultQOS, QOS, MaxSubmitJobs, GrpSubmitJobs, MaxJobs, MaxWall, MaxTRES, GrpTRES
+ACCOUNTS = "lab|long|long,short|4|10|2|1-00:00:00||cpu=64,gres/gpu=8\nfree||||||||\n"
 QOS = "long||||||2-00:00:00||\nshort|2||||01:00:00|cpu=8,gres/gpu=1|\n"
 
 
@@ -37,10 +38,11 @@ def test_limits_are_read_and_the_lowest_of_a_kind_counts() -> None:
         "account lab",
         {"submitted": 4, "running": 2, "minutes": 1440, "gpus": 8},
         "long",
+        {"long", "short"},
     )
     assert accounts["free"].limits == {}
     short = read_owners(QOS, OF_QOS)["short"]
-    assert short == ("QOS short", {"submitted": 2, "minutes": 60, "gpus": 1}, "")
+    assert short == ("QOS short", {"submitted": 2, "minutes": 60, "gpus": 1}, "", set())
 
 
 @pytest.mark.parametrize(
@@ -81,5 +83,5 @@ def test_an_account_that_takes_no_job_is_named() -> None:
 def test_without_accounting_there_are_no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     attempts = jobs(2)
-    owners = owners_of(attempts)
+    owners = owners_of(attempts, accounting())
     assert list(look_at_limits(attempts, owners, {})) == []

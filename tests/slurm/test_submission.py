@@ -28,8 +28,8 @@ def options(attempt: int = 1, **profile: Any) -> dict[str, str]:
 
 def test_defaults_and_entry_are_asked_for_and_grow_by_attempt() -> None:
     assert as_words(options()) == [
-        *("--account=lab", "--partition=cpu", "--gpus=1", "--cpus-per-task=8"),
-        *("--nodes=1", "--mem=1000", "--time=60"),
+        *("--account=lab", "--partition=cpu", "--gpus=1", "--nodes=1"),
+        *("--mem=1000", "--time=60", "--cpus-per-task=8"),
     ]
     # Half of the first memory more, and as much time again up to the ceiling.
     assert [options(2)[name] for name in ("--mem", "--time")] == ["1500", "90"]
@@ -69,13 +69,28 @@ def test_what_the_profile_sets_is_asked_for(
     assert options(**profile).get(name) == expected
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({}, ["--gpus=1"]),
+        ({"gpus": 0}, []),
+        ({"gpu_model": "h100"}, ["--gpus=h100:1"]),
+        ({"gpus": 4, "nodes": 2}, ["--gres=gpu:2"]),
+    ],
+)
+def test_gpus_are_those_of_the_entry(own: dict[str, Any], expected: list[str]) -> None:
+    asked = as_words(job_options({}, "sweep", ENTRY | own, 1))
+    assert [word for word in asked if word.startswith("--g")] == expected
+
+
 def test_training_by_the_shipped_profile_is_warned_ten_minutes_before_its_end() -> None:
     asked = job_options(read_profile(ROOT / "profiles/slurm"), "train", ENTRY, 1)
     assert asked["--signal"] == "USR1@600"
 
 
 def test_every_retry_is_an_attempt() -> None:
-    assert [n_attempts(profile) for profile in ({}, {"retries": 2})] == [1, 3]
+    profiles = ({}, {"retries": 2}, {"restart-times": 3})
+    assert [n_attempts(profile) for profile in profiles] == [1, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,6 @@ SETTINGS = {
         {"type": "string", "description": "Nodes that are kept for it."},
         EVERY,
         {"reservation": lambda entry, attempt: str(entry["reservation"])},
-        {"--reservation": lambda entry, attempt: str(entry["reservation"])},
     ),
 """,
     )
@@ -74,11 +73,11 @@ config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'reservation': 'mi
 study = checked_study(config)
 class Job: model = 'glm-4.7'
 print(study.generation.resources.of_job()['reservation'](Job, 1))
-from userturn.config.slurm_resources import sbatch_options
-print([o for o in sbatch_options(study.grid.models['glm-4.7']) if 'reservation' in o])
+from userturn.slurm.submission import job_options
+print(job_options({}, 'sweep', study.grid.models['glm-4.7'], 1)['--reservation'])
 """,
     )
-    assert asked.splitlines() == ["mine", "['--reservation=mine']"]
+    assert asked.splitlines() == ["mine", "mine"]
 
 
 def test_a_verifier_is_one_file(project: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,8 +28,15 @@ import errno, fcntl
 def flock(*_): raise OSError(errno.ENOSYS, "Function not implemented")
 fcntl.flock = flock
 """
+OF_ITS_HOST = """
+import fcntl
+def flock(*_): pass  # what another host holds is not seen
+fcntl.flock = flock
+"""
+LOCKS = {"flock": "", "no flock": NO_FLOCK, "flock of each host": OF_ITS_HOST}
 TAKE = """
 import sys
+import time
 from pathlib import Path
 from userturn.workflow.run_folder import take_folder
 take_folder(Path(sys.argv[1]), patience=float(sys.argv[2]))
@@ -43,9 +51,12 @@ def has_uts() -> bool:
 
 
 def driver(
-    folder: Path, host: str = "", before: str = "", patience: float = 2
+    folder: Path, host: str = "", before: str = "", patience: float = 2, job: str = ""
 ) -> "subprocess.Popen[str]":
-    """Start a driver that holds the folder until it is killed, perhaps on a host of this name."""
+    """Start a driver that holds the folder until it is killed, perhaps on a host of this name.
+
+    It may be a job of SLURM.
+    """
     command = [sys.executable, "-c", before + TAKE, str(folder), str(patience)]
     return subprocess.Popen(
         [*OWN, host, *command] if host else command,
@@ -53,6 +64,7 @@ def driver(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | ({"SLURM_JOB_ID": job} if job else {}),
     )
 
 
@@ -69,31 +81,37 @@ def snakemake_lock(folder: Path) -> Path:
     return lock
 
 
-def begun(folder: Path, host: str, before: str) -> tuple[subprocess.Popen[str], Path]:
+def begun(
+    folder: Path, host: str, before: str, job: str = ""
+) -> tuple[subprocess.Popen[str], Path]:
     """Return a driver that has taken a folder, on a host of its own if another is to come."""
     if host and not has_uts():
         pytest.skip("no host of another name can be made here")
-    first = driver(folder, "nodea" if host else "", before)
+    first = driver(folder, "nodea" if host else "", before, job=job)
     assert taken(first)
     return first, snakemake_lock(folder)
 
 
-@pytest.mark.parametrize("before", ["", NO_FLOCK], ids=["flock", "no flock"])
+@pytest.mark.parametrize("before", LOCKS.values(), ids=LOCKS)
 @pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
-def test_folder_of_a_killed_driver_is_taken_by_the_next_one(
-    tmp_path: Path, host: str, before: str
+@pytest.mark.parametrize("job", ["", "17"], ids=["killed", "requeued"])  # as the same job
+def test_folder_of_a_dead_driver_is_taken_by_the_next_one(
+    tmp_path: Path, host: str, before: str, job: str
 ) -> None:
-    first, lock = begun(tmp_path, host, before)
+    first, lock = begun(tmp_path, host, before, job)
+    if job:
+        first.terminate()
+        time.sleep(0.1)  # SLURM kills what has not ended by then
     first.kill()
     first.communicate()
-    second = driver(tmp_path, host, before)
+    second = driver(tmp_path, host, before, job=job)
     assert taken(second)
     assert not lock.exists()
     second.kill()
     second.communicate()
 
 
-@pytest.mark.parametrize("before", ["", NO_FLOCK], ids=["flock", "no flock"])
+@pytest.mark.parametrize("before", LOCKS.values(), ids=LOCKS)
 @pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
 def test_second_driver_ends_in_a_sentence_with_host_and_cure(
     tmp_path: Path, host: str, before: str

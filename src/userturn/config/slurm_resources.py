@@ -1,11 +1,11 @@
-"""The resources of a job that loads a model, in one table from which all else is derived.
+"""The resources of a job that loads a model: one table, from which everything else follows.
 
-A setting is a row of SETTINGS. The configuration's schema, the resources of the rules, the options
-that `userturn doctor` tries, and the defaults that `config.yaml` must give are derived from it.
+A setting is a row of SETTINGS. The configuration's schema, the resources of the rules, what
+`userturn doctor` tries, and the defaults that `config.yaml` must give are derived from it.
 None of these keys affects a model's output, so none is part of an identity.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from userturn.errors import noted_error
@@ -13,12 +13,12 @@ from userturn.errors import noted_error
 THREADS = 8
 MEMORY, TIME = "memory", "time"  # what a job ran out of
 
-# What the attempts of this run ran out of, by their log.
+# How attempts of this run ended that ran out of something, by their log.
 _ends: dict[str, list[str]] = {}
 
 
 def note_end(log: str, lacked: str) -> None:
-    """Note that an attempt at the job with a log file ran out of memory or time."""
+    """Note that an attempt at the job with a log ran out of memory or time."""
     _ends.setdefault(log, []).append(lacked)
 
 
@@ -40,7 +40,7 @@ class ResourceEntry(TypedDict):
     max_runtime: int
 
 
-ENDS_AT_ONCE = ResourceEntry(  # the job of a retry that would meet a lasting error
+ENDS_AT_ONCE = ResourceEntry(  # of a retry that would meet an error which stays
     gpus=0, nodes=1, shards=1, mem_mb=4000, max_mem_mb=4000, runtime=10, max_runtime=10
 )
 Value = Callable[[ResourceEntry, int], int | str]
@@ -48,22 +48,21 @@ Value = Callable[[ResourceEntry, int], int | str]
 
 
 class Setting(NamedTuple):
-    """A key that sets a resource of a job.
+    """One key that sets a resource of a job.
 
-    Its rules are `sweep` (key of a model's entry), `train` (key of `training` in it) or
-    `serve_judge` (key of a judge's entry).
+    It is for the rules `sweep` (a model's entry), `train` (`training` in it) or `serve_judge` (a
+    judge's entry).
     """
 
     schema: Mapping[str, Any]  # of its value
     rules: tuple[str, ...]
     resources: Mapping[str, Value] = {}  # of Snakemake, by name
-    options: Mapping[str, Value] = {}  # of sbatch, by name
     is_optional: bool = False  # whether `model_defaults` may leave it out
-    grows_after: str = ""  # what an attempt ran out of if the next one shall ask for more
+    grows_after: str = ""  # how attempts ended after which the next one asks for more
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
-    """Return the number of GPUs of a job on one node, or 0 for several nodes (see `_gres`)."""
+    """Return the GPUs of a job on one node; 0 for several nodes, see `_gres`."""
     return int(entry["gpus"]) if entry["nodes"] == 1 else 0
 
 
@@ -71,17 +70,11 @@ def _gpu_model(entry: ResourceEntry, attempt: int) -> str:
     return str(entry.get("gpu_model", "")) if entry["nodes"] == 1 else ""
 
 
-def _typed_gpu(entry: ResourceEntry, attempt: int) -> str:
-    """Return the GPUs on one node as sbatch takes them, such as 2 or h100:2."""
-    n, model = _gpu(entry, attempt), _gpu_model(entry, attempt)
-    return f"{model}:{n}" if n and model else str(n or "")
-
-
 def _gres(entry: ResourceEntry, attempt: int) -> str:
-    """Return the GPUs per node, such as gpu:h100:4, or an empty text for a job on one node.
+    """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
 
-    Given a number for the whole job, SLURM could spread the GPUs unevenly, and the SLURM plugin
-    would ask for all of them on the first node.
+    A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
+    ask for all of it on the first node.
     """
     n_each = entry["gpus"] // entry["nodes"]
     if entry["nodes"] == 1 or n_each == 0:
@@ -89,19 +82,19 @@ def _gres(entry: ResourceEntry, attempt: int) -> str:
     return ":".join(["gpu", *filter(None, [entry.get("gpu_model")]), str(n_each)])
 
 
-def _cores(entry: ResourceEntry, attempt: int) -> int:
-    """Return the CPU cores per node. vLLM needs at least two plus one per GPU."""
+def cores_of(entry: ResourceEntry) -> int:
+    """Return the CPU cores on each node: vLLM needs at least two, plus one for each GPU."""
     return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
 
 
 def _mem_mb(entry: ResourceEntry, attempt: int) -> int:
-    """Return the memory of a job in MB, to which each attempt adds half of the first attempt's."""
+    """Return the memory of a job in MB; each attempt adds half of the first one's."""
     most = max(entry["max_mem_mb"], entry["mem_mb"])
     return int(min(entry["mem_mb"] * (1 + attempt) // 2, most))
 
 
 def _runtime(entry: ResourceEntry, attempt: int) -> int:
-    """Return the time limit of a job in minutes, to which each attempt adds the first attempt's."""
+    """Return the time limit of a job in minutes; each attempt adds that of the first one."""
     most = max(entry["max_runtime"], entry["runtime"])
     return int(min(entry["runtime"] * attempt, most))
 
@@ -111,13 +104,13 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
 
 
 def _place(key: str, resource: str, description: str) -> Setting:
-    """Return the setting for a key whose text says where a job may run or who pays for it."""
+    """Return the setting of a text that says where a job may run, or who pays for it."""
 
     def of_entry(entry: ResourceEntry, attempt: int) -> str:
         return str(entry.get(key, ""))
 
     schema = {"type": "string", "pattern": PLACE, "description": description}
-    return Setting(schema, EVERY, {resource: of_entry}, {f"--{key}": of_entry}, is_optional=True)
+    return Setting(schema, EVERY, {resource: of_entry}, is_optional=True)
 
 
 PLACE = r"^[A-Za-z0-9_.,&|()\[\]*@+-]+$"  # names, and features that are combined
@@ -132,14 +125,12 @@ SETTINGS = {
         _whole(0, "GPUs of one copy of the model."),
         EVERY,
         {"gpu": _gpu, "gres": _gres},
-        {"--gpus": _typed_gpu, "--gres": _gres, "--cpus-per-task": _cores},
     ),
     "gpu_model": Setting(GPU_MODEL, EVERY, {"gpu_model": _gpu_model}, is_optional=True),
     "nodes": Setting(
         _whole(1, "Nodes that the GPUs of one copy are spread over."),
         ("sweep",),
         {"nodes": lambda entry, _: int(entry["nodes"])},  # else SLURM may spread GPUs over several
-        {"--nodes": lambda entry, _: int(entry["nodes"])},
     ),
     "shards": Setting(
         _whole(1, "Jobs that share a model's items.") | {"maximum": 1000}, ("sweep",)
@@ -148,7 +139,6 @@ SETTINGS = {
         _whole(1, "MB of memory at first; 50 % more after each attempt that ran out of it."),
         EVERY,
         {"mem_mb": _mem_mb},
-        {"--mem": _mem_mb},
         grows_after=MEMORY,
     ),
     "max_mem_mb": Setting(_whole(1, "MB of memory for any attempt."), ("sweep", "train")),
@@ -156,7 +146,6 @@ SETTINGS = {
         _whole(1, "Minutes at first; as many more after each attempt that ran out of them."),
         EVERY,
         {"runtime": _runtime},
-        {"--time": _runtime},
         grows_after=TIME,
     ),
     "max_runtime": Setting(_whole(1, "Minutes for any attempt."), ("sweep", "train")),
@@ -175,7 +164,7 @@ SETTINGS = {
         is_optional=True,
     ),
 }
-PLACES = {"--partition", "--account", "--qos", "--constraint"}
+PLACES = {"slurm_partition", "slurm_account", "qos", "constraint"}
 ONE_PROCESS = {"gpus": {"maximum": 1, "description": "0 or 1: training is one process."}}
 
 
@@ -189,12 +178,14 @@ def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def sbatch_options(entry: ResourceEntry, attempt: int = 1) -> Iterator[str]:
-    """Yield the sbatch options of an attempt at a job, such as --mem=64000."""
-    for setting in SETTINGS.values():
-        for name, value_of in setting.options.items():
-            if value := value_of(entry, attempt):
-                yield f"{name}={value}"
+def resources_of(entry: ResourceEntry, attempt: int = 1) -> dict[str, int | str]:
+    """Return the resources of Snakemake that an attempt at a job asks for, by name."""
+    found = {
+        name: value_of(entry, attempt)
+        for setting in SETTINGS.values()
+        for name, value_of in setting.resources.items()
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 class Resources:
@@ -203,7 +194,7 @@ class Resources:
     def __init__(
         self, entries: Mapping[str, ResourceEntry], log: str, wildcard: str = "model"
     ) -> None:
-        """Take complete entries by a wildcard's value, and the log's pattern with that wildcard."""
+        """Take complete entries by a wildcard's values, and `logs/x/{wildcards.model}.log`."""
         self.entries, self.log, self.wildcard = entries, log, wildcard
 
     def _by_job(self, value_of: Value, grows_after: str) -> Callable[[Any, int], int | str]:
@@ -219,21 +210,21 @@ class Resources:
         return of_job
 
     def threads(self, wildcards: Any) -> int:
-        """Return the CPU cores per node of a job."""
-        return _cores(self.entries[getattr(wildcards, self.wildcard)], 1)
+        """Return the CPU cores of a job on each node."""
+        return cores_of(self.entries[getattr(wildcards, self.wildcard)])
 
     def of_job(
         self, defaults: Mapping[str, Any] | None = None
     ) -> dict[str, Callable[[Any, int], int | str]]:
         """Return a function of wildcards and attempt for each resource of Snakemake.
 
-        A resource that no entry sets is left to the profile. If only some entries set one, the rest
-        take it from `defaults`, those of Snakemake.
+        A resource that no entry sets is left to the profile; `defaults` are those of Snakemake, for
+        the entries that leave out what others set.
         """
         return {
             name: self._or_default(self._by_job(value_of, setting.grows_after), name, defaults)
             for key, setting in SETTINGS.items()
-            if not setting.options.keys() & PLACES or any(key in e for e in self.entries.values())
+            if not setting.resources.keys() & PLACES or any(key in e for e in self.entries.values())
             for name, value_of in setting.resources.items()
         }
 

@@ -12,8 +12,8 @@ from userturn.storage.hashing import fingerprint
 SCRATCH = "USERTURN_SCRATCH"  # a folder, perhaps with variables that only a job has
 
 
-def on_scratch(folder: Path) -> Path:
-    """Return the path of a copy of a model's folder on this node's own disk, made once.
+def place_on_scratch(folder: Path) -> tuple[Path, int]:
+    """Return where a model's folder is copied to on this node, and its bytes.
 
     The copy is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
 
@@ -30,12 +30,19 @@ def on_scratch(folder: Path) -> Path:
     states = [[str(path.relative_to(folder)), path.stat().st_mtime_ns] for path in files]
     sizes = [path.stat().st_size for path in files]
     name = fingerprint([str(folder.resolve()), states, sizes])
+    return root / "userturn" / name, sum(sizes)
+
+
+def on_scratch(folder: Path) -> Path:
+    """Return a copy of a model's folder on this node's own disk, made once there.
+
+    Raises:
+        UserError: there is no place for it.
+    """
+    place, size = place_on_scratch(folder)
 
     def copy(made: Path) -> None:
         shutil.copytree(folder, made)  # links are followed
 
-    return made_once(
-        root / "userturn" / name,
-        copy,
-        f"copying {sum(sizes) / 1e9:.1f} GB of weights to {root}, once",
-    )
+    root = place.parent.parent
+    return made_once(place, copy, f"copying {size / 1e9:.1f} GB of weights to {root}, once")

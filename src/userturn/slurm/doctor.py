@@ -1,6 +1,6 @@
 """The doctor: finds what would fail on a cluster before any job waits for a GPU.
 
-The login node and the scheduler (`scheduler.py`) are checked directly. A compute node is checked by
+The login node and the scheduler (`scheduler.py`) are checked directly; a compute node is checked by
 a short job (`node_check.py`), submitted like a sweep.
 """
 
@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from userturn.endpoints.api_keys import read_key
-from userturn.errors import UserError, full_folders
+from userturn.errors import UserError, cache_folder, full_folders, hub_cache, write_trouble
 from userturn.judges.check_entries import check_served_judge
-from userturn.slurm.limits import look_at_limits, owners_of
+from userturn.slurm.limits import accounting, look_at_limits, look_at_qos, owners_of
 from userturn.slurm.node_check import lock_trouble
+from userturn.slurm.profile_names import misnamed, unknown_options
 from userturn.slurm.scheduler import (
     JOB,
     CheckResult,
     NoSchedulerError,
     attempts_of,
     entries_of_jobs,
+    kinds_of_nodes,
     look_at_accounts,
     look_at_job_age,
     look_at_preemption,
@@ -39,6 +41,7 @@ from userturn.slurm.submission import Options, Profile, as_words, read_profile
 from userturn.study.grid import Grid
 from userturn.study.model_description import look_at_model
 from userturn.workflow.downloads import too_large
+from userturn.workflow.jobs import every_job
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
@@ -52,10 +55,10 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
     """Check keys, disks, the scheduler, every model's resources, and one compute node.
 
     Args:
-        grid: the study's grid.
-        profile: Snakemake's profile.
-        patience: seconds that the job on a compute node may take, the queue included.
-        tries_gpu: whether vLLM also writes texts there, as `make check-gpu` does.
+        grid: of the study.
+        profile: of Snakemake.
+        patience: seconds that the job on a compute node may take, waiting in the queue included.
+        tries_gpu: also have vLLM write texts there, as `make check-gpu` does.
     """
     yield from look_here(grid)
     if _needs_locks(grid):
@@ -69,6 +72,8 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
         )
         return
     yield CheckResult("SLURM's commands")
+    unknown = "; ".join(unknown_options(profile))
+    yield CheckResult("options in the profile are known", unknown or None)
     refused = False
     for finding in look_at_cluster(grid, profile):
         refused = refused or (finding.trouble is not None and finding.what.startswith(JOB))
@@ -79,7 +84,7 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
 
 
 def planned(grid: Grid, profile: Path) -> Iterator[CheckResult]:
-    """Yield the checks that need no job, with those of the cluster if there is one."""
+    """Check what can be checked without any job; the cluster only where one is at hand."""
     yield from look_here(grid)
     if profile.is_dir() and all(map(shutil.which, COMMANDS)):
         with suppress(NoSchedulerError):  # there are only SLURM's clients
@@ -93,20 +98,27 @@ def look_here(grid: Grid) -> Iterator[CheckResult]:
     full = full_folders(grid.results, ROOM)
     what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
     yield CheckResult(what, full and f"not in {full}; free some space there")
+    caches = {"HF_HOME": hub_cache(), "USERTURN_CACHE": cache_folder()}
+    for variable, folder in caches.items():
+        trouble = write_trouble(folder, f"set {variable} to a folder that can be written")
+        yield CheckResult(f"the folder of {variable} can be written", trouble)
     yield CheckResult("models to be downloaded fit on the disk", too_large(grid, grid.described))
 
 
 def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
-    """Check the study's jobs against the scheduler's limits without submitting any."""
-    attempts, found = attempts_of(grid, profile), partitions()
+    """Check the profile, and what the scheduler says of the study's jobs; none is submitted."""
+    attempts, found, known = attempts_of(grid, profile), partitions(), accounting()
+    lost = "; ".join(misnamed(profile, every_job()))
+    yield CheckResult("rules and resources in the profile are known", lost or None)
     yield look_at_preemption(attempts, found)
     yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
-    yield from look_at_limits(attempts, owners_of(attempts), profile)
-    yield from look_at_requests(attempts, found)
+    yield from look_at_limits(attempts, owners_of(attempts, known), profile)
+    yield from look_at_qos(attempts, known)
+    yield from look_at_requests(attempts, found, kinds_of_nodes())
 
 
 def _setups(grid: Grid) -> Iterator[CheckResult]:
-    """Check whether engines would accept the models, and the judges that are served here."""
+    """Check whether engines would take the models and the judges that are served here."""
     models = [name for name in grid.described if "recipe" not in grid.entries[name]]
     looks = {f"model {name}": partial(look_at_model, grid, name) for name in models}
     judges = {name: grid.all_judges[name] for name in grid.asked_judges}
@@ -135,7 +147,7 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
 
 
 def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
-    """Check on a compute node that project, models, data, engine and GPUs can be used."""
+    """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
@@ -155,7 +167,7 @@ def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Itera
 
 
 def _needs_locks(grid: Grid) -> bool:
-    """Return whether a judge is a model, whose journal and budget are locked while it is asked."""
+    """Return whether a judge is a model: its journal and budget are locked while it is asked."""
     return any("model" in judge for judge in grid.judges.values())
 
 
@@ -166,7 +178,9 @@ def _question(grid: Grid) -> dict[str, Any]:
             continue
         path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
         noted = json.loads(path.read_text())["revision"] if path.is_file() else None
-        models[name] = {"source": entry["source"], "revision": noted or entry["revision"]}
+        revision, copied = noted or entry["revision"], entry.get("local_weights", False)
+        of = {"source": entry["source"], "revision": revision}
+        models[name] = of | {"local_weights": copied}
     return {
         "engine": grid.config["engine"],
         "results": str(grid.results),
@@ -198,7 +212,7 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
 
 
 def _wait(job: str, answer: Path, patience: int) -> tuple[str | None, str]:
-    """Wait for a job to end, and return its state (None if too late) and the reason of waiting."""
+    """Wait for a job to end; return its state, None if it did not end in time, and the reason."""
     deadline, why = time.monotonic() + patience, ""
     while time.monotonic() < deadline:
         said = run(["squeue", "--noheader", "--format=%T|%r", "--jobs", job]).stdout.strip()

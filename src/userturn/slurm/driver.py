@@ -1,8 +1,8 @@
-"""The gate between Snakemake's scheduler and the executors that run its jobs.
+"""What stands between Snakemake's scheduler and the executors that run its jobs.
 
-A job is not submitted while another one does the same work, such as a job that a killed run left in
-SLURM's queue or the owner of a lease. When that has ended, its files are taken over, and only jobs
-with missing files run. A job that SLURM refuses only for now does not fail.
+A job is not submitted while another one does the same work: a job that a killed run left in
+SLURM's queue, or the owner of a lease. When that has ended, what it made is taken over, and only
+what is missing is run. Nor is a job failed that SLURM refuses for now.
 """
 
 import os
@@ -12,12 +12,15 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from userturn.config.slurm_resources import note_end
+from userturn.errors import UserError
+from userturn.slurm.mistakes import mistakes_of
 from userturn.slurm.queue import QueuedJob, does_the_same, queue
-from userturn.slurm.scheduler import run
+from userturn.slurm.scheduler import PASSES, run
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import LeaseError, describe_owner, lease, rivals
@@ -26,12 +29,6 @@ from userturn.workflow.job_record import SWEEPS
 
 LOOK = 5.0  # seconds between two looks at the queue, at least
 STATE = re.compile(r"SLURM status is: '(\w+)'")
-# Errors of sbatch for a job that it would accept later.
-PASSES = re.compile(
-    r"\w*SubmitJobs?\w*Limit|temporarily unable to accept|Unable to contact slurm controller|"
-    r"Socket timed out|Resource temporarily unavailable|Zero Bytes were transmitted|"
-    r"Transport endpoint|Connection (refused|timed out)|Communication connection failure"
-)
 OF_A_USER = re.compile(r"\w*Max\w*SubmitJobs?\w*Limit")  # passes only if a job of the user ends
 OUT_OF_MEMORY = re.compile(  # by SLURM's own word, not a GPU's
     r"^[\w.-]+: error: .*(oom[-_ ]kill|xceeded .*memory limit|Out Of Memory)", re.MULTILINE
@@ -41,7 +38,7 @@ WARNED = "stopped by SIGUSR1"  # the early warning of a time limit
 
 
 def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path, str] | None:
-    """Return (folder, name) of the lease that a job of a rule takes, or None."""
+    """Return the folder and name of the lease that a job of a rule takes, if it takes one."""
     if rule in SWEEPS:
         return grid.leases_folder(wildcards["model"]), wildcards["shard"]
     return (
@@ -50,7 +47,7 @@ def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path,
 
 
 def is_made(job: Any) -> bool:
-    """Return whether all outputs of a job of Snakemake exist with the identity asked for."""
+    """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
     params = dict(job.params.items())
     pending = params.get("pending")
     wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
@@ -65,11 +62,11 @@ def say(line: str) -> None:
 
 @dataclass(eq=False)
 class Gate:
-    """The gate of one executor, which all its jobs pass."""
+    """What every job of one executor passes."""
 
     executor: Any
     grid: Grid
-    own: str | None  # name of this run's jobs in SLURM's queue, None for other executors
+    own: str | None  # the name of this run's jobs in SLURM's queue; None for another executor
     pause: float
     in_doubt: frozenset[str]  # models that somebody swept when this run was planned
     ended: threading.Event = field(default_factory=threading.Event)
@@ -77,7 +74,7 @@ class Gate:
     told: set[str] = field(default_factory=set)  # refusals that were already printed
 
     def __post_init__(self) -> None:
-        """Replace the executor's methods by those of the gate."""
+        """Stand before the executor."""
         executor = self.executor
         self._run_jobs, self._cancel = executor.run_jobs, executor.cancel
         self._report_error = executor.report_job_error
@@ -85,7 +82,7 @@ class Gate:
         executor.report_job_error = self.report_error
 
     def run_jobs(self, jobs: Iterable[Any]) -> None:
-        """Run the jobs whose work nobody else does, and have the others wait."""
+        """Run those jobs that nobody else does, and have the others wait."""
         queued, free = self._queued(), []
         for job in jobs:
             busy = None if job.is_group() else self._at_work(job, queued)
@@ -99,21 +96,21 @@ class Gate:
             self._run_jobs(free)
 
     def cancel(self) -> None:
-        """Cancel all jobs, including those of another run for which this run waits."""
+        """Cancel all jobs, those that another run left included."""
         self.ended.set()
         if self.followed:
             run(["scancel", *sorted(self.followed)])
         self._cancel()
 
     def _queued(self) -> list[QueuedJob] | None:
-        """Return the queued jobs of other runs in this folder, or None if SLURM does not answer."""
+        """Return the jobs of other runs in this folder; None if SLURM does not answer."""
         if self.own is None:
             return []
         found = queue(Path.cwd())
         return found if found is None else [job for job in found if job.name != self.own]
 
     def _at_work(self, job: Any, queued: list[QueuedJob] | None) -> str | None:
-        """Return who does a job's work now, "" if that is in doubt, or None if nobody does."""
+        """Return who does what a job would do, "" if that has to be looked at, or None."""
         rule, wildcards = job.rule.name, dict(job.wildcards.items())
         for other in queued or ():
             if does_the_same(other, rule, wildcards):
@@ -126,7 +123,7 @@ class Gate:
         return "" if wildcards.get("model") in self.in_doubt and rule in SWEEPS else None
 
     def _wait(self, job: Any) -> None:
-        """Wait until nobody else does a job's work, and run the job if its files are missing."""
+        """Wait until nobody else does the work of a job; run it if it is not done then."""
         while not self.ended.is_set():
             queued = self._queued()
             if queued is not None and not self._is_busy(job, queued):
@@ -141,7 +138,7 @@ class Gate:
             self._run_jobs([job])
 
     def _is_busy(self, job: Any, queued: list[QueuedJob]) -> bool:
-        """Return whether somebody else does a job's work, and release the leases of dead owners."""
+        """Return whether somebody else does the work of a job; give back what the dead hold."""
         rule, wildcards = job.rule.name, dict(job.wildcards.items())
         if any(does_the_same(other, rule, wildcards) for other in queued):
             return True
@@ -156,7 +153,7 @@ class Gate:
         return False
 
     def report_error(self, info: Any, msg: str | None = None, **more: Any) -> None:
-        """Report a failed job (out of time or memory in one line) unless SLURM takes it later."""
+        """Report that a job failed, unless SLURM takes it later; a routine end is one line."""
         job, said = info.job, msg or ""
         if info.external_jobid is None and (refusal := self._passing(said)):
             line = f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')"
@@ -177,7 +174,7 @@ class Gate:
         self._report_error(info, msg, **more)
 
     def _passing(self, said: str) -> str | None:
-        """Return why sbatch refused a job for now, or None if it would refuse it forever."""
+        """Return why sbatch refused a job for now; None if it would refuse it for ever."""
         found = PASSES.search(said)
         if found is None:
             return None
@@ -191,7 +188,7 @@ class Gate:
 
 
 def _any_job() -> bool:
-    """Return whether this user has any job in the queue, or SLURM does not answer."""
+    """Return whether this user has any job in the queue; also if nobody answers."""
     done = run(["squeue", "--noheader", "--format=%i", f"--user={os.getuid()}"])
     return bool(done.returncode or done.stdout.strip())
 
@@ -206,7 +203,7 @@ def _cure(busy: str) -> str:
 
 
 def _end(state: str, info: Any) -> str:
-    """Return "time" or "memory" if a job ran out of it, else an empty text."""
+    """Return why a job ended, if that is no fault: "time", "memory" or ""."""
     if state == "TIMEOUT" or WARNED in _stopped(info.job):
         return "time"
     log, said = (info.aux or {}).get("slurm_logfile"), ""
@@ -216,7 +213,7 @@ def _end(state: str, info: Any) -> str:
 
 
 def _stopped(job: Any) -> str:
-    """Return a job's last log message about a signal that stopped it, or an empty text."""
+    """Return what a job said last of a signal that stopped it, or nothing."""
     found: list[str] = []
     for log in job.log:
         with suppress(OSError):
@@ -225,7 +222,7 @@ def _stopped(job: Any) -> str:
 
 
 def _told(info: Any, why: str) -> str:
-    """Return a sentence on how a job ended, with its last message about a signal."""
+    """Return how a job ended, with what it said last about itself."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
     said = _stopped(info.job)
     return f"SLURM job {info.external_jobid} {ends[why]}{f' ({said})' if said else ''}"
@@ -237,17 +234,50 @@ def _next(n_left: int, why: str) -> str:
     return f"it is tried again with more {why}, and goes on where it stopped"
 
 
+OF_SCHEDULER = ("_executor", "_local_executor", "finish_callback", "error_callback")
+OF_EXECUTOR = ("run_jobs", "run_job", "cancel", "report_job_error")
+OF_SLURM = ("run_uuid",)
+WRITTEN_FOR = "9.27"  # of Snakemake: none of these names is promised
+
+
+def _executors(workflow: Any) -> list[Any]:
+    """Return the executors of a run.
+
+    Raises:
+        UserError: this Snakemake lacks a name that the gate uses.
+    """
+    scheduler = workflow.scheduler
+    lacks = [f"scheduler.{name}" for name in OF_SCHEDULER if not hasattr(scheduler, name)]
+    executors = [getattr(scheduler, name, None) for name in OF_SCHEDULER[:2]]
+    for executor in filter(None, executors):
+        own = OF_SLURM if "plugin_slurm" in type(executor).__module__ else ()
+        lacks += [
+            f"executor.{name}" for name in (*OF_EXECUTOR, *own) if not hasattr(executor, name)
+        ]
+    if lacks:
+        raise UserError(
+            f"Snakemake {version('snakemake')} has no {', '.join(lacks)}, by which two jobs that "
+            f"do the same are kept apart; expected {WRITTEN_FOR}: install it with `make setup`"
+        )
+    return [executor for executor in executors if executor]
+
+
 def stand_between(workflow: Any, grid: Grid, in_doubt: Iterable[str]) -> None:
     """Have every job of a run pass a gate before its executor.
 
     Args:
-        workflow: Snakemake's workflow, before its first job.
-        grid: the study's grid.
-        in_doubt: models that another job was sweeping when this run was planned.
+        workflow: of Snakemake, before its first job.
+        grid: the study's.
+        in_doubt: models that somebody swept when this run was planned.
+
+    Raises:
+        UserError: no job could be run as the settings are.
     """
-    scheduler = workflow.scheduler
-    for executor in filter(None, (scheduler._executor, scheduler._local_executor)):
+    for executor in _executors(workflow):
         own = getattr(executor, "run_uuid", None)
+        if own is not None:
+            for mistake in mistakes_of(workflow):
+                say(mistake)
         settings = getattr(workflow, "executor_settings", None) if own else None
         pause = getattr(settings, "init_seconds_before_status_checks", None) or LOOK
         Gate(executor, grid, own, max(float(pause), LOOK), frozenset(in_doubt))

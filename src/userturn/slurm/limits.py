@@ -1,16 +1,19 @@
-"""The limits of the user's associations and QOS, by sacctmgr, and the jobs that they refuse."""
+"""The limits of the user's associations and QOS, as sacctmgr tells them, and what they refuse."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from getpass import getuser
 from typing import NamedTuple
 
+from userturn.errors import near_miss
+from userturn.slurm.nodes import gpus_asked
 from userturn.slurm.scheduler import Attempt, CheckResult, minutes, run
 from userturn.slurm.submission import Profile
 
 OF_ACCOUNT = {
     "Account": "",
     "DefaultQOS": "",
+    "QOS": "",
     "MaxSubmitJobs": "submitted",
     "GrpSubmitJobs": "submitted",
     "MaxJobs": "running",
@@ -38,6 +41,7 @@ class Owner(NamedTuple):
     name: str  # such as account lab
     limits: Limits
     default_qos: str = ""
+    qos: frozenset[str] = frozenset()  # that an account may use
 
 
 def _limit(kind: str, said: str) -> int | None:
@@ -50,18 +54,18 @@ def _limit(kind: str, said: str) -> int | None:
 
 
 def read_owners(said: str, fields: Mapping[str, str]) -> dict[str, Owner]:
-    """Return the owners in the output of `sacctmgr --parsable2`, by lower-case name.
+    """Return the owners that `sacctmgr --parsable2` tells with some fields, by lower-case name.
 
-    Of several limits of one kind, such as those of an account's associations, the lowest counts.
+    Of several limits of one kind, as of several associations of an account, the lowest counts.
     """
     found: dict[str, Owner] = {}
     for line in said.splitlines():
         values = dict(zip(fields, line.split("|"), strict=False))
         name = values.get("Account") or values.get("Name", "")
         kind = "account" if "Account" in fields else "QOS"
-        owner = found.setdefault(
-            name.lower(), Owner(f"{kind} {name}", {}, values.get("DefaultQOS", "").lower())
-        )
+        default, usable = (values.get(key, "").lower() for key in ("DefaultQOS", "QOS"))
+        new = Owner(f"{kind} {name}", {}, default, frozenset(filter(None, usable.split(","))))
+        owner = found.setdefault(name.lower(), new)
         for field, of in fields.items():
             limit = _limit(of, values.get(field, "")) if of else None
             if limit is not None:
@@ -74,25 +78,59 @@ def _ask(what: Sequence[str], fields: Mapping[str, str]) -> dict[str, Owner]:
     return {} if done.returncode else read_owners(done.stdout, fields)
 
 
-def owners_of(attempts: Sequence[Attempt]) -> dict[str, list[Owner]]:
-    """Return the accounts and QOS to which each job is charged, by job, such as `model x`."""
+class Accounting(NamedTuple):
+    """What jobs of this user may be charged to, by lower-case name; nothing without accounting."""
+
+    accounts: Mapping[str, Owner]
+    qos: Mapping[str, Owner]
+    default: str  # account
+
+    def account(self, options: Mapping[str, str]) -> Owner | None:
+        """Return the account that a job with some sbatch options is charged to."""
+        return self.accounts.get(options.get("--account", self.default).lower())
+
+
+def accounting() -> Accounting:
+    """Return what sacctmgr tells of this user."""
     me = getuser()
-    accounts = _ask(["assoc", f"user={me}"], OF_ACCOUNT)
-    qos = _ask(["qos"], OF_QOS)
     default = run(["sacctmgr", "-n", "-P", "show", "user", me, "format=DefaultAccount"]).stdout
+    accounts = _ask(["assoc", f"user={me}"], OF_ACCOUNT)
+    return Accounting(accounts, _ask(["qos"], OF_QOS), default.strip())
+
+
+def owners_of(attempts: Sequence[Attempt], known: Accounting) -> dict[str, list[Owner]]:
+    """Return by job, such as `model x`, the accounts and QOS that it is charged to."""
     found: dict[str, list[Owner]] = {}
     for attempt in attempts:
-        name = attempt.options.get("--account", default.strip()).lower()
-        account = accounts.get(name)
-        named = attempt.options.get("--qos", account.default_qos if account else "").lower()
-        found[attempt.job] = [owner for owner in (account, qos.get(named)) if owner is not None]
+        account = known.account(attempt.options)
+        default = account.default_qos if account else ""
+        qos = known.qos.get(attempt.options.get("--qos", default).lower())
+        found[attempt.job] = [owner for owner in (account, qos) if owner is not None]
     return found
+
+
+def look_at_qos(attempts: Sequence[Attempt], known: Accounting) -> Iterator[CheckResult]:
+    """Check that each QOS that is named exists, and that the job's account may use it."""
+    said = run(["scontrol", "show", "config"]).stdout
+    enforced = re.search(r"^AccountingStorageEnforce\s*=.*\bqos\b", said, re.MULTILINE)
+    told: set[str] = set()
+    for attempt in attempts if known.qos else ():
+        qos, account = attempt.options.get("--qos", "").lower(), known.account(attempt.options)
+        if not qos or qos in told:
+            continue
+        told.add(qos)
+        trouble = None
+        if qos not in known.qos:
+            trouble = f"correct qos: the cluster has no '{qos}'{near_miss(qos, known.qos)}"
+        elif enforced and account and account.qos and qos not in account.qos:
+            trouble = f"correct qos: {account.name} may not use it{near_miss(qos, account.qos)}"
+        yield CheckResult(f"QOS {qos} of the job of {attempt.job}", trouble)
 
 
 def look_at_limits(
     attempts: Sequence[Attempt], owners: Mapping[str, Sequence[Owner]], profile: Profile
 ) -> Iterator[CheckResult]:
-    """Check which jobs never start, or cannot all be submitted, by limits of accounts and QOS."""
+    """Check the limits of accounts and QOS: which jobs never start, and how many wait outside."""
     if not any(owner.limits for of_job in owners.values() for owner in of_job):
         return
     told: set[str] = set()
@@ -110,7 +148,7 @@ def look_at_limits(
 def _beyond(attempt: Attempt, owner: Owner) -> str | None:
     wishes = {
         "minutes": minutes(attempt.options.get("--time", "")),
-        "gpus": _n_gpus(attempt.options),
+        "gpus": gpus_asked(attempt.options)[1] * int(attempt.options.get("--nodes", 1)),
     }
     for kind, wish in wishes.items():
         limit = owner.limits.get(kind)
@@ -124,17 +162,8 @@ def _beyond(attempt: Attempt, owner: Owner) -> str | None:
     return None
 
 
-def _n_gpus(options: Mapping[str, str]) -> int | None:
-    """Return the number of GPUs that sbatch options ask for on all nodes, or None."""
-    found = re.search(r"(\d+)$", options.get("--gpus", ""))
-    if found:
-        return int(found[1])
-    found = re.search(r"gpu(?::[^,:]+)?:(\d+)", options.get("--gres", ""))
-    return int(found[1]) * int(options.get("--nodes", 1)) if found else None
-
-
 def _at_once(owners: Mapping[str, Sequence[Owner]], profile: Profile) -> Iterator[CheckResult]:
-    """Yield a check for each limit on submitted jobs that is below the profile's `jobs`."""
+    """Say what `jobs` should be where fewer may be submitted at once."""
     given = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
     wanted = min(given, len(owners))
     of_all = {owner.name: owner for of_job in owners.values() for owner in of_job}

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.load import INSTALLATION
-from userturn.errors import UserError
+from userturn.errors import UserError, write_trouble
 from userturn.models.fetch import model_folder
+from userturn.models.scratch import SCRATCH, place_on_scratch
 from userturn.storage.files import alone, write_text
 
 GPU_CHECK = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
@@ -25,13 +26,18 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """Yield (name, trouble) of each check, with None or a sentence on the fault and its fix."""
     node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     yield f"{node} sees the project's folder", None
-    yield f"{node} writes the results", _write_results(Path(question["results"]))
+    results = Path(question["results"])
+    mount = f"mount '{results.resolve()}' writable on compute nodes"
+    yield f"{node} writes the results", write_trouble(results, mount)
     if question["needs_locks"]:
-        yield f"{node} locks files in the results", lock_trouble(Path(question["results"]))
+        yield f"{node} locks files in the results", lock_trouble(results)
     yield f"{node} imports {question['engine']}", _import(question["engine"])
     yield from ((f"{node} {what}", trouble) for what, trouble in _devices())
     for model, entry in question["models"].items():
         yield f"{node} has {model}", _model(entry["source"], entry["revision"])
+        if entry["local_weights"]:
+            fits = _scratch_trouble(entry["source"], entry["revision"])
+            yield f"{node} has room on its own disk for {model}", fits
     for dataset, path in question["datasets"].items():
         fix = "run `snakemake --profile slurm download` on the login node"
         yield f"{node} has dataset {dataset}", None if Path(path).is_file() else fix
@@ -39,17 +45,6 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     if question["tries_gpu"]:
         said, trouble = _gpu_check()
         yield f"{node} writes texts on its GPU\n{said}", trouble
-
-
-def _write_results(results: Path) -> str | None:
-    path = results / f".doctor-{uuid.uuid4().hex}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        path.unlink()
-    except OSError as error:
-        return f"{error}; mount '{results.resolve()}' writable on compute nodes"
-    return None
 
 
 def lock_trouble(results: Path) -> str | None:
@@ -101,6 +96,23 @@ def _model(source: str, revision: str | None) -> str | None:
             "that nodes share"
         )
     return None
+
+
+def _scratch_trouble(source: str, revision: str | None) -> str | None:
+    """Return why a model's weights cannot be copied to this node's own disk."""
+    try:
+        folder = model_folder(source, revision)
+        copy, size = place_on_scratch(folder)
+    except UserError as error:
+        return str(error)
+    root = copy.parent.parent
+    free = shutil.disk_usage(root).free
+    if copy.exists() or size <= free:
+        return None
+    return (
+        f"its weights are {size / 1e9:.1f} GB, and '{root}' has {free / 1e9:.1f} GB free; set "
+        f"{SCRATCH} to a larger disk of the node, or leave local_weights out"
+    )
 
 
 def _port() -> str | None:

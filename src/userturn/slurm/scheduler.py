@@ -10,7 +10,8 @@ from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.config.slurm_resources import SETTINGS
 from userturn.config.trained_models import training_entry
-from userturn.errors import UserError
+from userturn.errors import UserError, near_miss
+from userturn.slurm.nodes import FORMAT, Kind, lacking, read_kinds
 from userturn.slurm.submission import (
     RULES,
     Options,
@@ -24,6 +25,12 @@ from userturn.study.grid import Grid
 
 OWNERS = {"--account": "Accounts", "--qos": "Qos"}  # by sbatch's option, scontrol's name
 JOB = "job of "  # how the check of a job begins
+# What sbatch says when it would take the same job later.
+PASSES = re.compile(
+    r"\w*SubmitJobs?\w*Limit|temporarily unable to accept|Unable to contact slurm controller|"
+    r"Socket timed out|Resource temporarily unavailable|Zero Bytes were transmitted|"
+    r"Transport endpoint|Connection (refused|timed out)|Communication connection failure"
+)
 NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
 
@@ -187,7 +194,7 @@ def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
 
 
 def look_at_requests(
-    attempts: Sequence[Attempt], found: Mapping[str, Partition]
+    attempts: Sequence[Attempt], found: Mapping[str, Partition], kinds: Sequence[Kind]
 ) -> Iterator[CheckResult]:
     """Check whether the scheduler would accept and start each job, testing equal options once.
 
@@ -198,7 +205,10 @@ def look_at_requests(
         alike.setdefault(tuple(as_words(attempt.options)), []).append(attempt)
     failed: set[str] = set()
     for words, same in alike.items():
-        trouble = _refusal(words) or _endless_wait(same[0].options, found)
+        options = same[0].options
+        here = [partition.name for partition in jobs_partitions(options, found)]
+        trouble = _unknown_partition(options, found) or lacking(options, here, kinds)
+        trouble = trouble or refusal(words) or _endless_wait(options, found)
         named = [a for a in same if a.number == 1 or (trouble and a.job not in failed)]
         failed |= {attempt.job for attempt in same} if trouble else set()
         if named:
@@ -206,7 +216,19 @@ def look_at_requests(
             yield CheckResult(f"{JOB}{', '.join(names)} ({' '.join(words)})", trouble)
 
 
-def _refusal(words: Sequence[str]) -> str | None:
+def _unknown_partition(options: Options, found: Mapping[str, Partition]) -> str | None:
+    """Return which of a job's partitions the cluster does not have, or that it names none."""
+    cure = "as slurm_partition in the profile or partition in the entry"
+    for name in partitions_of(options):
+        if name not in found:
+            return f"correct '{name}' {cure}: no partition is called so{near_miss(name, found)}"
+    if partitions_of(options) or any(partition.is_default for partition in found.values()):
+        return None
+    return f"the cluster has no default partition; name one {cure}: {', '.join(sorted(found))}"
+
+
+def refusal(words: Sequence[str]) -> str | None:
+    """Return why sbatch would refuse a job with some options, or None."""
     done = run(["sbatch", "--test-only", *words, "--wrap", "true"])
     if done.returncode == 0:
         return None
@@ -268,8 +290,8 @@ def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
         return CheckResult(what)
     return CheckResult(
         what,
-        f"{', '.join(wrong)} is none of yours, so every submission would be refused; expected one "
-        f"of {', '.join(sorted(known))} as slurm_account in the profile",
+        f"{', '.join(wrong)} is none of yours, so every submission would be refused: correct "
+        f"slurm_account in the profile{near_miss(wrong[0].lower(), known)}",
     )
 
 
@@ -306,3 +328,8 @@ def partitions() -> dict[str, Partition]:
             f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
         )
     return read_partitions(done.stdout)
+
+
+def kinds_of_nodes() -> list[Kind]:
+    """Return the kinds of nodes of the cluster's partitions; none if sinfo does not tell."""
+    return read_kinds(run(["sinfo", "--noheader", "--exact", f"--format={FORMAT}"]).stdout)

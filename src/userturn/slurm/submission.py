@@ -1,4 +1,4 @@
-"""A job's sbatch options with those of a Snakemake profile, as the plugin (2.8.0) passes them."""
+"""What a Snakemake profile adds to a job's sbatch options, as the plugin (2.8.0) passes them."""
 
 import os
 import shlex
@@ -10,24 +10,23 @@ from types import SimpleNamespace
 from typing import Any
 
 from userturn.config.load import read_config_file
-from userturn.config.slurm_resources import ResourceEntry, sbatch_options
+from userturn.config.slurm_resources import ResourceEntry, cores_of, resources_of
 from userturn.errors import UserError, near_path
 
 RULES = {"model": "sweep", "training": "train", "judge": "serve_judge"}  # by the kind of an entry
-PLACE_OF = {  # resources of Snakemake that say where a job may run, and who pays
+OPTIONS = {  # of sbatch, by the resource of Snakemake that each is made of
     "slurm_account": "--account",
     "slurm_partition": "--partition",
     "qos": "--qos",
     "constraint": "--constraint",
-}
-SIZES = {
-    "mem_mb": "--mem",
-    "mem": "--mem",
-    "runtime": "--time",
-    "nodes": "--nodes",
+    "reservation": "--reservation",
+    "gpu": "--gpus",
     "gres": "--gres",
+    "nodes": "--nodes",
+    "mem_mb": "--mem",
+    "runtime": "--time",
 }
-GPUS = ("gpu", "gres")  # either asks for GPUs
+SIZES = ("mem", "mem_mb", "runtime")  # resources that a profile may give as a text
 
 Profile = Mapping[str, Any]
 Options = dict[str, str]
@@ -37,7 +36,7 @@ def read_profile(folder: Path) -> dict[str, Any]:
     """Return a profile's settings.
 
     Raises:
-        UserError: there is no profile, or it cannot be read.
+        UserError: there is none, or it cannot be read.
     """
     path = folder / "config.yaml"
     if not path.is_file():
@@ -49,10 +48,10 @@ def read_profile(folder: Path) -> dict[str, Any]:
 
 
 def _value(key: str, given: Any, of_job: Mapping[str, Any]) -> Any:
-    """Return a resource's value for one job, with text evaluated as Python as Snakemake does.
+    """Return a resource's value for one job: Snakemake evaluates text in it as Python.
 
     Raises:
-        UserError: the text is Python that fails, or whose value is neither a text nor a number.
+        UserError: the text is Python that fails, or that gives neither a text nor a number.
     """
     if not isinstance(given, str):
         return given
@@ -74,86 +73,105 @@ def _value(key: str, given: Any, of_job: Mapping[str, Any]) -> Any:
     return value
 
 
+def options_of(resources: Mapping[str, Any], cores: int) -> Options:
+    """Return the sbatch options that the plugin makes of a job's resources, by name."""
+    options = {option: str(resources[key]) for key, option in OPTIONS.items() if resources.get(key)}
+    if model := resources.get("gpu_model"):
+        options["--gpus"] = f"{model}:{resources.get('gpu', 1)}"
+    options["--cpus-per-task"] = str(resources.get("cpus_per_task") or cores)
+    extra = shlex.split(str(resources.get("slurm_extra") or ""))
+    return options | {name: value for name, _, value in (word.partition("=") for word in extra)}
+
+
 def job_options(
     profile: Profile, rule: str, entry: ResourceEntry, attempt: int, name: str = ""
 ) -> Options:
     """Return the sbatch options of one attempt at a job, by name.
 
-    The profile's settings for the rule override the entry, and the entry overrides the profile's
-    defaults. A setting may be an expression over the job's wildcards. `name` is the model or judge.
+    What the profile sets for the rule stands above the entry's own; its defaults stand below. It
+    may be an expression over the wildcards of the job, which is that of the model or judge `name`.
 
     Raises:
         UserError: an expression, a size or a time cannot be read.
     """
-    own = _resources_of(profile, rule)
     wildcards = SimpleNamespace(model=name, judge=name, shard=f"1of{entry.get('shards', 1)}")
-    threads = next(o for o in sbatch_options(entry, attempt) if "cpus" in o).partition("=")[2]
-    of_job = {"wildcards": wildcards, "attempt": attempt, "threads": int(threads), "input": ()}
-    given = {k: _value(k, v, of_job) for k, v in {**_defaults(profile), **own}.items()}
-    options = {option: str(given[key]) for key, option in PLACE_OF.items() if given.get(key)}
-    options |= dict(option.split("=", 1) for option in sbatch_options(entry, attempt))
-    options |= {option: str(given[key]) for key, option in PLACE_OF.items() if own.get(key)}
-    for key, option in SIZES.items():
-        if own.get(key):
-            options[option] = _size(key, given[key])
-    if set(GPUS) & set(own):
-        options |= {"--gpus": str(given.get("gpu") or ""), "--gres": str(given.get("gres") or "")}
-    if cores := (profile.get("set-threads") or {}).get(rule):
-        options["--cpus-per-task"] = str(cores)
-    for key, option in (("slurm-qos", "--qos"), ("slurm-reservation", "--reservation")):
-        if profile.get(key):
-            options[option] = str(profile[key])
-    extra = shlex.split(str(given.get("slurm_extra") or ""))
-    options |= {name: value for name, _, value in (word.partition("=") for word in extra)}
-    return {name: value for name, value in options.items() if value or name in extra}
+    cores = (profile.get("set-threads") or {}).get(rule) or cores_of(entry)
+    of_job = {"wildcards": wildcards, "attempt": attempt, "threads": cores, "input": ()}
+    given = given_resources(profile)
+    resources = {
+        **_evaluated(given[DEFAULTS], of_job),
+        **resources_of(entry, attempt),
+        **_evaluated(given.get(rule, {}), of_job),
+    }
+    for key in ("qos", "reservation"):  # for all jobs
+        resources[key] = profile.get(f"slurm-{key}") or resources.get(key)
+    return options_of(resources, cores)
 
 
-def _size(key: str, value: Any) -> str:
-    """Return a size as sbatch takes it, in minutes or MB for Snakemake's forms such as 2h or 8GB.
+def _evaluated(given: Mapping[str, Any], of_job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return resources that a profile sets with their values for one job; `mem` is `mem_mb`."""
+    values = {key: _value(key, value, of_job) for key, value in given.items()}
+    return {
+        "mem_mb" if key == "mem" else key: _size(key, value) if key in SIZES else value
+        for key, value in values.items()
+    }
+
+
+def _size(key: str, value: Any) -> int:
+    """Return MB or minutes; Snakemake also reads 2h as minutes, and 8GB where it takes `mem`.
 
     Raises:
-        UserError: it is no size or time.
+        UserError: it is neither, or not above 0.
     """
     from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
 
     try:
         if isinstance(value, str) and key == "runtime" and not value.isdecimal():
-            return str(max(round(parse_timespan(value) / 60), 1))
-        if isinstance(value, str) and key == "mem" and not value.isdecimal():
-            return str(max(ceil(parse_size(value) / 1e6), 1))
-    except (InvalidSize, InvalidTimespan) as error:
+            number = max(round(parse_timespan(value) / 60), 1)
+        elif isinstance(value, str) and key == "mem" and not value.isdecimal():
+            number = max(ceil(parse_size(value) / 1e6), 1)
+        else:
+            number = int(value)
+        if number < 1:
+            raise ValueError(value)
+    except (InvalidSize, InvalidTimespan, ValueError) as error:
+        form = {"mem": "MB or a size such as 8GB", "mem_mb": "MB, a whole number"}
         raise UserError(
-            f"the profile's {key} is '{value}', expected minutes or a time such as 2h, MB or a "
-            "size such as 8GB; correct it"
+            f"the profile's {key} is '{value}', expected "
+            f"{form.get(key, 'minutes or a time such as 2h')}, above 0; correct it"
         ) from error
-    return str(value)
+    return number
 
 
-def _resources_of(profile: Profile, rule: str) -> dict[str, Any]:
-    """Return a rule's `set-resources`, which may also be written as a list of RULE:KEY=VALUE."""
-    given = profile.get("set-resources") or {}
-    if isinstance(given, list):
-        split = [str(one).partition(":") for one in given]
-        return dict(pair.split("=", 1) for name, _, pair in split if name == rule and "=" in pair)
-    return dict(given.get(rule) or {})
+DEFAULTS = ""  # the name under which `default-resources` stand beside those of rules
 
 
-def _defaults(profile: Profile) -> dict[str, Any]:
-    """Return `default-resources`, which may also be written as a list of KEY=VALUE."""
-    given = profile.get("default-resources") or {}
-    if isinstance(given, list):
-        return dict(str(pair).split("=", 1) for pair in given)
-    return dict(given)
+def given_resources(profile: Profile) -> dict[str, dict[str, Any]]:
+    """Return the resources that a profile sets, by rule.
+
+    Both settings may be mappings, or lists of KEY=VALUE and RULE:KEY=VALUE.
+    """
+    defaults = profile.get("default-resources") or {}
+    of_rules = profile.get("set-resources") or {}
+    if isinstance(defaults, list):
+        defaults = dict(str(pair).split("=", 1) for pair in defaults)
+    found: dict[str, dict[str, Any]] = {DEFAULTS: dict(defaults)}
+    if isinstance(of_rules, list):
+        for rule, _, pair in (str(one).partition(":") for one in of_rules):
+            key, _, value = pair.partition("=")
+            found.setdefault(rule, {})[key] = value
+        return found
+    return found | {rule: dict(own or {}) for rule, own in of_rules.items()}
 
 
 def as_words(options: Mapping[str, str]) -> list[str]:
-    """Return options as arguments of sbatch, such as --mem=64000."""
+    """Return options as sbatch takes them, such as --mem=64000."""
     return [f"{name}={value}" if value else name for name, value in options.items()]
 
 
 def n_attempts(profile: Profile) -> int:
-    """Return how many attempts a job has."""
-    retries = profile.get("retries") or 0
+    """Return how often a job is tried."""
+    retries = profile.get("retries", profile.get("restart-times")) or 0  # one option, two names
     if not str(retries).isdecimal():
         raise UserError(
             f"the profile's retries is {retries!r}, expected a whole number; correct it"
@@ -162,6 +180,6 @@ def n_attempts(profile: Profile) -> int:
 
 
 def partitions_of(options: Mapping[str, str]) -> list[str]:
-    """Return the partitions that options name, or none for the cluster's default."""
+    """Return the partitions that options name; none for the cluster's default."""
     named = options.get("--partition", options.get("-p", ""))
     return [name for name in named.split(",") if name]

@@ -1,4 +1,4 @@
-"""The beginning of a run: its lock, configuration and study, and the output of a dry run."""
+"""How a run begins: its lock, its configuration, its study, and what a dry run prints."""
 
 import argparse
 import gc
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile, gettempdir
+from tempfile import gettempdir
 from typing import Any
 
 from platformdirs import user_cache_path
@@ -24,7 +24,14 @@ from userturn.config.load import (
     note_run,
     read_config_file,
 )
-from userturn.errors import ConfigError, UserError, forget_errors, near_miss, sentence
+from userturn.errors import (
+    ConfigError,
+    UserError,
+    forget_errors,
+    near_miss,
+    sentence,
+    write_trouble,
+)
 from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
 from userturn.study.annotation_files import of_no_round
@@ -49,7 +56,7 @@ SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
-UNSAID = (  # beginnings of messages that are not about the study
+UNSAID = (  # how messages begin that say nothing of a study
     *("Select jobs to execute", "Execute ", "Config file ", "Assuming ", "Building DAG"),
     *("Using shell", "Conda environments"),
 )
@@ -70,16 +77,16 @@ WILDCARDS = (
 
 
 class ShortRun(logging.Filter):
-    """A filter that passes the number of jobs, each fifth of them as it is done, and errors.
+    """Lets pass how many jobs there are, each fifth of them that is done, and what goes wrong.
 
-    The progress of a sweep's requests is printed by the sweep itself.
+    What a sweep says of its requests comes from the sweep itself.
     """
 
-    n_parts = 0  # parts that were printed
+    n_parts = 0  # that were said
     is_counted = False
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a message is printed, and shorten the table of all jobs to a line."""
+        """Return whether a message is printed; the table of all jobs becomes a line."""
         event, known = getattr(record, "event", None), record.__dict__
         if event == "run_info":
             if self.is_counted:  # a dry run counts its jobs at its end, too
@@ -96,17 +103,17 @@ class ShortRun(logging.Filter):
 
 
 def print_little() -> None:
-    """Make Snakemake, in this process, print only a few lines of a run."""
+    """Let Snakemake, in this process, print a few lines of a run."""
     logging.getLogger(SNAKEMAKE).addFilter(ShortRun())
 
 
 class FewJobs(logging.Filter):
-    """A filter that passes the jobs of a dry run if the table before them counts only a few."""
+    """Lets the jobs of a dry run pass if the table that comes before them counts few."""
 
     n_jobs = 0  # until that table is printed
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a message is printed, and add a hint below a table of many jobs."""
+        """Return whether a message is printed; a table of many jobs gets a hint below it."""
         event = getattr(record, "event", None)
         if event == "run_info" and not self.n_jobs:
             self.n_jobs = record.__dict__["stats"]["total"]
@@ -117,7 +124,7 @@ class FewJobs(logging.Filter):
 
 
 def print_run_size(study: Study) -> None:
-    """Print how many requests a run sends to models and judges."""
+    """Print what a run asks of models and judges."""
     from userturn.workflow.study_size import run_size  # polars: other runs do not need it
 
     try:
@@ -128,16 +135,16 @@ def print_run_size(study: Study) -> None:
 
 
 def list_few_jobs() -> None:
-    """Make Snakemake, in this process, list the jobs of a dry run only if they are few."""
+    """Let Snakemake, in this process, list the jobs of a dry run only if they are few."""
     logging.getLogger(SNAKEMAKE).addFilter(FewJobs())
 
 
 def _collect_garbage_rarely() -> None:
-    """Collect garbage more rarely, since nearly all modules and planned jobs stay to the end.
+    """Collect garbage more rarely: imported modules and planned jobs nearly all stay to the end.
 
-    With Python's own settings, planning 3,336 jobs takes 29 % more CPU time (a median of 9.3
-    instead of 7.2 seconds), and over the promised 10 seconds in two runs of four. The environment
-    variable USERTURN_DEFAULT_GC=1 turns this off.
+    With Python's own settings, planning 3,336 jobs takes 29 % more CPU time: a median of 9.3
+    instead of 7.2 seconds, and over the promised 10 in two runs of four. To turn this off, set the
+    environment variable USERTURN_DEFAULT_GC=1.
     """
     if os.environ.get(DEFAULT_GC) == "1":
         return
@@ -146,12 +153,12 @@ def _collect_garbage_rarely() -> None:
 
 
 def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
-    """End the program with a sentence if a configuration in Snakemake's arguments is broken.
+    """End the program in a sentence if a configuration that a Snakemake command gives is broken.
 
-    `profiles/default` calls this. Before any Snakefile, Snakemake opens the `--configfile` files,
-    reads `--config` and makes a folder in the home, and may fail with a traceback. After that,
-    modules are imported from the Snakefile's folder first. The arguments are by default those of
-    this process.
+    `profiles/default` calls this, since before any Snakefile Snakemake opens the files of
+    `--configfile`, reads `--config` and makes a folder in the home, and may fail in a traceback.
+    From then on modules are imported from the Snakefile's folder first. The arguments are those of
+    this process, if no others are given.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
@@ -175,21 +182,15 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     cache = user_cache_path("snakemake", "snakemake")
     _check_folder(cache, "XDG_CACHE_HOME")
     scratch = Path(os.environ.get("TMPDIR") or gettempdir())
-    if scratch.is_dir():  # else Python takes another one
+    if scratch.is_dir():  # else another is taken
         _check_folder(scratch, "TMPDIR")
 
 
 def _check_folder(folder: Path, variable: str) -> None:
-    """End the program with a sentence if Snakemake could not write into one of its folders."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=folder) as file:
-            file.write(bytes(4096))  # a block: a full disk may still take a name
-    except OSError as error:
-        sys.exit(
-            f"error: Snakemake cannot write into '{folder}' ({error.strerror}); "
-            f"set {variable} to a folder that can be written"
-        )
+    """End the program in a sentence if Snakemake could not write into one of its folders."""
+    cure = f"set {variable} to a folder that can be written"
+    if trouble := write_trouble(folder, cure):
+        sys.exit(f"error: Snakemake {trouble}")
 
 
 def _check_config_files(paths: Iterable[str | Path]) -> None:
@@ -201,11 +202,11 @@ def _check_config_files(paths: Iterable[str | Path]) -> None:
 
 
 def begin(configfiles: Iterable[str | Path], is_driver: bool, looks: bool = False) -> None:
-    """Prepare a Snakemake process: check its config files, take its lock or ignore its signal.
+    """Prepare a Snakemake process: check its config files, handle its lock or early warning.
 
     The main process takes the folder for its run, unless it only looks. The process inside a
-    cluster's job must survive the signal that tells its sweep to finish. The program ends with a
-    sentence if a file cannot be read or another run is at work.
+    cluster's job must survive the signal that tells its sweep to finish. If a file cannot be read,
+    or another run is at work, the program ends and says why.
     """
     _collect_garbage_rarely()
     if is_driver:
@@ -223,11 +224,11 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool, looks: bool = Fals
 def call_around_jobs(
     workflow: Any, study: Study, stand_between: Callable[[Any, Grid, Iterable[str]], None]
 ) -> None:
-    """Have Snakemake call functions before the first job of a study and after its last.
+    """Have Snakemake do what comes before the first job of a study, and after its last.
 
-    `stand_between` makes jobs pass a gate (`slurm.driver`). If a study's own Snakefile takes the
-    workflow as a module, Snakemake leaves out `onstart`, `onsuccess` and `onerror`. So these
-    functions are put before the handlers that Snakemake has by now.
+    `stand_between` has jobs pass a gate (`slurm.driver`).
+    Of a workflow that a study's own Snakefile takes as a module, Snakemake leaves out `onstart`,
+    `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
     """
 
     def before() -> None:
@@ -237,7 +238,10 @@ def call_around_jobs(
             if lacks_room := too_large(study.grid, {job.wildcards.model for job in described}):
                 sys.exit(f"error: {lacks_room}")
             note_run(workflow.overwrite_configfiles)
-            stand_between(workflow, study.grid, study.generation.in_doubt)
+            try:
+                stand_between(workflow, study.grid, study.generation.in_doubt)
+            except UserError as error:
+                sys.exit(f"error: {error}")
         if is_alone():
             keep_outputs(workflow, study.grid.results)
 
@@ -256,11 +260,11 @@ def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any
 
 
 def prepare(study: Study, workflow: Any) -> None:
-    """Prepare a study before Snakemake looks at its files.
+    """Do what comes before Snakemake looks at a study's files.
 
-    Files of labels that no round reads are named. A dry run tells what a run would ask. A run that
-    is the only one here sets aside the markers of sweeps that have to be done again. The process
-    inside a cluster's job ends before it removes anything if another job does the same.
+    Labels that nobody reads are named. A dry run says what a run would ask. A run removes the
+    markers of sweeps that have to be done again, if it is the only one here. The process inside a
+    cluster's job ends, before it removes anything, if another job does the same.
     """
     keep_private(study)
     check_shared_disk(workflow)
@@ -291,7 +295,7 @@ def check_results(results: Path) -> None:
     """Check that a study can write its results.
 
     Raises:
-        ConfigError: the folder is a file, may not be written, or is a link that leads nowhere.
+        ConfigError: their folder is a file, may not be written, or is a link that leads nowhere.
     """
     is_there = results.exists() or results.is_symlink()  # also one that leads nowhere
     if is_there and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
@@ -312,7 +316,7 @@ def checked_study(config: Config) -> Study:
 
 
 def keep_private(study: Study) -> None:
-    """Make new files readable by this user only if a dataset of the study is private."""
+    """Let nobody else of this machine read what is written, if a dataset's rows are private."""
     if study.grid.private_datasets:
         os.umask(0o077)
 
@@ -320,8 +324,8 @@ def keep_private(study: Study) -> None:
 def open_study(config: Config) -> Study:
     """Return the study of a configuration, or end the program with one sentence.
 
-    The catalogue's datasets, repeated trainings and settings that an older study keeps are added in
-    place, since Snakemake passes this configuration to its jobs.
+    The catalogue's datasets are added in place, and what the study keeps: Snakemake gives
+    its jobs this configuration.
     """
     try:
         add_catalogue(config)
