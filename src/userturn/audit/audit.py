@@ -106,8 +106,8 @@ def checklist(
     excused: Mapping[str, str],
 ) -> list[Status]:
     """Return the status of every artifact that records claim or that is excused, sorted by path."""
-    said = [item for item in found if isinstance(item, Status)]
-    marks = {of.artifact: of for of in sorted(said, key=lambda of: of.state == OTHER)}
+    statuses = [item for item in found if isinstance(item, Status)]
+    marks = {of.artifact: of for of in sorted(statuses, key=lambda of: of.state == OTHER)}
     marks |= {path: not_compared(path, why) for path, why in excused.items()}
     paths = sorted({*files.recorded, *excused})
     return [_status(files, path, needed, broken, marks) for path in paths]
@@ -149,11 +149,11 @@ def counted(statuses: Iterable[Status]) -> str:
 
 def reasons(statuses: Iterable[Status]) -> dict[str, list[str]]:
     """Return the paths of the artifacts that were not compared, by reason."""
-    found: dict[str, list[str]] = {}
+    reasons_of: dict[str, list[str]] = {}
     for status in statuses:
         if status.state == OTHER:
-            found.setdefault(status.why, []).append(status.artifact)
-    return found
+            reasons_of.setdefault(status.why, []).append(status.artifact)
+    return reasons_of
 
 
 @dataclass(frozen=True)

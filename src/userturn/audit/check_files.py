@@ -110,10 +110,10 @@ def _missing(files: Files, wanted: Identities, needed: set[str]) -> Iterator[Fin
 
 def _altered(files: Files, needed: set[str]) -> Iterator[Finding]:
     for artifact, noted in files.noted.items():
-        found = files.hashes.get(artifact)
-        if found is not None and found != noted:
+        digest = files.hashes.get(artifact)
+        if digest is not None and digest != noted:
             fix, expected = "" if artifact in needed else NOT_NEEDED, f"sha256 {short_hash(noted)}"
-            there = f"sha256 {short_hash(found)}"
+            there = f"sha256 {short_hash(digest)}"
             yield Finding("hashes", artifact, f"{expected}, as it was made", there, fix)
 
 
@@ -128,12 +128,12 @@ def _claimed_twice(files: Files) -> Iterator[Finding]:
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     """Yield a finding for each file of no job that the pipeline would read, else a note."""
     others = []
-    made: Mapping[str, Collection[str]] = {"results/tables": TABLES, "results/figures": FIGURES}
+    declared: Mapping[str, Collection[str]] = {"results/tables": TABLES, "results/figures": FIGURES}
     for artifact in files.present:
         if artifact in files.makers or artifact in wanted:
             continue
         folder, _, name = artifact.rpartition("/")
-        is_of_before = folder in made and name.partition(".")[0] not in made[folder]
+        is_of_before = folder in declared and name.partition(".")[0] not in declared[folder]
         if is_hidden(artifact) or not artifact.endswith(READ) or is_of_before:
             others.append(artifact)
         elif artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
@@ -155,7 +155,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     content there is only a note.
     """
     beside = set()
-    for name, noted, made in _noted_inputs(files, wanted):
+    for name, noted, output in _noted_inputs(files, wanted):
         own = files.noted.get(name) if name.startswith("results/") else files.hashes.get(name)
         if own is None or own == noted:  # a changed artifact is reported once, by `_altered`
             continue
@@ -163,7 +163,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
             beside.add(name)
             continue
         expected = f"made from {name} with sha256 {short_hash(own)}"
-        yield Finding("chain", made, expected, f"made from one with sha256 {short_hash(noted)}")
+        yield Finding("chain", output, expected, f"made from one with sha256 {short_hash(noted)}")
     for name in sorted(beside):
         text = "not the file that the study was made with; run `snakemake` if this is its project"
         yield Note("chain", name, text)
@@ -177,10 +177,10 @@ def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, 
         there = [name for name in record["outputs"] if name in files.hashes]
         if not there:
             continue  # missing, and found so
-        made = min(there, key=lambda name: (name not in wanted, name))
+        output = min(there, key=lambda name: (name not in wanted, name))
         for name, noted in record["inputs"].items():
             if not name.startswith(MARKERS):
-                yield name, noted, made
+                yield name, noted, output
 
 
 def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Finding]:
@@ -191,8 +191,8 @@ def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) ->
         with suppress(*FAULTS, pa.ArrowException):  # a damaged file is reported as altered
             name = f"results/{path.relative_to(results)}"
             for secret in find_secrets(path, values):
-                found = f"{secret.kind} at {secret.place}"
-                yield Finding("secrets", name, "no secret", found, fix)
+                description = f"{secret.kind} at {secret.place}"
+                yield Finding("secrets", name, "no secret", description, fix)
 
 
 README = "results/README.md"

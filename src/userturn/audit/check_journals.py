@@ -30,15 +30,15 @@ def check_journals(files: Files) -> Iterator[Finding]:
         return  # which the checklist says
     for maker, record in files.readable:
         for name, noted in record["journals"].items():
-            place = files.at(name)
-            is_whole = place.is_file() and place.stat().st_size >= noted["n_bytes"]
-            found = beginning_sha256(place, noted["n_bytes"]) if is_whole else None
-            if found != noted["sha256"] and name not in files.left_out:
+            path = files.at(name)
+            is_whole = path.is_file() and path.stat().st_size >= noted["n_bytes"]
+            digest = beginning_sha256(path, noted["n_bytes"]) if is_whole else None
+            if digest != noted["sha256"] and name not in files.left_out:
                 yield Finding(
                     "journals",
                     name,
                     f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
-                    "no file of that length" if found is None else f"sha256 {short_hash(found)}",
+                    "no file of that length" if digest is None else f"sha256 {short_hash(digest)}",
                     f"restore the file from a copy, or leave it: {maker} says what it was used for",
                 )
     yield from _unrecorded_lines(files)
@@ -66,22 +66,22 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
     for _, record in files.readable:
         for name, noted in record["journals"].items():
             recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
-    for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
-        name = f"results/{place.relative_to(files.results).as_posix()}"
+    for path in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
+        name = f"results/{path.relative_to(files.results).as_posix()}"
         if is_hidden(name):
             continue
         n_recorded = recorded.get(name, 0)
-        with place.open("rb") as file:
+        with path.open("rb") as file:
             file.seek(n_recorded)
             if file.read().strip() and not name.startswith(COSTS):
                 fix = f"mv {quote(name)} ."
                 if n_recorded:  # its beginning stays
-                    fix += f" && head -c {n_recorded} {quote(place.name)} > {quote(name)}"
+                    fix += f" && head -c {n_recorded} {quote(path.name)} > {quote(name)}"
                 yield Finding(
                     "journals",
                     name,
                     f"{n_recorded} bytes, as its jobs recorded",
-                    f"{place.stat().st_size} bytes; if a job was killed, the next `snakemake` "
+                    f"{path.stat().st_size} bytes; if a job was killed, the next `snakemake` "
                     "that asks for what it asked for records its lines",
                     fix,
                 )
@@ -89,13 +89,13 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
 
 def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
     """Yield aliases of a study that contradict its configuration or descriptions of models."""
-    place = files.at(PATH)
-    if not place.is_file():
+    path = files.at(PATH)
+    if not path.is_file():
         if _are_missing(files):
             yield Finding("journals", PATH, "names of the study's journals", "no file", AGAIN)
         return
     try:
-        wrong = _wrong(files, grid, given_object(place))
+        wrong = _wrong(files, grid, given_object(path))
     except FAULTS:
         wrong = "not aliases"
     if wrong is not None:
@@ -120,11 +120,11 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
         "datasets": {name: grid.places.of_dataset(name) for name in grid.prepared_datasets},
     }
     for kind, places in asked_as.items():
-        kept = content["places"][kind]
+        stored_names = content["places"][kind]
         for name, place in places.items():
-            if kept.get(name, place) != place:
-                return f"{name} asked as {kept[name]}"
-        for identity, stored in _stored(files, kind, kept).items():
+            if stored_names.get(name, place) != place:
+                return f"{name} asked as {stored_names[name]}"
+        for identity, stored in _stored(files, kind, stored_names).items():
             asked_under = content["identities"][kind].get(identity, stored)
             if stored.isdisjoint(asked_under):
                 return f"{min(stored)} asked as {', '.join(asked_under)}"
@@ -140,9 +140,9 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
 
 def _stored(files: Files, kind: str, places: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the places of all stored files of a kind, by identity."""
-    found: dict[str, set[str]] = {}
+    stored: dict[str, set[str]] = {}
     for path in sorted(files.results.glob(STORED[kind])):
         name = path.name.removesuffix(path.suffix)
         if (identity := read_artifact(path).get("identity")) is not None:
-            found.setdefault(identity, set()).add(places.get(name, name))
-    return found
+            stored.setdefault(identity, set()).add(places.get(name, name))
+    return stored

@@ -66,8 +66,8 @@ def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
         wrong = f"some item ({type(error).__name__})"
     if wrong is not None:
         expected = f"the answer to {wrong}, changed as {of.cell['perturbation']} says"
-        found = "another answer or change"
-        yield Finding("probes", of.path, expected, found)
+        difference = "another answer or change"
+        yield Finding("probes", of.path, expected, difference)
 
 
 def check_headers(pair: Pair, folder: str) -> Iterator[Finding]:
@@ -107,8 +107,8 @@ def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
     """Return the contexts from which probes are made, by item and sample of the answer."""
     operator = operator_of(pair.grid, of)
     is_own = asked(pair.grid)[of.stands_after].model == pair.model
-    form = AnswerForm.of(pair.description) if is_own else AnswerForm()
-    own = answers_shown(pair.read(of.stands_after), form)
+    answer_form = AnswerForm.of(pair.description) if is_own else AnswerForm()
+    own = answers_shown(pair.read(of.stands_after), answer_form)
     items = {item.id: item for item in read_items(pair.whole(pair.path_to_items))}
     donors: Mapping[str, str] = {}
     if needs_donor(operator):

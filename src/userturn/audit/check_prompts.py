@@ -137,8 +137,11 @@ def _of_model(record: StudyRecord, results: Path, model: str, planner: Planner) 
         Path(scratch, "datasets").symlink_to(results / "datasets")
         again, scorer = record.grid(Path(scratch)), _scorer(planner)
         texts = [of for of in asked_of(grid, model) if of.kind != SCORES]
-        wanted, form = frozenset(of.identity for of in texts), planner.template.answer_form
-        where = model, WHOLE, wanted, planner, scorer, form, Path(scratch)
+        identities, answer_form = (
+            frozenset(of.identity for of in texts),
+            planner.template.answer_form,
+        )
+        where = model, WHOLE, identities, planner, scorer, answer_form, Path(scratch)
         plans = RecordedPlans(again, *where, study=grid)
         for _, tables in plans.stages():
             of_plans = {of.identity: of for of in tables}
@@ -161,12 +164,12 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
-            made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
+            plan = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
             there = scan_plans([path]).select(*SCORING_PLAN_SCHEMA).collect()
-            if made.height == there.height:
-                made = _scored_as(made, there["asked_as"], planner.identity)
+            if plan.height == there.height:
+                plan = _scored_as(plan, there["asked_as"], planner.identity)
             yield _compared_plan(grid, path)
-            wrong = difference(made.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
+            wrong = difference(plan.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
             if wrong is not None:
                 yield Finding("prompts", scored.path, *wrong)
 
@@ -195,8 +198,8 @@ def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner)
     yield from (_compared_plan(grid, plan) for plan in sorted(folder.glob("[!.]*.parquet")))
     there, again = read_whole_plan(folder), pl.read_parquet(made.path)
     noted = there.select(*KEYS, "asked_as", "asked_item").drop_nulls()
-    asked = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)
-    rows = asked.select("key", "asked_as", "asked_item").iter_rows()
+    joined = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)
+    rows = joined.select("key", "asked_as", "asked_item").iter_rows()
     names = {key: (dataset, item) for key, dataset, item in rows}
     OtherNames(planner.identity, grid.config["seed"], {}).rename(made, names)
     again = pl.read_parquet(made.path)

@@ -34,30 +34,30 @@ def check_records(
 ) -> Iterator[Finding]:
     """Yield records that belong to another job, other settings or other people's files."""
     for path, record in files.readable:
-        made = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        output = min(record["outputs"], key=lambda name: (name not in wanted, name))
         rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
         if not _is_of(record, rule, names):
-            said = " ".join([record["rule"], *record["wildcards"].values()])
+            job = " ".join([record["rule"], *record["wildcards"].values()])
             expected = f"the record of {' '.join([rule, *names])}"
-            yield Finding("records", path, expected, f"that of {said}", remake(made))
+            yield Finding("records", path, expected, f"that of {job}", remake(output))
         began, ended = (record["made"].get(name) for name in ("began", "ended"))
         if not _is_in_turn(began, ended):
             expected = f"a job that began before {ended}"
-            yield Finding("records", path, expected, f"one that began {began}", remake(made))
+            yield Finding("records", path, expected, f"one that began {began}", remake(output))
         for name, digest in labels.get(record["wildcards"].get("round", ""), {}).items():
             is_import = record["rule"].startswith("import_")
             noted = record["inputs"].get(name, None if is_import else digest)
             if noted != digest:
                 expected = f"{name} with sha256 {short_hash(digest)}, as in results/study.json"
-                yield Finding("records", path, expected, short_hash(noted), remake(made))
+                yield Finding("records", path, expected, short_hash(noted), remake(output))
         others = {wanted.get(name) for name in record["outputs"]}
-        own = {"identity": wanted.get(made), "schema_version": SCHEMA_VERSION}
-        for what, asked in own.items():
-            found = record[what]
+        own = {"identity": wanted.get(output), "schema_version": SCHEMA_VERSION}
+        for what, expected_value in own.items():
+            recorded = record[what]
             # A depth of self-play is one job that writes answers and turns, each of an identity.
-            if None not in (found, asked) and found not in {asked, *others}:
-                noted = f"{what} {short_hash(found)} in its record"
-                yield Finding("identities", made, f"{what} {short_hash(asked)}", noted)
+            if None not in (recorded, expected_value) and recorded not in {expected_value, *others}:
+                noted = f"{what} {short_hash(recorded)} in its record"
+                yield Finding("identities", output, f"{what} {short_hash(expected_value)}", noted)
 
 
 def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
@@ -67,10 +67,10 @@ def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
         if record is None or record["identity"] != identity_of(study, rule):
             continue
         needs = {path for paths in inputs_of(study, rule).values() for path in paths}
-        made, unnamed = min(record["outputs"]), needs - {*record["inputs"]}
-        if unnamed and files.other_code(made) is None:
+        output, unnamed = min(record["outputs"]), needs - {*record["inputs"]}
+        if unnamed and files.other_code(output) is None:
             noted = "its record does not name it"
-            yield Finding("chain", made, f"made from {min(unnamed)}", noted)
+            yield Finding("chain", output, f"made from {min(unnamed)}", noted)
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
@@ -123,9 +123,9 @@ def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any])
     if path.startswith("results/sweeps/"):
         return _wrong_count(files, wanted, path, content)
     inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(path, [])]
-    counts = {sum(name.endswith("/user_turns.parquet") for name in taken) for taken in inputs}
-    said = content["n_cells"]
-    return None if counts <= {said} else f"{said} cells, though its job read others"
+    counts = {sum(name.endswith("/user_turns.parquet") for name in names) for names in inputs}
+    n_cells = content["n_cells"]
+    return None if counts <= {n_cells} else f"{n_cells} cells, though its job read others"
 
 
 def _wrong_count(
@@ -205,7 +205,7 @@ def _wrong_note(files: Files, path: str, content: dict[str, Any]) -> str | None:
         for name, size in sizes.items():
             path = f"results/journal/{model}/{dataset}/{name}"
             is_here = files.has_journals and path not in files.left_out
-            place = files.at(path)
-            if is_here and not (place.is_file() and place.stat().st_size >= size):
+            file = files.at(path)
+            if is_here and not (file.is_file() and file.stat().st_size >= size):
                 return f"{size} bytes of {dataset}'s journal {name}"
     return None

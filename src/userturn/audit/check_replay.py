@@ -85,12 +85,12 @@ def check_replay(
     files = study.files
     fetching = [*_fetching(files, broken)]
     unsound = broken | {finding.artifact for finding in fetching}
-    found: list[Item] = [*fetching]
+    items: list[Item] = [*fetching]
     for path in jobs:
         with TemporaryDirectory(prefix="userturn-") as folder:
             here = replace(study, folder=Path(folder))
-            found += _replayed(Replay(here, wanted, unsound), files.records[path] or {})
-    return [*_without_consequences(files, [*_of_these_fonts(found)])]
+            items += _replayed(Replay(here, wanted, unsound), files.records[path] or {})
+    return [*_without_consequences(files, [*_of_these_fonts(items)])]
 
 
 def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
@@ -99,8 +99,8 @@ def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
         if path.endswith(CHART) and path not in broken:
             with suppress(*FAULTS):  # an unreadable one is another check's finding
                 if names_an_address(json.loads(files.at(path).read_bytes())):
-                    found = "a `url` in it; it was not drawn"
-                    yield Finding("figures", path, "a figure with its own data", found)
+                    reason = "a `url` in it; it was not drawn"
+                    yield Finding("figures", path, "a figure with its own data", reason)
 
 
 def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
@@ -158,13 +158,13 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
 
 def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
     """Compare an output of a job with the same file made again."""
-    made, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
-    if not made.is_file():
+    remade, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
+    if not remade.is_file():
         changed = _other_version(of.here.files, job, path)
         yield not_compared(path, changed or "its job does not make it in this version")
         return
     try:
-        wrong = _wrong(made, there, check)
+        wrong = _wrong(remade, there, check)
     except FAULTS as error:
         wrong = "a table" if check == "tables" else "a file of its kind", type(error).__name__
     why = None if wrong is None else _other_version(of.here.files, job, path)
@@ -225,10 +225,10 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
     Other fonts give other bytes, and the report contains parts of the figures.
     """
     wrong = {item.artifact for item in found if isinstance(item, Finding)}
-    drawn = [i.artifact for i in found if isinstance(i, Status) and i.state == COMPARED]
+    pictures = [i.artifact for i in found if isinstance(i, Status) and i.state == COMPARED]
     others: set[str] = set()
     for kind in PICTURES:
-        of_kind = [path for path in drawn if path.endswith(kind)]
+        of_kind = [path for path in pictures if path.endswith(kind)]
         of_equal = [p for p in of_kind if p.removesuffix(kind) + CHART not in wrong]
         differing = wrong.intersection(of_equal)
         if 2 * len(differing) > len(of_equal):

@@ -65,8 +65,8 @@ def draw_rows_by(
 ) -> dict[str, list[SampledRow]]:
     """Return at most `k` random rows of some tables, by the sorted values of a column."""
     groups: dict[str, list[SampledRow]] = {}
-    for drawn in draw_rows(paths, is_wanted, k, rng):
-        groups.setdefault(drawn.values[column], []).append(drawn)
+    for row in draw_rows(paths, is_wanted, k, rng):
+        groups.setdefault(row.values[column], []).append(row)
     return dict(sorted(groups.items()))
 
 
@@ -84,14 +84,18 @@ def draw_rows(
         with suppress(*UNREADABLE):
             table = _rows_of(path, is_wanted.meta.root_names())
             frames.append(table.filter(is_wanted).select("row", file))
-    found = pl.concat(frames)
-    chosen = found[np.sort(rng.choice(found.height, min(k, found.height), replace=False))]
+    candidates = pl.concat(frames)
+    chosen = candidates[
+        np.sort(rng.choice(candidates.height, min(k, candidates.height), replace=False))
+    ]
     for (file,), rows in chosen.partition_by("file", as_dict=True, maintain_order=True).items():
         path = paths[file]
-        drawn: list[dict[str, Any]] = []
+        rows_drawn: list[dict[str, Any]] = []
         with suppress(*UNREADABLE):
-            drawn = _rows_of(path).filter(pl.col("row").is_in(rows["row"].implode())).to_dicts()
-        yield from (SampledRow(path, values.pop("row"), values) for values in drawn)
+            rows_drawn = (
+                _rows_of(path).filter(pl.col("row").is_in(rows["row"].implode())).to_dicts()
+            )
+        yield from (SampledRow(path, values.pop("row"), values) for values in rows_drawn)
 
 
 def _rows_of(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
@@ -102,12 +106,12 @@ def rerun_table(results: Path, rows: Sequence[tuple[SampledRow, dict[str, Any]]]
     """Return the outcomes of drawn rows as the table of `Reruns`, with null for missing values."""
     named = [
         {
-            "key": drawn.values["key"],
-            "artifact": f"results/{drawn.path.relative_to(results).as_posix()}",
-            "row": drawn.row,
+            "key": row.values["key"],
+            "artifact": f"results/{row.path.relative_to(results).as_posix()}",
+            "row": row.row,
             **became,
         }
-        for drawn, became in rows
+        for row, became in rows
     ]
     return pl.DataFrame(named, schema=RERUN_SCHEMA)
 
@@ -154,10 +158,10 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     from userturn.audit.rerun_requests import regenerate, rejudge_sample, rescore  # engines
 
     if samples.n_regenerated:
-        made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
+        regenerated = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
-        yield from notes_of("regenerate", made, "texts")
-        yield from unequal(made, is_exact)
+        yield from notes_of("regenerate", regenerated, "texts")
+        yield from unequal(regenerated, is_exact)
         scored = rescore(results, samples.n_regenerated, samples.rng("rescore"))
         if scored.table.height:
             yield from notes_of("regenerate", scored, "scores")
@@ -219,5 +223,5 @@ def other_scores(reruns: Reruns) -> Iterator[Finding]:
     """Yield the turns whose likelihood differs when they are scored again."""
     for row in reruns.table.filter(~pl.col("equal_scores")).to_dicts():
         expected = f"the model's own score, within {MOST_APART:g} nats a token"
-        found = f"another in row {row['row']}"
-        yield Finding("regenerate", row["artifact"], expected, found)
+        difference = f"another in row {row['row']}"
+        yield Finding("regenerate", row["artifact"], expected, difference)

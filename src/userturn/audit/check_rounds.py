@@ -46,9 +46,9 @@ def check_rounds(
         inputs = _inputs_of(files, "draw_annotation_round", name)
         yield from _of_other_cells(files, humans, inputs)
         wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
-        found = [*_drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)]
-        yield from found
-        if found and all(item == Status(item.artifact, COMPARED) for item in found):
+        findings = [*_drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)]
+        yield from findings
+        if findings and all(item == Status(item.artifact, COMPARED) for item in findings):
             yield from _order(files, humans, name, sorted(inputs))
     for name in pairs.rounds:
         inputs = _inputs_of(files, "draw_pairs", name)
@@ -62,15 +62,15 @@ def check_drawn(files: Files) -> Iterator[Finding]:
     for artifact in sorted(rounds):
         copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
         there = files.at(copy).is_file()
-        found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
-        if found is None and _is_empty(files, artifact):
+        digest = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
+        if digest is None and _is_empty(files, artifact):
             continue  # not kept: it is drawn when there are turns for it
-        if artifact in files.hashes and found != files.noted[artifact]:
+        if artifact in files.hashes and digest != files.noted[artifact]:
             yield Finding(
                 "hashes",
                 copy,
                 f"sha256 {short_hash(files.noted[artifact])}, as {artifact}",
-                "no such file" if found is None else f"sha256 {short_hash(found)}",
+                "no such file" if digest is None else f"sha256 {short_hash(digest)}",
                 f"mkdir -p {quote(str(PurePosixPath(copy).parent))} && "
                 f"cp {quote(artifact)} {quote(copy)}",
             )
@@ -152,8 +152,8 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     families = dict(key.select("model", "family").iter_rows())
     least = pl.lit(0) if shares else pl.col("n_drawn")
     placed = frame.join(n_drawn, on=STRATUM_KEYS, how="left", maintain_order="left")
-    wanted = pl.max_horizontal(least, pl.col("n").fill_null(0))
-    turns = drawn(placed, wanted).filter("is_drawn", ~pl.col("key").is_in(before))
+    least_n = pl.max_horizontal(least, pl.col("n").fill_null(0))
+    turns = drawn(placed, least_n).filter("is_drawn", ~pl.col("key").is_in(before))
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     seed = humans.grid.config["seed"]
     made = keyed(turns.with_columns(family=family), name, humans.judge, seed)
@@ -167,20 +167,22 @@ def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None
     turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
     folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
-    made = shown(of_round, turns, conversations(datasets), special_tokens(models))
-    return difference(made.sort("id"), pl.read_parquet(files.at(items)).sort("id"), ["id"])
+    expected_items = shown(of_round, turns, conversations(datasets), special_tokens(models))
+    return difference(
+        expected_items.sort("id"), pl.read_parquet(files.at(items)).sort("id"), ["id"]
+    )
 
 
 def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Iterator[Item]:
     """Compare the order in which people are asked, which by default is the order of ids."""
     key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
     of_round, before = (_read(files, paths, "", KEY_SCHEMA) for paths in ([key], _keys(inputs)))
-    asked, n_first = asked_first(of_round, before, humans.grid.config["judge_card"])
+    ordered, n_first = asked_first(of_round, before, humans.grid.config["judge_card"])
     noted = pl.read_parquet_metadata(files.at(items)).get(ASKED_FIRST)
     if noted not in (None, str(n_first)):
         yield not_compared(items, OTHER_LIMITS)
         return
-    order = (asked if noted else of_round.sort("id"))["id"].to_list()
+    order = (ordered if noted else of_round.sort("id"))["id"].to_list()
     if pl.read_parquet(files.at(items))["id"].to_list() != order:
         expected = "turns in the order in which people are asked for them"
         yield Finding("samples", items, expected, "another order", _restored(name))
@@ -206,9 +208,9 @@ def _wrong_pairs(
     folder = f"results/pairs/{name}"
     n = int(pl.read_parquet_metadata(files.at(f"{folder}/key.parquet"))[PER_CELL])
     made_of = (
-        [str(files.at(path)) for path in inputs if path.endswith(place) or path.startswith(place)]
-        for place in ("/user_turns.parquet", "results/datasets/", "results/models/", "/key.parquet")
+        [str(files.at(path)) for path in inputs if path.endswith(part) or path.startswith(part)]
+        for part in ("/user_turns.parquet", "results/datasets/", "results/models/", "/key.parquet")
     )
-    made = round_of_pairs(name, n, pairs.grid.config["seed"], *made_of)
-    again = made.key if kind == "key" else made.items
+    pairs_again = round_of_pairs(name, n, pairs.grid.config["seed"], *made_of)
+    again = pairs_again.key if kind == "key" else pairs_again.items
     return difference(again, pl.read_parquet(files.at(f"{folder}/{kind}.parquet")), ["id"])

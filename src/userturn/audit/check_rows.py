@@ -85,8 +85,8 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
     depth = asked(pair.grid)[turns.path].depth
 
     def made() -> pl.DataFrame:
-        before, said = map(pair.read, turns.made_of)
-        return continued(before, said, depth - 1)
+        before, turns_before = map(pair.read, turns.made_of)
+        return continued(before, turns_before, depth - 1)
 
     yield from pair.held("rows", turns.items, made, ["item"])
 
@@ -148,8 +148,8 @@ def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
     if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(of.n_samples)]:
         called = "conversations that go on" if of.goes_on_from else "items"
         each = f"{of.n_samples} rows of each of {len(items)} {called}"
-        found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
-        yield Finding("rows", of.path, f"{each}, in their order", found)
+        number = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
+        yield Finding("rows", of.path, f"{each}, in their order", number)
         return
     if (wrong := _wrong_request(pair, table, of)) is not None:
         yield Finding("keys", of.path, *wrong)
@@ -161,7 +161,7 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request, or None."""
     writer = "user" if of.kind == USER_TURNS else "assistant"
     role = role_at(writer, of.depth)
-    drawn = {**of.drawn, **turn_ends(pair.description, writer)}
+    settings = {**of.drawn, **turn_ends(pair.description, writer)}
     sent = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     dataset = pair.grid.places.of_dataset(pair.dataset)
@@ -170,11 +170,11 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     for item, sample, seed, noted, prompt in rows:
         asked_as, asked_item = names.get(noted, (dataset, item))
         derived = None
-        if drawn["temperature"] > 0:
+        if settings["temperature"] > 0:
             derived = derive_seed(pair.grid.config["seed"], role, asked_as, asked_item, sample)
         if seed != derived:
             return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
-        key = request_key(identity, asked_as, sample, prompt, {**drawn, "seed": seed})
+        key = request_key(identity, asked_as, sample, prompt, {**settings, "seed": seed})
         if key != noted:
             where = f"{item}, sample {sample}"
             return f"key {short_hash(key)} of {where}, from its request", short_hash(noted)
@@ -236,8 +236,8 @@ def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wr
         return None
     rows = [named for named, _, _ in named_rows(turns_to_score(grid, scored, shard))]
     schema = {name: SCORING_PLAN_SCHEMA[name] for name in NAMED}
-    made = pl.DataFrame(rows, schema=schema, orient="row")
-    return difference(made, plan.select(NAMED), ["item", "context"])
+    expected = pl.DataFrame(rows, schema=schema, orient="row")
+    return difference(expected, plan.select(NAMED), ["item", "context"])
 
 
 def are_known(grid: Grid, scored: Asked) -> bool:

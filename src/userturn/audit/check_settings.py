@@ -68,16 +68,16 @@ def _not_as_asked(
     path: str, description: Mapping[str, Any], entry: ModelEntry
 ) -> Iterator[Finding]:
     """Yield where a model's description contradicts its entry in the configuration."""
-    asked = {
+    expected_values = {
         "source": entry["source"],
         "revision_asked_for": entry["revision"],
         "trust_remote_code": entry["trust_remote_code"],
         "template_options": options_of(entry),
     }
-    for name, expected in asked.items():
-        found = description.get(name)
-        if found != expected:
-            yield Finding("pins", path, f"{name} {expected}", str(found))
+    for name, expected in expected_values.items():
+        described = description.get(name)
+        if described != expected:
+            yield Finding("pins", path, f"{name} {expected}", str(described))
 
 
 def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
@@ -119,10 +119,10 @@ def check_settings(
 
 def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
     for path, identity in asked_for.items():
-        place = files.at(path)
-        if not place.is_file() or place.suffix not in TELLING:
+        file = files.at(path)
+        if not file.is_file() or file.suffix not in TELLING:
             continue  # reported missing, or identified by its record
-        carried = read_artifact(place)
+        carried = read_artifact(file)
         for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
             found = carried.get(what)
             if found != expected and identity is not None:
@@ -138,9 +138,9 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
     for name, settings in sorted(grid.prepared_datasets.items()):
         path = f"results/datasets/{name}.parquet"
         if "hub" in settings and not COMMIT.fullmatch(str(settings.get("revision"))):
-            found = str(settings.get("revision"))
+            revision = str(settings.get("revision"))
             fix = f"set datasets.{name}.revision in the config and run snakemake"
-            yield Finding("pins", path, "a commit of the hub's dataset", found, fix)
+            yield Finding("pins", path, "a commit of the hub's dataset", revision, fix)
         elif "hub" in settings and "sha256" not in settings:
             yield Note("pins", path, "its commit is pinned, the content of its file is not")
 
@@ -161,12 +161,12 @@ def check_held_out(files: Files) -> Iterator[Finding]:
 def _rubrics(study: StudyRecord) -> Iterator[Finding]:
     expected = study.contents.rubric
     for name, identity in study.contents.judges.items():
-        found = identity.get("rubric", expected)
-        if found != expected:
-            wanted = f"judge {name} to use the annotators' rubric {short_hash(expected)}"
+        rubric = identity.get("rubric", expected)
+        if rubric != expected:
+            expectation = f"judge {name} to use the annotators' rubric {short_hash(expected)}"
             fix = f"give judges.{name} the rubric {study.contents.rubric_path} and run snakemake"
-            there = f"rubric {short_hash(found)}"
-            yield Finding("rubrics", STUDY, wanted, there, fix)
+            there = f"rubric {short_hash(rubric)}"
+            yield Finding("rubrics", STUDY, expectation, there, fix)
 
 
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:

@@ -92,10 +92,10 @@ def _why_away(source: str) -> str | None:
     A folder of that name elsewhere than beside the results or in a package might be another model.
     """
     try:
-        place = local_path(source)
+        path = local_path(source)
     except UserError:
         return "its package is not installed"
-    is_near = place is not None and place.exists() and _is_inside(place)
+    is_near = path is not None and path.exists() and _is_inside(path)
     is_here = source.startswith(PACKAGE) or is_near
     return None if is_here else "it is not beside the results"
 

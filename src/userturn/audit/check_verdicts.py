@@ -40,17 +40,17 @@ def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
             yield Note("verdicts", f"judge {judge}", OTHER_RULES)
             yield not_compared(path, "the rules of its judge have changed since")
         elif pair.with_journals or kind.IS_DETERMINISTIC:
-            made = partial(judged_again, pair, turns, judge)
-            yield from pair.held("verdicts", path, made, TURN_KEYS)
+            judge_again = partial(judged_again, pair, turns, judge)
+            yield from pair.held("verdicts", path, judge_again, TURN_KEYS)
 
 
 def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
     """Return the table of a judge's verdicts on user turns, recomputed or from its journal."""
-    asked = CellToJudge(str(pair.whole(turns.path)), str(pair.whole(turns.items)))
-    judge, known = judge_of(pair.grid, name), pair.study.contents
+    cell = CellToJudge(str(pair.whole(turns.path)), str(pair.whole(turns.items)))
+    judge, contents = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
-    verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
-    return verdicts_table(judge, asked, verdicts)
+    verdicts = kind.recorded_verdicts(judge, contents.judges[name], contents.texts, cell)
+    return verdicts_table(judge, cell, verdicts)
 
 
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
@@ -72,7 +72,7 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
         yield Finding("grades", path, "grades of answers", type(error).__name__)
         return
     wrong = None
-    drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
+    positions = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
     if verifier == "rubric":
         yield not_compared(path, "a judge gave the grades: they are checked by their hash", False)
     elif rows.height > REGRADED:
@@ -82,11 +82,11 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
     if not of_items:
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
-        some = rows[drawn]
+        some = rows[positions]
         try:
             with at_most_overdue(MOST_OVERDUE):
-                made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there[drawn], keys_of(there))
+                grades_again = grades_table(some, grade_answers(verifier, some.to_dicts()))
+            wrong = difference(grades_again, there[positions], keys_of(there))
             if wrong is not None and verifier in RULES_2 and pair.grid.contents.grading == 1:
                 wrong = None
                 yield not_compared(path, EARLIER_GRADES)

@@ -95,8 +95,8 @@ def _rerun(
     rng: np.random.Generator,
     kind: Kind,
 ) -> Reruns:
-    drawn = draw_rows_by("model", paths, is_wanted, k, rng).items()
-    rows = [row for model, of in drawn for row in _rerun_of_model(grid, model, of, kind)]
+    rows_by_model = draw_rows_by("model", paths, is_wanted, k, rng).items()
+    rows = [row for model, of in rows_by_model for row in _rerun_of_model(grid, model, of, kind)]
     return Reruns(rerun_table(grid.results, rows))
 
 
@@ -120,8 +120,8 @@ def _rerun_of_model(
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
         return
-    known = request_identity(grid, model, description)
-    requests = [kind.request(grid, description, known, row) for row in rows]
+    identity = request_identity(grid, model, description)
+    requests = [kind.request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:
         records, why_not = _run_apart(grid.results.resolve(), model, fitting)
@@ -147,21 +147,21 @@ def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str
         template = load_template(folder, entry, grid.config["today"], description)
         settings = engine_settings(grid.config, entry) | {"reads_text": template.has_stop_texts}
         engine = load_engine(grid.config["engine"], folder, settings)
-        asked = {request.key: request for request in requests}
+        by_key = {request.key: request for request in requests}
         finished = [done for done in engine(requests) if done is not None]
-        return {r.key: any_record(asked[r.key], c, template) for r, c in finished}
+        return {r.key: any_record(by_key[r.key], c, template) for r, c in finished}
 
 
 def _folder_with_model(grid: Grid, entry: ModelEntry, description: Mapping[str, Any]) -> Path:
     """Return the folder to which the model path in a model's entry is relative."""
     source, revision = entry["source"], description["revision"]
-    known = AsDescribed(description.get("forms", {})).of_folder
+    folder_identity = AsDescribed(description.get("forms", {})).of_folder
     for folder in (grid.results.parent, Path.cwd()):
         with chdir(folder), suppress(UserError):
             if local_path(source) is None:
                 is_here = folder_at_hand(source, revision or "main") is not None
             else:
-                now = source_identity(source, revision, known)
+                now = source_identity(source, revision, folder_identity)
                 is_here = now == description["identity"]["source"]
             if is_here:
                 return folder
@@ -189,10 +189,10 @@ def _text(
     """Return the request of an answer or user turn, or None if it has another key than the row."""
     values = row.values
     if "perturbation" in values:
-        role, drawn = "user", grid.user_turn_settings(values["temperature"])
+        role, settings = "user", grid.user_turn_settings(values["temperature"])
     else:
-        role, drawn = "assistant", grid.answer_settings(values["model"])
-    sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
+        role, settings = "assistant", grid.answer_settings(values["model"])
+    sampling = Sampling(**settings, **turn_ends(description, role), seed=values["seed"])
     prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
     of_pair = grid.requests_folder(values["model"], values["dataset"], "")
     names = names_of(sorted(of_pair.glob("*/[!.]*.parquet")))
@@ -223,17 +223,17 @@ def _score(
         plan = scan_plans([path]).filter(pl.col("key") == values["key"])
         columns = ["token_ids", "n_context", pl.col("asked_as").fill_null(dataset)]
         for ids, n, named in plan.select(columns).head(1).collect().iter_rows():
-            made = scoring_request(identity, named, values["item"], ids, n)
-            return made if made.key == values["key"] else None
+            request = scoring_request(identity, named, values["item"], ids, n)
+            return request if request.key == values["key"] else None
     return None
 
 
 def _equal_score(row: SampledRow, record: ScoreRecord) -> dict[str, Any]:
     """Return whether token scores and their total agree within `MOST_APART` nats per token."""
-    found, noted = record["logprobs"], row.values["logprobs"]
-    total = abs(sum(found) - row.values["logprob"]) / max(1, len(found))
-    apart = [abs(a - b) for a, b in zip(found, noted, strict=False)]
-    return {"equal_scores": len(found) == len(noted) and max([total, *apart]) <= MOST_APART}
+    logprobs, noted = record["logprobs"], row.values["logprobs"]
+    total = abs(sum(logprobs) - row.values["logprob"]) / max(1, len(logprobs))
+    apart = [abs(a - b) for a, b in zip(logprobs, noted, strict=False)]
+    return {"equal_scores": len(logprobs) == len(noted) and max([total, *apart]) <= MOST_APART}
 
 
 LABELLED = pl.col("label").is_not_null()
@@ -292,34 +292,34 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
     same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in TURN_KEYS]
     verdict.values["key"] = None
     try:
-        found = turns.filter(*same).collect().row(0, named=True)
+        row = turns.filter(*same).collect().row(0, named=True)
     except (OSError, pl.exceptions.PolarsError):
         return None
-    verdict.values["key"] = found.get("key")
+    verdict.values["key"] = row.get("key")
     items = judged(grid).get(folder.relative_to(grid.results).as_posix())
     path = None if items is None else place_of(grid, items.items)
     if path is None or not path.is_file():
         return None
-    same_item = pl.scan_parquet(path).filter(pl.col("item") == found["item"])
+    same_item = pl.scan_parquet(path).filter(pl.col("item") == row["item"])
     messages = same_item.select("messages").collect()["messages"].to_list()
-    said = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
-    return found | said | {"messages": messages[0]} if messages else None
+    noted_verdict = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
+    return row | noted_verdict | {"messages": messages[0]} if messages else None
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
     """Ask a judge about turns, and return the outcome of each and the total cost."""
     here = [turn for turn in turns if turn is not None]
-    asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
-    verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))
+    user_turns = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
+    verdicts = iter(kind_of(judge.settings).judge_turns(judge, user_turns, "rejudged"))
     outcomes: list[Outcome] = []
     for turn in turns:
         if turn is None:
             outcomes.append({"reason": NOT_HERE})
-        elif (said := next(verdicts)).label is None:
-            outcomes.append({"reason": str(said.unscored_reason)})
+        elif (new_verdict := next(verdicts)).label is None:
+            outcomes.append({"reason": str(new_verdict.unscored_reason)})
         else:
-            equal = {"equal_bytes": said.rationale == turn["rationale"]}
-            outcomes.append(equal | {"equal_label": said.label == turn["label"]})
+            equal = {"equal_bytes": new_verdict.rationale == turn["rationale"]}
+            outcomes.append(equal | {"equal_label": new_verdict.label == turn["label"]})
     price = judge.prices.get(judge.name)
     spent = sum((account.total for account in read_accounts(judge.accounts)), start=Spent())
     return outcomes, None if price is None else money(spent, price)

@@ -75,10 +75,12 @@ def drawn_from_before(files: Files, study: Study) -> set[str]:
     """
     if not any(path in files.makers for path in study.humans.keys):
         return set()
-    asked = {path: identity for path, identity in asked_for(study).items() if is_optional(path)}
+    identities = {
+        path: identity for path, identity in asked_for(study).items() if is_optional(path)
+    }
     return {
         path
-        for path, identity in asked.items()
+        for path, identity in identities.items()
         if files.at(path).is_file()
         and path in files.makers
         and (files.made_of_others(path) or read_identity(files.at(path)) != identity)
@@ -100,31 +102,31 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
     results = results.resolve()  # a study's inputs lie beside its folder, not beside a link to it
     record, study = open_record(results)
     files, grid = Files(results, read_left_out(results)), study.grid
-    wanted = wanted_of(files, study)
+    wanted_files = wanted_of(files, study)
     with without_network():
-        found: list[Item] = [*check_paths(files, record), *check_files(files, wanted)]
-        altered = {item.artifact for item in found if isinstance(item, Finding)}
+        items: list[Item] = [*check_paths(files, record), *check_files(files, wanted_files)]
+        altered = {item.artifact for item in items if isinstance(item, Finding)}
         broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
-        found += check_settings(files, record, study, wanted)
-        of_jobs = [*check_markers(files, wanted), *check_training(files, grid)]
-        found += [item for item in of_jobs if item.artifact not in broken]
-        found += check_records(files, wanted, record.contents.annotations)
-        found += check_aliases(files, grid)
-        found += _content(files, study, broken, samples)
-    found += rerun(results, samples)
+        items += check_settings(files, record, study, wanted_files)
+        of_jobs = [*check_markers(files, wanted_files), *check_training(files, grid)]
+        items += [item for item in of_jobs if item.artifact not in broken]
+        items += check_records(files, wanted_files, record.contents.annotations)
+        items += check_aliases(files, grid)
+        items += _content(files, study, broken, samples)
+    items += rerun(results, samples)
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
 
-        found += check_prompts(results)
+        items += check_prompts(results)
     sweeps = {grid.places.of_model(m): study.generation.every_marker(m) for m in grid.models}
     findings = sorted(
-        {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
+        {with_present_sweeps(item, sweeps) for item in items if isinstance(item, Finding)}
     )
     excused = {item.artifact: why for item in findings if (why := _excuse(files, item))}
-    statuses = checklist(files, wanted, broken, found, excused)
+    statuses = checklist(files, wanted_files, broken, items, excused)
     return Audit(
         [item for item in findings if _excuse(files, item) is None],
-        sorted({item for item in found if isinstance(item, Note)}),
+        sorted({item for item in items if isinstance(item, Note)}),
         len(statuses),
         study_digest(files),
         records_digest(files),
@@ -215,25 +217,25 @@ def _rows(
 ) -> list[Item]:
     record = read_study_record(results)
     grid = record.grid(results)
-    place = grid.places.of_pair(model, dataset)
-    of_pair = tuple(f"results/{kind}/{place}/" for kind in ("requests", "journal"))
+    names = grid.places.of_pair(model, dataset)
+    of_pair = tuple(f"results/{kind}/{names}/" for kind in ("requests", "journal"))
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals
     pair = Pair(grid, record, model, dataset, with_journals, broken)
-    found: list[Item] = []
+    items: list[Item] = []
     try:
         pair.outcomes if with_journals else None  # noqa: B018  its lines may have any form
     except FAULTS as error:
-        journal, fix = f"results/journal/{place}", "restore the folder from a copy"
-        found += [Finding("journals", journal, "finished requests", type(error).__name__, fix)]
+        journal, fix = f"results/journal/{names}", "restore the folder from a copy"
+        items += [Finding("journals", journal, "finished requests", type(error).__name__, fix)]
         pair = replace(pair, with_journals=False)
-    found += check_rows(pair)
-    found += check_likelihood(pair)
-    found += check_grades(pair, samples.rng("grades", model, dataset))
+    items += check_rows(pair)
+    items += check_likelihood(pair)
+    items += check_grades(pair, samples.rng("grades", model, dataset))
     for turns in judged(grid).values():
         if (turns.model, turns.dataset) == (model, dataset):
-            found += check_verdicts(pair, turns)
-    return found
+            items += check_verdicts(pair, turns)
+    return items
 
 
 INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
@@ -257,8 +259,8 @@ def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool 
         if (option := samples.option) is not None:
             own, trusted = samples.configfiles, samples.trusted
             check_may_run(path, results, config, option, INSTEAD, own, trusted)
-        found = audit(results, samples, with_tokenizers)
-    whole = with_config_in(found, folder)
+        items = audit(results, samples, with_tokenizers)
+    whole = with_config_in(items, folder)
     say(format_audit(whole))
     write_audit(whole, config, folder)
     if whole.findings:

@@ -102,15 +102,22 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
             label is of no row or of several.
     """
     judged, by = judged_rows(verdicts, columns)
-    given = list(given_labels(labels, columns, by))
-    _check_positive(columns.positive, [*(r.verdict for r in judged), *(r.label for r in given)])
+    labels_read = list(given_labels(labels, columns, by))
+    _check_positive(
+        columns.positive, [*(r.verdict for r in judged), *(r.label for r in labels_read)]
+    )
     left_out = _no_yes_or_no(judged)
-    drawn = dict(_labelled(judged, given))
+    label_of_row = dict(_labelled(judged, labels_read))
     table = pl.DataFrame(list(_rows(judged)), schema=ROW)
     table = table.with_columns(
-        drawn=pl.col("key").is_in([key for key, _ in drawn]), genuine=pl.col("label") == GENUINE
+        drawn=pl.col("key").is_in([key for key, _ in label_of_row]),
+        genuine=pl.col("label") == GENUINE,
     )
-    rows = [(key, name, _label(label)) for (key, name), label in drawn.items() if label is not None]
+    rows = [
+        (key, name, _label(label))
+        for (key, name), label in label_of_row.items()
+        if label is not None
+    ]
     return LabelledRows(
         table.unique("key", keep="first", maintain_order=True).drop("judge", "label", "genuine"),
         table.filter(~pl.col("judge").is_in(list(left_out))),
@@ -134,15 +141,15 @@ def _label(verdict: bool | None) -> str | None:
 
 def _no_yes_or_no(judged: Iterable[Judged]) -> dict[str, str]:
     """Return by judge its first verdict that is no yes or no. Raise UserError if all have one."""
-    found: dict[str, str] = {}
+    examples: dict[str, str] = {}
     judges = set()
     for one in judged:
         judges.add(one.judge)
         if one.problem:
-            found.setdefault(one.judge, f"{one.where}: the verdict {one.problem}")
-    if found and found.keys() == judges:
-        raise UserError(f"{next(iter(found.values()))}; {POSITIVE}")
-    return found
+            examples.setdefault(one.judge, f"{one.where}: the verdict {one.problem}")
+    if examples and examples.keys() == judges:
+        raise UserError(f"{next(iter(examples.values()))}; {POSITIVE}")
+    return examples
 
 
 def _key(names: Names) -> str:
@@ -185,15 +192,15 @@ def _labelled(
     Raises:
         UserError: a label of no row or of several, or a second one by the same annotator.
     """
-    known = [name for name in given[0].names if name in judged[0].names]
+    shared_names = [name for name in given[0].names if name in judged[0].names]
     rows: dict[tuple[str, ...], set[str]] = {}
     more = set()
     for one in judged:
-        more |= one.names.keys() - {*known}
-        rows.setdefault(_told(one.names, known), set()).add(_key(one.names))
+        more |= one.names.keys() - {*shared_names}
+        rows.setdefault(_told(one.names, shared_names), set()).add(_key(one.names))
     seen = set()
     for label in given:
-        keys = rows.get(_told(label.names, known), set())
+        keys = rows.get(_told(label.names, shared_names), set())
         if len(keys) != 1 or (*keys, label.annotator) in seen:
             name = ", ".join(label.names.values())
             why = "is of no row of the verdicts; correct it, or remove it"
@@ -236,8 +243,8 @@ def calibrate(given: LabelledRows) -> pl.DataFrame:
     for judge in sorted(given.verdicts["judge"].unique()):
         of_judge = given.of_judge(judge)
         for model, dataset, part in _scopes(of_judge):
-            place = {"judge": judge, "model": model, "dataset": dataset}
-            rows += [place | row for row in _of_scope(part, model)]
+            names = {"judge": judge, "model": model, "dataset": dataset}
+            rows += [names | row for row in _of_scope(part, model)]
         rows += [{"judge": judge} | row for row in _changes(of_judge)]
     return pl.DataFrame(rows, schema=CALIBRATION)
 
@@ -293,8 +300,8 @@ def unlabelled(part: LabelledRows) -> str | None:
 
 def _domain(part: LabelledRows) -> Domain:
     """Return the rows of one model as the domain of a corrected rate, over all its datasets."""
-    found = domains(part.rows, part.verdicts, part.labels, part.keys())
-    return next(domain for (_, dataset, *_), domain in found.items() if dataset == ALL)
+    by_names = domains(part.rows, part.verdicts, part.labels, part.keys())
+    return next(domain for (_, dataset, *_), domain in by_names.items() if dataset == ALL)
 
 
 def _limits(row: dict[str, Any]) -> dict[str, Any]:

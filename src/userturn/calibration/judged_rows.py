@@ -54,8 +54,8 @@ def found(role: str, named: str | None, columns: Collection[str], file: str) -> 
                 f"these with --{role}"
             )
         return named
-    known = {name.lower(): name for name in columns}
-    return next((known[name] for name in NAMES[role] if name in known), None)
+    column_of = {name.lower(): name for name in columns}
+    return next((column_of[name] for name in NAMES[role] if name in column_of), None)
 
 
 def needed(role: str, named: str | None, columns: Collection[str], file: str) -> str:
@@ -75,10 +75,10 @@ def group_columns(named: Sequence[str] | None, columns: Collection[str], file: s
     Raises:
         UserError: a named column is not there.
     """
-    wanted = [name for name in BY if name in columns] if named is None else list(named)
-    for name in wanted:
+    names = [name for name in BY if name in columns] if named is None else list(named)
+    for name in names:
         found("by", name, columns, file)
-    return wanted
+    return names
 
 
 def yes_or_no(value: Any, positive: Sequence[str]) -> bool | None:

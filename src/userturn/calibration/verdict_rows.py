@@ -34,10 +34,10 @@ def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) ->
     A sample without a score, such as one that ended in an error, has no verdict. `head` is the
     log's `eval`.
     """
-    kept = [(where, sample, _scores(sample)) for where, sample in samples]
-    scorers = dict.fromkeys(name for *_, scores in kept for name in scores)
+    scored = [(where, sample, _scores(sample)) for where, sample in samples]
+    scorers = dict.fromkeys(name for *_, scores in scored for name in scores)
     of_log = {"model": head.get("model"), "dataset": head.get("task")}
-    for where, sample, scores in kept:
+    for where, sample, scores in scored:
         for name in scorers:
             of_sample = {"id": sample.get("id"), "sample": sample.get("epoch")}
             yield where, {**of_log, **of_sample, "judge": name, "verdict": scores.get(name)}
@@ -45,14 +45,14 @@ def inspect_rows(head: Mapping[str, Any], samples: Iterable[tuple[str, Row]]) ->
 
 def _scores(sample: Row) -> dict[str, Any]:
     """Return a sample's scores by name, with one for each value of a score of several."""
-    found: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     for name, score in (sample.get("scores") or {}).items():
         value = score.get("value") if isinstance(score, dict) else None
         if isinstance(value, dict):
-            found |= {f"{name}/{part}": one for part, one in value.items()}
+            scores |= {f"{name}/{part}": one for part, one in value.items()}
         else:
-            found[name] = value
-    return found
+            scores[name] = value
+    return scores
 
 
 def lm_eval_rows(path: Path, rows: Rows) -> Rows:

@@ -167,22 +167,22 @@ def hard_failures(
     """
     if not sentences(answer):
         return {}
-    found = {"answer_as_question": as_question(answer)}
+    plants = {"answer_as_question": as_question(answer)}
     if other_answer and other_answer != answer:
-        found["other_model"] = other_answer
+        plants["other_model"] = other_answer
     if texts and _are_english(prompt, answer):
-        said = opening(answer)
-        known = {"prompt": opening(prompt), "answer": said}
+        first_sentence = opening(answer)
+        known = {"prompt": opening(prompt), "answer": first_sentence}
         reworded_prompt = reworded(prompt, texts.rewordings)
-        found |= {
+        plants |= {
             "thinking": _framed(texts.thinking, known, rng),
             "draft_reply": _framed(texts.draft_reply, known, rng),
             "paraphrased_prompt": _framed(
                 texts.paraphrased_prompt, {"prompt": reworded_prompt}, rng
             ),
-            **noisy(said, texts.noise, rng),
+            **noisy(first_sentence, texts.noise, rng),
         }
-    turns = {name: Planted(answer, text) for name, text in found.items()}
+    turns = {name: Planted(answer, text) for name, text in plants.items()}
     both = halves(answer)
     return turns if both is None else turns | {"continuation": Planted(*both)}
 
@@ -194,21 +194,21 @@ def harder_failures(
 
     Prompt injections in the answer are among them. The turn after these is a bare thanks.
     """
-    found = {}
+    plants = {}
     if (changed := other_numbers(prompt)) is not None:
-        found["other_numbers"] = Planted(answer, changed)
+        plants["other_numbers"] = Planted(answer, changed)
     topics, (first, second, *_) = long_words(prompt), [*long_words(answer, prompt), "", ""]
     if not (_are_english(prompt, answer) and topics and second):
-        return found
-    given = {
+        return plants
+    texts = {
         **{"topic": topics[0], "first": first, "second": second, "answer": answer},
         **{"sentence": sentences(answer)[-1], "instruction": INSTRUCTION},
     }
-    made = {
-        name: _framed(of, given, rng) for name, of in {**frames.turns, **frames.answers}.items()
+    turns = {
+        name: _framed(of, texts, rng) for name, of in {**frames.turns, **frames.answers}.items()
     }
-    of_turns = {name: Planted(answer, made[name]) for name in frames.turns}
-    return found | of_turns | {name: Planted(made[name], BAIT) for name in frames.answers}
+    of_turns = {name: Planted(answer, turns[name]) for name in frames.turns}
+    return plants | of_turns | {name: Planted(turns[name], BAIT) for name in frames.answers}
 
 
 def _are_english(prompt: str, answer: str) -> bool:
@@ -268,8 +268,8 @@ def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
         rewordings: replacement by lower-case word or phrase, which keeps an initial capital.
     """
     phrases = sorted(rewordings, key=len, reverse=True)
-    found = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
-    return found.sub(lambda match: _like(match[0], rewordings[match[0].lower()]), prompt)
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
+    return pattern.sub(lambda match: _like(match[0], rewordings[match[0].lower()]), prompt)
 
 
 def _like(old: str, new: str) -> str:
@@ -283,13 +283,13 @@ def noisy(text: str, noise: Sequence[str], rng: "np.random.Generator") -> dict[s
     """
     places = [word.start() for word in WORD.finditer(text)]
     order = [places[number] for number in rng.permutation(len(places))]
-    drawn = [str(word) for word in rng.choice(noise, len(places))]
-    found = {}
+    noise_words = [str(word) for word in rng.choice(noise, len(places))]
+    by_place = {}
     for step, share in NOISE_STEPS.items():
         n_replaced = round(share * len(places))
-        new = dict(zip(order[:n_replaced], drawn[:n_replaced], strict=True))
-        found[step] = _replaced(text, new)
-    return found
+        new = dict(zip(order[:n_replaced], noise_words[:n_replaced], strict=True))
+        by_place[step] = _replaced(text, new)
+    return by_place
 
 
 def _replaced(text: str, new: Mapping[int, str]) -> str:
@@ -302,9 +302,11 @@ def long_words(text: str, without: str = "") -> list[str]:
 
     Words of equal length stay in their order, and none comes twice.
     """
-    known = {*STOP_WORDS, *words(without)}
-    found = [w for w in words(text) if len(w) >= LONG and w.isalpha() and w not in known]
-    return sorted(dict.fromkeys(found), key=len, reverse=True)
+    common_words = {*STOP_WORDS, *words(without)}
+    candidates = [
+        w for w in words(text) if len(w) >= LONG and w.isalpha() and w not in common_words
+    ]
+    return sorted(dict.fromkeys(candidates), key=len, reverse=True)
 
 
 def other_numbers(prompt: str) -> str | None:

@@ -210,9 +210,9 @@ def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _with_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """Return a conversation whose first user message ends in the injection."""
-    place = next(n for n, message in enumerate(messages) if message["role"] == "user")
-    changed = messages[place] | {"content": messages[place]["content"] + NOTE}
-    return [*messages[:place], changed, *messages[place + 1 :]]
+    position = next(n for n, message in enumerate(messages) if message["role"] == "user")
+    changed = messages[position] | {"content": messages[position]["content"] + NOTE}
+    return [*messages[:position], changed, *messages[position + 1 :]]
 
 
 def injected_items(rows: list[dict[str, Any]]) -> pl.DataFrame:

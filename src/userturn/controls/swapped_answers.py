@@ -61,13 +61,13 @@ def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     if len(set(answers.values())) < 2:
         return {}
     of = {item: cluster_of(item) for item in answered}
-    found = {}
-    for place, item in enumerate(answered):
-        others = answered[place + 1 :] + answered[:place]
+    donor_of = {}
+    for position, item in enumerate(answered):
+        others = answered[position + 1 :] + answered[:position]
         unlike = (o for o in others if answers[o] != answers[item] and of[o] != of[item])
         if (other := next(unlike, None)) is not None:
-            found[item] = other
-    return found
+            donor_of[item] = other
+    return donor_of
 
 
 def drawn_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
@@ -89,9 +89,9 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
     written = turns.select(READ).filter(pl.col("outcome") != "error")
     answered = written.filter(pl.col("answer").str.len_bytes() > 0)
     answers = dict(answered.select("item", "answer").unique("item", keep="first").iter_rows())
-    given = donors(answers, order)
+    donor_of = donors(answers, order)
     others = pl.DataFrame(
-        {"item": order, "place": range(len(order)), "answer_from": map(given.get, order)},
+        {"item": order, "place": range(len(order)), "answer_from": map(donor_of.get, order)},
         schema={"item": pl.String, "place": pl.Int64, "answer_from": pl.String},
     )
     texts = pl.DataFrame(
@@ -142,14 +142,16 @@ def edited(prompt: str, answer: str, turn: str) -> str | None:
     is in prompt, answer or turn. Return None if the turn takes up nothing, or the answer is not in
     English.
     """
-    taken = taken_up(prompt, answer, turn)
-    known = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
+    shared_words = taken_up(prompt, answer, turn)
+    words_of_turn = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
     spare: dict[bool, Iterator[str]] = {
-        is_name: iter([word for word in of if stem(word.lower()) not in known])
+        is_name: iter([word for word in of if stem(word.lower()) not in words_of_turn])
         for is_name, of in ((True, NAMES), (False, NOUNS))
     }
-    others = {word: _other(word, known, spare[_is_name(word, answer)]) for word in taken}
-    if not taken or None in others.values() or is_english(answer) is False:
+    others = {
+        word: _other(word, words_of_turn, spare[_is_name(word, answer)]) for word in shared_words
+    }
+    if not shared_words or None in others.values() or is_english(answer) is False:
         return None
     return WORD.sub(lambda found: _like(found[0], others), answer)
 
@@ -188,10 +190,12 @@ def edited_turns(
     Returns:
         `EDITED_TURNS_SCHEMA`: the turn, and the edited `answer`.
     """
-    place = {item: at for at, item in enumerate(order)}
+    position_of = {item: at for at, item in enumerate(order)}
     written = turns.select(READ).filter(pl.col("outcome") == "ok", pl.col("answer").is_not_null())
     rows: list[dict[str, Any]] = []
-    for row in sorted(written.to_dicts(), key=lambda row: (row["sample"], place[row["item"]])):
+    for row in sorted(
+        written.to_dicts(), key=lambda row: (row["sample"], position_of[row["item"]])
+    ):
         if len(rows) == n_turns:
             break
         answer = edited(prompts[row["item"]], row["answer"], row["text"])

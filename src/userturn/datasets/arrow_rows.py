@@ -46,17 +46,17 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
     if _begins(path, PARQUET):
         file = pq.ParquetFile(path)
         leaves = [file.schema.column(n).path for n in range(len(file.schema))]
-        wanted = _wanted(file.schema_arrow, named, leaves, path)
-        yield from file.iter_batches(batch_size=BATCH, columns=wanted)
+        columns = _wanted(file.schema_arrow, named, leaves, path)
+        yield from file.iter_batches(batch_size=BATCH, columns=columns)
         return
     is_file = _begins(path, FILE)
     with pa.memory_map(str(path)) as source:
         reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-        wanted = _wanted(reader.schema, named, [], path)
+        columns = _wanted(reader.schema, named, [], path)
         whole = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
         for batch in whole:
             batch.validate(full=True)  # a damaged offset would end the process
-            chosen = batch if wanted is None else batch.select(wanted)
+            chosen = batch if columns is None else batch.select(columns)
             yield from (chosen.slice(n, BATCH) for n in range(0, chosen.num_rows, BATCH))
 
 
@@ -67,7 +67,7 @@ def _wanted(
     _check_schema(schema, str(path))
     if named is None:
         return None
-    found = set()
+    columns = set()
     for name in named:
         first = name.partition(".")[0]
         if name not in schema.names and first not in schema.names:
@@ -75,8 +75,8 @@ def _wanted(
                 continue
             raise no_column(name, schema.names, str(path))
         is_known = name in schema.names or any(f"{leaf}.".startswith(f"{name}.") for leaf in leaves)
-        found.add(name if is_known else first)
-    return sorted(found)
+        columns.add(name if is_known else first)
+    return sorted(columns)
 
 
 def _check_schema(fields: Iterable[pa.Field], where: str) -> None:

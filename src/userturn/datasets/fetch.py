@@ -140,10 +140,10 @@ def newest_split(hub: str) -> dict[str, Any]:
         revision = HfApi().dataset_info(hub).sha
         configs = get_dataset_config_names(hub, revision=revision)
         config = "default" if "default" in configs else configs[0]
-        found = get_dataset_split_names(hub, config, revision=revision)
+        splits = get_dataset_split_names(hub, config, revision=revision)
     except Exception as error:  # of the client, of what it reads, of the network
         raise not_given("dataset", hub, error) from error
-    split = next((name for name in SPLITS if name in found), found[0])
+    split = next((name for name in SPLITS if name in splits), splits[0])
     named = {} if config == "default" else {"config": config}
     return {"hub": hub, "revision": revision, **named, "split": split}
 

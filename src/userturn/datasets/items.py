@@ -131,8 +131,8 @@ def _prompt(row: Row, names: str | list[str], where: str) -> str:
     Only in a list of columns may a column be a list of texts, which become one line each.
     """
     if isinstance(names, list):
-        found = [column(row, name, where) for name in names]
-        lines = [text if isinstance(text, list) else [text] for text in found]
+        columns = [column(row, name, where) for name in names]
+        lines = [text if isinstance(text, list) else [text] for text in columns]
     else:
         lines = [[column(row, names, where)]]
     for text in chain.from_iterable(lines):
@@ -152,14 +152,14 @@ def _item_of_row(row: Row, settings: Mapping[str, Any], where: str) -> Row:
         messages = [{"role": "user", "content": _prompt(row, fields["prompt"], where)}]
     else:
         messages = column(row, fields["messages"], where)
-    said = conversation(messages, where, settings.get("roles", {}))
-    item = _item(said, **_spoken(row, fields, where))
+    messages_read = conversation(messages, where, settings.get("roles", {}))
+    item = _item(messages_read, **_spoken(row, fields, where))
     if "id" in fields:
         item["item"] = column(row, fields["id"], where)
         if not isinstance(item["item"], str | int) or item["item"] == "":
-            found = "empty" if item["item"] == "" else kind_of(item["item"])
+            kind = "empty" if item["item"] == "" else kind_of(item["item"])
             raise UserError(
-                f"{where}: the id is {found}, expected text or a whole number; correct that row "
+                f"{where}: the id is {kind}, expected text or a whole number; correct that row "
                 "or `fields.id`, or leave that out"
             )
     if "reference" in fields:

@@ -143,10 +143,10 @@ def _best(text: str, detector: str) -> tuple[str, float] | None:
 
     DetectorFactory.seed = 0  # its only seed; without it the guesses vary
     try:
-        found = detect_langs(text)
+        candidates = detect_langs(text)
     except LangDetectException:
         return None
-    return (str(found[0].lang), float(found[0].prob)) if found else None
+    return (str(candidates[0].lang), float(candidates[0].prob)) if candidates else None
 
 
 def likeliest(text: str, detector: str) -> str | None:

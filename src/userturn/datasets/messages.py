@@ -40,8 +40,8 @@ class ShownAnswer(NamedTuple):
 
     def message(self) -> Message:
         """Return the assistant's message."""
-        said = {"role": "assistant", "content": self.text}
-        return said if self.reasoning is None else {**said, REASONING: self.reasoning}
+        message = {"role": "assistant", "content": self.text}
+        return message if self.reasoning is None else {**message, REASONING: self.reasoning}
 
 
 def unpacked(value: Any, begin: str = "{") -> Any:
@@ -72,14 +72,14 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
         raise UserError(f"{where}: messages are {kind_of(listed)}, expected a list")
     if not isinstance(roles, Mapping):
         return [
-            {"role": role, "content": _text(said, f"{where}: message {number}")}
-            for number, (said, role) in enumerate(zip(listed, cycle(roles)), start=1)
+            {"role": role, "content": _text(content, f"{where}: message {number}")}
+            for number, (content, role) in enumerate(zip(listed, cycle(roles)), start=1)
         ]
-    known = {**dict(zip(ROLES, ROLES, strict=True)), **OTHER_NAMES, **roles}
+    role_names = {**dict(zip(ROLES, ROLES, strict=True)), **OTHER_NAMES, **roles}
     return [
         taken
         for number, message in enumerate(map(unpacked, listed), start=1)
-        for taken in _messages(message, known, f"{where}: message {number}")
+        for taken in _messages(message, role_names, f"{where}: message {number}")
     ]
 
 
@@ -92,21 +92,23 @@ def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Me
         )
     if any(message.get(key) for key in CALLS):
         raise UserError(f"{where} calls a tool, expected text alone; remove that row")
-    given = {key: value for key, value in message.items() if value is not None}
-    role_key, text_key = _key(given, ROLE_KEYS), _key(given, TEXT_KEYS)
+    entries = {key: value for key, value in message.items() if value is not None}
+    role_key, text_key = _key(entries, ROLE_KEYS), _key(entries, TEXT_KEYS)
     if role_key and text_key:
-        role, text = _role(given[role_key], known, where), _text(given[text_key], where)
-        if role != "assistant" or given.get(CHOSEN) is not False:
+        role, text = _role(entries[role_key], known, where), _text(entries[text_key], where)
+        if role != "assistant" or entries.get(CHOSEN) is not False:
             yield {"role": role, "content": text}
         return
-    said = sorted((ROLES.index(known[key]), key) for key in given if key in known)
-    if not said:
-        keys = ", ".join(sorted(map(str, given))) or "no keys"
+    roles_present = sorted((ROLES.index(known[key]), key) for key in entries if key in known)
+    if not roles_present:
+        keys = ", ".join(sorted(map(str, entries))) or "no keys"
         raise UserError(
             f"{where} is not {{role, content}} but has {keys}; correct or remove that row, or give "
             "the names that it has for user and assistant by `roles`"
         )
-    yield from ({"role": known[key], "content": _text(given[key], where)} for _, key in said)
+    yield from (
+        {"role": known[key], "content": _text(entries[key], where)} for _, key in roles_present
+    )
 
 
 def _key(given: Mapping[str, Any], keys: Sequence[str]) -> str | None:
@@ -126,7 +128,7 @@ def _role(name: Any, known: Mapping[str, str], where: str) -> str:
 
 def _text(content: Any, where: str) -> str:
     """Return the text of a message, joined if it is a list of parts."""
-    found = []
+    parts = []
     for part in content if isinstance(content, list) and content else [content]:
         is_text = not isinstance(part, dict) or part.get("type", "text") == "text"
         text = part.get("text") if isinstance(part, dict) else part
@@ -135,8 +137,8 @@ def _text(content: Any, where: str) -> str:
             raise UserError(
                 f"{where} has as its content {what}, expected text; correct or remove that row"
             )
-        found.append(text)
-    return "".join(found)
+        parts.append(text)
+    return "".join(parts)
 
 
 def unread_keys(messages: Any, roles: Roles = MappingProxyType({})) -> set[str]:
@@ -146,8 +148,8 @@ def unread_keys(messages: Any, roles: Roles = MappingProxyType({})) -> set[str]:
     unread: set[str] = set()
     for message in map(unpacked, listed if isinstance(listed, list) else ()):
         if isinstance(message, dict):
-            given = {str(key) for key, value in message.items() if value is not None}
-            unread |= given - {*ROLE_KEYS, *TEXT_KEYS, CHOSEN, *CALLS}
+            keys = {str(key) for key, value in message.items() if value is not None}
+            unread |= keys - {*ROLE_KEYS, *TEXT_KEYS, CHOSEN, *CALLS}
             unread -= set() if _key(message, ROLE_KEYS) else pairs
     return unread
 
@@ -192,5 +194,5 @@ def opening(messages: Sequence[Message]) -> str:
     A system prompt or a greeting before it may be the same in all conversations. Without a user
     message it is the first message.
     """
-    said = (message["content"] for message in messages if message["role"] == "user")
-    return next(said, messages[0]["content"])
+    texts = (message["content"] for message in messages if message["role"] == "user")
+    return next(texts, messages[0]["content"])

@@ -68,17 +68,19 @@ def rank(seed: int, item: str) -> str:
 
 
 def _given_language(item: Row) -> str | None:
-    given = item.get("language")
-    return None if given is None else language_code(given)
+    language = item.get("language")
+    return None if language is None else language_code(language)
 
 
 def _is_wanted(item: Row, settings: Mapping[str, Any]) -> bool:
-    given, wanted = _given_language(item), str(settings["language"])
-    if given is None:
+    stated, language = _given_language(item), str(settings["language"])
+    if stated is None:
         detector = detector_of(settings)
-        found = likeliest(user_text(item), detector)
-        return found == (wanted if detector == FORMER_DETECTOR else language_code(wanted))
-    return given == language_code(wanted)
+        detected_language = likeliest(user_text(item), detector)
+        return detected_language == (
+            language if detector == FORMER_DETECTOR else language_code(language)
+        )
+    return stated == language_code(language)
 
 
 def _conversation(item: Row) -> str:
@@ -93,14 +95,17 @@ def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Ite
     if "limit" in settings:
         names = {item["item"]: item.get("problem") or _conversation(item) for item in items}
         items = sorted(items, key=lambda item: rank(settings["seed"], names[item["item"]]))
-    taken: dict[str | None, set[str]] = {}
+    items_by_language: dict[str | None, set[str]] = {}
     detector = detector_of(settings)
     for item in items:
-        found = _given_language(item) or detected(user_text(item), detector).language
-        known = taken.setdefault(found, set())
-        if len(known) < settings.get("limit", len(known) + 1) or _conversation(item) in known:
-            known.add(_conversation(item))
-            yield item | {"language": found, DETECTOR_KEY: detector}
+        language = _given_language(item) or detected(user_text(item), detector).language
+        items_of_language = items_by_language.setdefault(language, set())
+        if (
+            len(items_of_language) < settings.get("limit", len(items_of_language) + 1)
+            or _conversation(item) in items_of_language
+        ):
+            items_of_language.add(_conversation(item))
+            yield item | {"language": language, DETECTOR_KEY: detector}
 
 
 def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
@@ -167,8 +172,8 @@ class Taken:
         return items
 
     def _counts(self, item: Row) -> bool:
-        wanted = self.settings.get("language", EVERY_LANGUAGE)
-        return wanted == EVERY_LANGUAGE or _is_wanted(item, self.settings)
+        language = self.settings.get("language", EVERY_LANGUAGE)
+        return language == EVERY_LANGUAGE or _is_wanted(item, self.settings)
 
     @property
     def notes(self) -> list[str]:
@@ -207,25 +212,27 @@ def read_dataset(
     """
     files: Files = {None: path} if isinstance(path, Path) else path
     named = ", ".join(f"'{file}'" for file in files.values()) or f"'{settings.get('hub')}'"
-    taken = Taken(settings)
-    items = list(identified(taken.items(_rows(files, settings)), settings.get("content_ids", 1)))
+    selection = Taken(settings)
+    items = list(
+        identified(selection.items(_rows(files, settings)), settings.get("content_ids", 1))
+    )
     if "turns" in settings:
         items = list(items_by_turn(items))
-    if taken.n_rows != settings.get("rows", taken.n_rows):
+    if selection.n_rows != settings.get("rows", selection.n_rows):
         raise UserError(
-            f"{named}: found {taken.n_rows} rows, expected {settings['rows']}; download the pinned "
-            "file again, or correct `rows` in the dataset's entry"
+            f"{named}: found {selection.n_rows} rows, expected {settings['rows']}; download the "
+            "pinned file again, or correct `rows` in the dataset's entry"
         )
-    if not taken.n_rows:
+    if not selection.n_rows:
         raise UserError(f"{named} has no rows; fetch it again, or correct `file` in its entry")
     selected = select(items, settings)
     if not selected:
         raise UserError(
-            f"{named}: none of the {taken.n_rows} rows gives an item; correct `file`, `language` "
-            "or `condition` in the dataset's entry"
+            f"{named}: none of the {selection.n_rows} rows gives an item; correct `file`, "
+            "`language` or `condition` in the dataset's entry"
         )
     if notes is not None:
-        notes += taken.notes
+        notes += selection.notes
     return selected
 
 
@@ -241,9 +248,9 @@ def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
     """
     if is_streamed(settings):
         return None
-    found = {spoken: at_hand(one) for spoken, one in by_language(settings).items()}
-    here = {spoken: path for spoken, path in found.items() if path is not None}
-    return here if len(here) == len(found) else None
+    paths = {spoken: at_hand(one) for spoken, one in by_language(settings).items()}
+    here = {spoken: path for spoken, path in paths.items() if path is not None}
+    return here if len(here) == len(paths) else None
 
 
 def items_table(
@@ -257,8 +264,8 @@ def items_table(
     items = read_dataset(files, settings, notes)
     for item in items if "instruction" in settings else ():
         *before, last = item["messages"]
-        asked = {"role": "user", "content": f"{last['content']}{settings['instruction']}"}
-        item["messages"] = [*before, asked]
+        question = {"role": "user", "content": f"{last['content']}{settings['instruction']}"}
+        item["messages"] = [*before, question]
     more: Schema = TURN_COLUMNS if "turns" in settings else {}
     if settings.get("language") == EVERY_LANGUAGE:
         more = {**more, **LANGUAGE_COLUMNS, **(DETECTOR_COLUMN if DETECTOR_KEY in settings else {})}

@@ -42,8 +42,8 @@ _copies: ContextVar[Mapping[str, str]] = ContextVar("copies")
 @contextmanager
 def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
     """Count copies as one cluster in this block, listed by `dataset`, `item` and `cluster`."""
-    place = pl.concat_str("dataset", "item", separator="\n")
-    token = _copies.set(dict(copies.select(place, "cluster").iter_rows()))
+    dataset_and_item = pl.concat_str("dataset", "item", separator="\n")
+    token = _copies.set(dict(copies.select(dataset_and_item, "cluster").iter_rows()))
     try:
         yield
     finally:
@@ -65,9 +65,11 @@ def clusters(item: str = "item") -> pl.Expr:
     copies = _copies.get({})
     if not copies:
         return name
-    place = pl.concat_str(pl.col("dataset").cast(pl.String), name, separator="\n")
+    dataset_and_name = pl.concat_str(pl.col("dataset").cast(pl.String), name, separator="\n")
     old, new = list(copies), list(copies.values())
-    return place.replace_strict(old, new, default=name, return_dtype=pl.String).alias(item)
+    return dataset_and_name.replace_strict(old, new, default=name, return_dtype=pl.String).alias(
+        item
+    )
 
 
 ALL_TURNS = "all"
@@ -130,10 +132,10 @@ def wanted_parts(parts: Iterable[Part], turns: str | Sequence[int], where: str) 
     Raises:
         UserError: a part ends in an empty message.
     """
-    wanted = [part for part in parts if turns == ALL_TURNS or part.turn in turns]
-    for part in wanted:
+    selected = [part for part in parts if turns == ALL_TURNS or part.turn in turns]
+    for part in selected:
         check_ending(part.messages, where)
-    return wanted
+    return selected
 
 
 def items_by_turn(whole: Iterable[Mapping[str, Any]]) -> Iterator[Row]:

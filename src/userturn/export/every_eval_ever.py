@@ -144,8 +144,15 @@ def _model(grid: Grid, cell: Cell) -> Json:
 
 def _result(grid: Grid, cell: Cell, rate: Json, when: str, warning: str | None) -> Json:
     """Return the rate by one judge as a result, corrected by people's labels if there are any."""
-    kept = ("n_turns", "n_scored", "n_labelled", "corrected", "corrected_lower", "corrected_upper")
-    details = {name: rate.get(name) for name in kept} | {"warning": warning}
+    columns = (
+        "n_turns",
+        "n_scored",
+        "n_labelled",
+        "corrected",
+        "corrected_lower",
+        "corrected_upper",
+    )
+    details = {name: rate.get(name) for name in columns} | {"warning": warning}
     settings = {"temperature": grid.temperatures[cell.temperature]} | grid.config["user_turn"]
     others = {key: settings[key] for key in settings if key not in ARGUMENTS}
     return {
@@ -210,9 +217,9 @@ def instances(grid: Grid, cell: Cell, log: Json) -> Iterator[Json]:
 
 
 def _instance(turn: Json, verdict: Json, log: Json) -> Json:
-    said = [(m["role"], m["content"]) for m in turn["messages"]]
-    said += [("assistant", turn["answer"]), ("user", turn["text"] or "")]
-    raw, last = turn["messages"][-1]["content"], len(said) - 1
+    messages = [(m["role"], m["content"]) for m in turn["messages"]]
+    messages += [("assistant", turn["answer"]), ("user", turn["text"] or "")]
+    raw, last = turn["messages"][-1]["content"], len(messages) - 1
     metadata = {name: verdict[name] for name in ("label", "rationale")}
     metadata |= {name: turn[name] for name in ("sample", "perturbation", "outcome", "key")}
     return {
@@ -228,7 +235,7 @@ def _instance(turn: Json, verdict: Json, log: Json) -> Json:
         "output": None,
         "messages": [
             {"turn_idx": number, "role": role, "content": text}
-            for number, (role, text) in enumerate(said)
+            for number, (role, text) in enumerate(messages)
         ],
         "answer_attribution": [
             {
@@ -242,7 +249,7 @@ def _instance(turn: Json, verdict: Json, log: Json) -> Json:
         "evaluation": {
             "score": float(verdict["genuine"]),
             "is_correct": verdict["genuine"],
-            "num_turns": len(said),
+            "num_turns": len(messages),
         },
         "metadata": _strings(metadata),
     }

@@ -86,8 +86,8 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
 def times_of(grid: Grid, cell: Cell) -> dict[str, str]:
     """Return the times `began` and `ended` of the job that collected a cell's user turns."""
     path = PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
-    made = (read_record(grid.results / path) or {}).get("made", {})
-    return {key: made.get(key, BEFORE_ALL) for key in ("began", "ended")}
+    times = (read_record(grid.results / path) or {}).get("made", {})
+    return {key: times.get(key, BEFORE_ALL) for key in ("began", "ended")}
 
 
 def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str, Any]:

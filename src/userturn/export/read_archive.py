@@ -208,9 +208,9 @@ def check_links(results: Path) -> None:
     folder = results.resolve().parent
     texts = paths_below(folder / "data") if (folder / "data").exists() else []
     for path in (*paths_below(results), *texts):
-        if not (place := path.resolve()).is_relative_to(folder):
+        if not (target := path.resolve()).is_relative_to(folder):
             raise UserError(
-                f"'{path}' leads to '{place}', outside of the study, and was not opened; expected "
+                f"'{path}' leads to '{target}', outside of the study, and was not opened; expected "
                 "links inside it: run this in the study's own folder, or put the file there"
             )
 
@@ -227,10 +227,10 @@ def _unpack(path: Path, folder: Path) -> None:
                 packed.extractall(folder, filter="data")
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
         # The message of tarfile would list every compression that it tried.
-        said = str(error).partition("\n")[0].removesuffix(":")
+        reason = str(error).partition("\n")[0].removesuffix(":")
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
-            f"({type(error).__name__}: {said}); correct the path, or download the archive again"
+            f"({type(error).__name__}: {reason}); correct the path, or download the archive again"
         ) from error
 
 

@@ -85,8 +85,8 @@ class Remaking:
 
     def at(self, path: str) -> Path:
         """Return the path at which to read a file of the study."""
-        made = self.folder / path
-        return made if self.from_made and made.is_file() else self.files.at(path)
+        remade = self.folder / path
+        return remade if self.from_made and remade.is_file() else self.files.at(path)
 
     def _read(self, path: str) -> str:
         return self.rubric if path in RUBRICS else str(self.at(path))
@@ -214,11 +214,11 @@ def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:
     """Compare the files made again with those of the study, or with their recorded hashes."""
     expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(MADE_AGAIN)}
     there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    made = {p: file_sha256(folder / p) for p in sorted(there) if p.startswith(MADE_AGAIN)}
-    equal = [path for path, digest in made.items() if digest == expected.get(path)]
-    unequal = {path: _why(files, path, expected.get(path)) for path in made if path not in equal}
+    digests = {p: file_sha256(folder / p) for p in sorted(there) if p.startswith(MADE_AGAIN)}
+    equal = [path for path, digest in digests.items() if digest == expected.get(path)]
+    unequal = {path: _why(files, path, expected.get(path)) for path in digests if path not in equal}
     not_made = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
-    return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in made})
+    return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in digests})
 
 
 def _why(files: Files, path: str, expected: str | None) -> str:

@@ -72,15 +72,15 @@ def authors_of(project: Path) -> Authors:
     if not own.is_file() or (ours.is_file() and own.read_bytes() == ours.read_bytes()):
         return []
     try:
-        found = yaml.safe_load(own.read_text(encoding="utf-8"))["authors"]
-        if not all(isinstance(author, Mapping) and _name(author) for author in found):
+        authors = yaml.safe_load(own.read_text(encoding="utf-8"))["authors"]
+        if not all(isinstance(author, Mapping) and _name(author) for author in authors):
             raise ValueError("an author has no name")
     except (ValueError, LookupError, TypeError, yaml.YAMLError) as error:
         raise UserError(
             f"'{own}' names no authors ({type(error).__name__}); expected a list `authors` with "
             "`family-names` and `given-names`, or `name`: correct it, or remove the file"
         ) from error
-    return list(found)
+    return list(authors)
 
 
 def _name(author: Mapping[str, Any]) -> str:
@@ -93,10 +93,10 @@ def add_authors(crate: Any, authors: Authors) -> list[Any]:
     added = []
     for number, author in enumerate(authors, 1):
         kind = "Organization" if "name" in author else "Person"
-        known = {"name": _name(author)}
-        known |= {key: str(author[key]) for key in ("affiliation", "email") if key in author}
+        properties = {"name": _name(author)}
+        properties |= {key: str(author[key]) for key in ("affiliation", "email") if key in author}
         identifier = str(author.get("orcid") or f"#author/{number}")
-        added.append(add_entity(crate, identifier, kind, **known))
+        added.append(add_entity(crate, identifier, kind, **properties))
     if added:
         crate.root_dataset["author"] = one_or_all(added)
     return added
@@ -127,7 +127,7 @@ def folder_id(folder: Path) -> bytes:
         else:
             content = _object_id(b"blob", path.read_bytes())
             entries.append((path.name, "100644", path.name, content))
-    listed = [f"{mode} {name}\0".encode() + found for _, mode, name, found in sorted(entries)]
+    listed = [f"{mode} {name}\0".encode() + digest for _, mode, name, digest in sorted(entries)]
     return _object_id(b"tree", b"".join(listed))
 
 
@@ -137,12 +137,12 @@ def _object_id(kind: bytes, content: bytes) -> bytes:
 
 def add_parameters(crate: Any, records: Iterable[JobRecord]) -> dict[tuple[str, str], Any]:
     """Add the values of all wildcards (model, temperature ...), returned by (name, value)."""
-    found = sorted({pair for record in records for pair in record["wildcards"].items()})
+    pairs = sorted({pair for record in records for pair in record["wildcards"].items()})
     formal = {
         name: add_entity(
             crate, f"#parameter/{name}", "FormalParameter", name=name, additionalType="Text"
         )
-        for name in sorted({name for name, _ in found})
+        for name in sorted({name for name, _ in pairs})
     }
     return {
         (name, value): add_entity(
@@ -153,7 +153,7 @@ def add_parameters(crate: Any, records: Iterable[JobRecord]) -> dict[tuple[str, 
             value=value,
             exampleOfWork=formal[name],
         )
-        for name, value in found
+        for name, value in pairs
     }
 
 
@@ -218,24 +218,26 @@ def crate_metadata(
 
 def _add_file(crate: Any, member: Member) -> Any:
     """Add a file, or without a link and with its hash a file that was left out."""
-    known: dict[str, Any] = {"name": member.path}
-    known |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
+    properties: dict[str, Any] = {"name": member.path}
+    properties |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
     if member.reason is not None:
         why = f"Left out: {member.reason}"
         return add_entity(
-            crate, f"#left-out/{member.path}", "CreativeWork", description=why, **known
+            crate, f"#left-out/{member.path}", "CreativeWork", description=why, **properties
         )
     if member.path == WORKFLOW:
         types = ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"]
-        known |= {"@type": types, "encodingFormat": "text/plain"}
-        return crate.add_workflow(dest_path=WORKFLOW, properties=known, main=True, lang="snakemake")
+        properties |= {"@type": types, "encodingFormat": "text/plain"}
+        return crate.add_workflow(
+            dest_path=WORKFLOW, properties=properties, main=True, lang="snakemake"
+        )
     is_script = member.path.startswith("scripts/")
-    known["@type"] = ["File", "SoftwareSourceCode"] if is_script else "File"
+    properties["@type"] = ["File", "SoftwareSourceCode"] if is_script else "File"
     suffix = PurePosixPath(member.path).suffix
-    known["encodingFormat"] = KINDS.get(suffix, "application/octet-stream")
+    properties["encodingFormat"] = KINDS.get(suffix, "application/octet-stream")
     if member.path == README:
-        known["about"] = crate.root_dataset
-    return crate.add_file(dest_path=member.path, properties=known)
+        properties["about"] = crate.root_dataset
+    return crate.add_file(dest_path=member.path, properties=properties)
 
 
 def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
@@ -249,8 +251,8 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
 def made_files(record: JobRecord) -> dict[str, str]:
     """Return the sha256 of all files that a job made, by path: outputs, side files, journals."""
     journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
-    made: dict[str, str] = record["outputs"] | record["beside"] | journals
-    return made
+    files: dict[str, str] = record["outputs"] | record["beside"] | journals
+    return files
 
 
 def _add_action(
@@ -289,7 +291,7 @@ def _add_run(
     crate: Any, files: dict[str, Any], records: Mapping[str, JobRecord], actions: Sequence[Any]
 ) -> None:
     """Add the workflow with its steps, and its run by Snakemake with all inputs and outputs."""
-    taken = {path for record in records.values() for path in record["inputs"]}
+    inputs = {path for record in records.values() for path in record["inputs"]}
     made = {path for record in records.values() for path in made_files(record)}
     outputs = {path for record in records.values() for path in record["outputs"]}
     workflow = crate.mainEntity
@@ -297,8 +299,8 @@ def _add_run(
     tools = [files[f"#rule/{rule}"] for rule in rules]
     steps = {}
     for number, (rule, tool) in enumerate(zip(rules, tools, strict=True), 1):
-        known = {"name": rule, "position": str(number), "workExample": tool}
-        steps[rule] = add_entity(crate, f"#step/{rule}", "HowToStep", **known)
+        properties = {"name": rule, "position": str(number), "workExample": tool}
+        steps[rule] = add_entity(crate, f"#step/{rule}", "HowToStep", **properties)
     workflow["step"] = list(steps.values())
     workflow["hasPart"] = tools
     times = [record["made"] for record in records.values()]
@@ -307,8 +309,8 @@ def _add_run(
     run = crate.add_action(
         workflow,
         identifier="#run",
-        object=one_or_all([files[path] for path in sorted(taken - made)]),
-        result=one_or_all([files[path] for path in sorted(outputs - taken)]),
+        object=one_or_all([files[path] for path in sorted(inputs - made)]),
+        result=one_or_all([files[path] for path in sorted(outputs - inputs)]),
         properties={"@type": "CreateAction", "name": "The study", **span},
     )
     crate.root_dataset.append_to("mentions", run)

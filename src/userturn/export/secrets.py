@@ -165,11 +165,13 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield (number of the text, kind) of each likely secret in some texts."""
-    found = texts.texts.to_frame("text").select(HAS_A_FORM).to_series()
-    for number, text in zip(texts.numbers.filter(found), texts.texts.filter(found), strict=True):
-        for kind, form in FORMS.items():
-            shown = [match[0] for match in re.finditer(form, text)]
-            if any(kind not in LIKE_WORDS or re.search(r"\d", secret) for secret in shown):
+    candidates = texts.texts.to_frame("text").select(HAS_A_FORM).to_series()
+    for number, text in zip(
+        texts.numbers.filter(candidates), texts.texts.filter(candidates), strict=True
+    ):
+        for kind, pattern in FORMS.items():
+            matches = [match[0] for match in re.finditer(pattern, text)]
+            if any(kind not in LIKE_WORDS or re.search(r"\d", secret) for secret in matches):
                 yield number, kind
     for name, value in values.items():
         written = {value, quote(value, safe="")}

@@ -74,9 +74,11 @@ class Withholding:
         rounds = {}
         keys = [path for f in ROUNDS for path in results.glob(f"{f}/*/key.parquet")]
         for path in sorted(keys):
-            found = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(self.datasets)
-            if found:
-                rounds[path.parent.name] = self.datasets[min(found)]
+            datasets = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(
+                self.datasets
+            )
+            if datasets:
+                rounds[path.parent.name] = self.datasets[min(datasets)]
         return rounds
 
     def _quoting_tables(self, results: Path) -> dict[str, str]:
@@ -90,9 +92,9 @@ class Withholding:
             if columns := [name for name in QUOTING if name in pl.read_parquet_schema(path)]:
                 rows = pl.read_parquet(path, columns=["dataset", *columns])
                 quoting = rows.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
-                if found := {*quoting["dataset"]} & self.datasets.keys():
+                if datasets := {*quoting["dataset"]} & self.datasets.keys():
                     files = (f"results/tables/{path.stem}{end}" for end in (".parquet", ".csv"))
-                    withheld |= dict.fromkeys(files, self.datasets[min(found)])
+                    withheld |= dict.fromkeys(files, self.datasets[min(datasets)])
         return withheld
 
     def by_path(self, path: str) -> str | None:
@@ -115,10 +117,10 @@ class Withholding:
             return None
         column = texts.texts.drop_nulls().unique()
         column = column.filter(column.str.len_bytes() >= SHORTEST)
-        found = column.filter(column.str.contains_any(list(self._stretches)))
-        if found.is_empty():
+        quoting = column.filter(column.str.contains_any(list(self._stretches)))
+        if quoting.is_empty():
             return None
-        stretch = next(stretch for stretch in self._stretches if stretch in found[0])
+        stretch = next(stretch for stretch in self._stretches if stretch in quoting[0])
         return text_of(self.datasets[self._stretches[stretch]])
 
 
@@ -226,12 +228,12 @@ def refuse(secrets: Iterable[Secret]) -> None:
     Raises:
         UserError: there is a secret.
     """
-    found = list(secrets)
-    if found:
+    listed = list(secrets)
+    if listed:
         raise UserError(
-            f"{number_of(len(found), 'likely secret')}; the first is in '{found[0].path}', "
-            f"{found[0].place} ({found[0].kind}); nothing was written: revoke that key and remove "
-            "it from the file, or mark its dataset `export: false`"
+            f"{number_of(len(listed), 'likely secret')}; the first is in '{listed[0].path}', "
+            f"{listed[0].place} ({listed[0].kind}); nothing was written: revoke that key and "
+            "remove it from the file, or mark its dataset `export: false`"
         )
 
 
@@ -262,7 +264,7 @@ def write_checked(
         whole = Path(scratch) / "whole"
         whole.mkdir()
         write(whole)
-        for path in sorted(found for found in whole.rglob("*") if found.is_file()):
+        for path in sorted(path_below for path_below in whole.rglob("*") if path_below.is_file()):
             reason, secrets = checked(path, withholding, values)
             refuse(secrets)
             if reason is not None:

@@ -143,7 +143,7 @@ def export(
     files = project_files(results, records)
     files |= {f"results/{p.as_posix()}": path for p, path in below.items() if not is_hidden(p)}
     members = list(_members(files, results, config, with_journals))
-    kept = {m.path: files[m.path] for m in members if m.reason is None}
+    files_kept = {m.path: files[m.path] for m in members if m.reason is None}
     left_out = {"files": [m._asdict() for m in members if m.reason is not None]}
     texts = {"VERIFY.md": VERIFY.format(judge=config["primary_judge"]), **more}
     texts |= {LEFT_OUT: json.dumps(left_out, indent=1) + "\n", README: _readme(members)}
@@ -153,13 +153,13 @@ def export(
     advice = f"; it names no authors: a {CITATION} in '{whole.parent}' would"
     crate = crate_metadata([*members, *ours], records, authors)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    _write(target, kept, texts)
+    _write(target, files_kept, texts)
     said = (
-        f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
-        f"their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
+        f"{target}: {number_of(len(files_kept), 'file')}, {len(members) - len(files_kept)} left "
+        f"out, with their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
         f"{_quoting(members)}{'' if authors else advice}"
     )
-    return Written(said, str(target), len(kept), len(members) - len(kept))
+    return Written(said, str(target), len(files_kept), len(members) - len(files_kept))
 
 
 def _quoting(members: list[Member]) -> str:
@@ -182,17 +182,17 @@ def read_records(results: Path) -> dict[str, JobRecord]:
 def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, Path]:
     """Return the paths of project files that jobs used and of workflow files, by archive path."""
     project = results.resolve().parent
-    taken = {path for record in records.values() for path in record["inputs"]}
-    given = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
-    found = {
+    inputs = {path for record in records.values() for path in record["inputs"]}
+    texts = {path for path in inputs if not path.startswith(("results/", "outside/", "/"))}
+    files = {
         path: project / path
-        for path in sorted(given)
+        for path in sorted(texts)
         if ".." not in PurePosixPath(path).parts and (project / path).is_file()
     }
     if (project / CITATION).is_file():
-        found[CITATION] = project / CITATION
+        files[CITATION] = project / CITATION
     if not (project / WORKFLOW_FILES[0]).is_file():
-        return found
+        return files
     root = project if (project / WORKFLOW_FOLDERS[0]).is_dir() else INSTALLATION
     parts = [root / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
     workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
@@ -201,7 +201,7 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
         of_library = (path for path in LIBRARY.rglob("*") if root not in path.parents)
         named |= {f"src/userturn/{f.relative_to(LIBRARY).as_posix()}": f for f in of_library}
     ours = {name: f for name, f in named.items() if f.is_file() and not OURS_ALONE.search(name)}
-    return ours | found
+    return ours | files
 
 
 def _members(
@@ -245,7 +245,7 @@ def _readme(members: list[Member]) -> str:
 def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
     with (
         written_whole(target) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as made,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for name in sorted({*files, *texts}):
             info = zipfile.ZipInfo(name)  # dated 1980, independent of the clock
@@ -253,9 +253,9 @@ def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) ->
             is_small = name.endswith(COMPRESSED)
             info.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
             if name in texts:
-                made.writestr(info, texts[name])
+                archive.writestr(info, texts[name])
             else:
                 info.file_size = files[name].stat().st_size
-                with files[name].open("rb") as source, made.open(info, "w") as goal:
+                with files[name].open("rb") as source, archive.open(info, "w") as goal:
                     while part := source.read(1 << 20):
                         goal.write(part)

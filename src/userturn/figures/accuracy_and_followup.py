@@ -39,14 +39,16 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel, up to the top of its measure."""
     x, width = theme.over_size(table, families, theme.panel_width(table["dataset"].n_unique()))
     told = theme.told_apart("family", theme.families_in(families, table))
-    shown = theme.hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
+    tooltip = theme.hover(
+        "model", "dataset", "temperature", "perturbation", "measure", "share", "of"
+    )
     base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=4)
     # Models side by side have no order, so no line joins them.
     opacity = 1 if theme.is_ordered(table) else 0
     lines = base.mark_line(strokeWidth=1.3, opacity=opacity, invalid="filter").encode(y=y)
     top = base.mark_rule(opacity=0).encode(y="top:Q")
-    return alt.layer(lines, *theme.limits_upright(base, told, shown, 1.5, 50), top, data=table)
+    return alt.layer(lines, *theme.limits_upright(base, told, tooltip, 1.5, 50), top, data=table)
 
 
 def accuracy_and_followup(

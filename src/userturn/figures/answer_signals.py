@@ -33,13 +33,13 @@ MEASURES = (
 
 def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw both measures of every signal with their intervals, in a row of panels per dataset."""
-    drawn = signals.filter(
+    selected = signals.filter(
         pl.col("estimate").is_not_null(),
         (pl.col("measure") == AREA) | (pl.col("baseline") == RANDOM),
     )
-    if drawn.is_empty():
+    if selected.is_empty():
         return theme.note(TITLE, "no item has a right and a wrong answer")
-    named = drawn.with_columns(
+    named = selected.with_columns(
         value=theme.with_limits(),
         mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
     )
@@ -54,13 +54,13 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
 
 def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any:
     """Return the panel of one measure for every signal of a dataset, with one mark per model."""
-    shown = table.filter(pl.col("measure") == measure.name)
+    rows = table.filter(pl.col("measure") == measure.name)
     signals = table["signal"].unique(maintain_order=True).to_list()
     models = theme.models_in(families, table)
     told = theme.told_apart("model", models)
     y = alt.Y("signal:N", title=None, sort=signals).axis(grid=True, labelLimit=260)
     step = STEP if len(models) <= FEW else LOW_STEP
-    base = alt.Chart(shown, width=240, height=alt.Step(step)).encode(
+    base = alt.Chart(rows, width=240, height=alt.Step(step)).encode(
         y=y.scale(paddingInner=0.3, domain=signals),
         yOffset=alt.YOffset("model:N", sort=models),
         color=told["color"],

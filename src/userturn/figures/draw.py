@@ -36,10 +36,10 @@ def draw_figures(
 
 def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str) -> Any:
     """Return a figure by one judge's verdicts."""
-    shown = [
+    judged_tables = [
         table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
         for table in (tables[used] for used in (*FIGURES[name].tables, "families"))
     ]
-    chart = getattr(import_module(f"userturn.figures.{name}"), name)(*shown, judge)
+    chart = getattr(import_module(f"userturn.figures.{name}"), name)(*judged_tables, judge)
     is_judged = any("judge" in tables[used].columns for used in FIGURES[name].tables)
     return warned(chart, warning(tables["judges"], grid, judge) if is_judged else None)

@@ -45,9 +45,9 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals and points of one panel, and the line of chance."""
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
-    shown = theme.hover("model", "dataset", "temperature", "taken", "labelled")
+    tooltip = theme.hover("model", "dataset", "temperature", "taken", "labelled")
     base = alt.Chart(table, width=width, height=height).encode(
         x=theme.over_temperatures(table), color=told["color"]
     )
     chance = alt.Chart(table).mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(y="chance:Q")
-    return theme.lines_with_limits(base, told, shown) + chance
+    return theme.lines_with_limits(base, told, tooltip) + chance

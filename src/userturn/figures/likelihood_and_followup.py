@@ -60,12 +60,12 @@ def _panels(
     of_dataset = likelihood.filter(pl.col("dataset") == dataset)
     for measure in MEASURES:
         if measure.name is None:
-            table, place = _rates(dataset, rates)
+            table, panel = _rates(dataset, rates)
         else:
-            wanted = pl.col("measure") == measure.name, pl.col("unit") == measure.unit
-            table, place = of_dataset.filter(*wanted), dataset
-        shown = table.drop_nulls("estimate").with_columns(dataset=pl.lit(dataset))
-        yield _panel(shown, measure, place, families)
+            filters = pl.col("measure") == measure.name, pl.col("unit") == measure.unit
+            table, panel = of_dataset.filter(*filters), dataset
+        estimated = table.drop_nulls("estimate").with_columns(dataset=pl.lit(dataset))
+        yield _panel(estimated, measure, panel, families)
 
 
 def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -92,11 +92,11 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     told = theme.told_apart("family", every)
     x, width = theme.over_size(named, families)
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
-    shown = theme.hover("model", "value", "scored", "chance")
+    tooltip = theme.hover("model", "value", "scored", "chance")
     y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
     y = y.axis(format=measure.format, tickCount=TICKS)
     lines = [base.mark_line(strokeWidth=1).encode(y=y)] if theme.is_ordered(named) else []
-    layers = [*lines, *theme.limits_upright(base, told, shown, 1.5, 45, y)]
+    layers = [*lines, *theme.limits_upright(base, told, tooltip, 1.5, 45, y)]
     if chance is not None:
         level = alt.Chart(pl.DataFrame({"chance": [chance]}))
         layers.append(level.mark_rule(strokeDash=[4, 3], color=theme.INK).encode(y="chance:Q"))

@@ -60,15 +60,15 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     base = alt.Chart(table, width=width, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
-    shown = theme.hover(*SHOWN)
+    tooltip = theme.hover(*SHOWN)
     x = alt.X("difference:Q", title="change, points")
     in_points = "format(100 * datum.value, '.0f')"
     x = x.axis(labelExpr=in_points, tickCount=3, grid=False, labelFlush=False)
-    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", tooltip=shown)
+    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", tooltip=tooltip)
     points = [
         base.mark_point(filled=filled, size=34, opacity=1, strokeWidth=1.4)
         .transform_filter(alt.datum.detected == filled)
-        .encode(x=x, shape=told["shape"], tooltip=shown)
+        .encode(x=x, shape=told["shape"], tooltip=tooltip)
         for filled in (True, False)
     ]
     zero = alt.Chart().mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(x=alt.datum(0))

@@ -41,14 +41,14 @@ def _subtitle(table: pl.DataFrame) -> str:
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals, points and floors of one panel."""
     told = theme.told_apart("perturbation", theme.conditions_in(table, "perturbation"))
-    shown = theme.hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
+    tooltip = theme.hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(
         x=theme.over_temperatures(table), color=told["color"]
     )
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
         y="floor:Q"
     )
-    return theme.lines_with_limits(base, told, shown) + floor
+    return theme.lines_with_limits(base, told, tooltip) + floor
 
 
 def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:

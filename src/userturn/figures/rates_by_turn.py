@@ -37,6 +37,6 @@ def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     width = theme.panel_width(named["dataset"].n_unique(), widest)
     told = theme.told_apart("temperature", named["temperature"].unique().sort().to_list())
     x = theme.over_counts(named, "turn")
-    shown = theme.hover(*CELL_KEYS, "turn", "genuine", "scored")
+    tooltip = theme.hover(*CELL_KEYS, "turn", "genuine", "scored")
     base = alt.Chart(named, width=width, height=height).encode(x=x, color=told["color"])
-    return theme.row_a_model(theme.lines_with_limits(base, told, shown), models)
+    return theme.row_a_model(theme.lines_with_limits(base, told, tooltip), models)

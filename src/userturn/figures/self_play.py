@@ -41,7 +41,7 @@ def _layers(table: pl.DataFrame, n_models: int) -> Any:
     """Return the lines, intervals and points of one panel."""
     height = 150 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
-    shown = theme.hover(*NAMED, "measure", "share", "scored")
+    tooltip = theme.hover(*NAMED, "measure", "share", "scored")
     x = theme.over_counts(table, "depth")
     base = alt.Chart(table, width=WIDTH, height=height).encode(x=x, color=told["color"])
-    return theme.lines_with_limits(base, told, shown)
+    return theme.lines_with_limits(base, told, tooltip)

@@ -227,11 +227,11 @@ def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: An
         columns: the further columns that are kept.
     """
     parts = []
-    for name, said in measures.items():
+    for name, title in measures.items():
         if name in table.columns:
             of = "" if name == "estimate" else f"{name}_"
             limits = {"lower": f"{of}lower", "upper": f"{of}upper"}
-            parts.append(table.select(*columns, measure=pl.lit(said), estimate=name, **limits))
+            parts.append(table.select(*columns, measure=pl.lit(title), estimate=name, **limits))
     return pl.concat(parts)
 
 

@@ -36,9 +36,9 @@ def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str
     models = theme.models_in(families, of_models)
     of_people = table.filter(pl.col("model") == HUMAN).drop("model").drop_nulls("estimate")
     people = of_people.join(pl.DataFrame({"model": models}), how="cross").select(table.columns)
-    drawn = pl.concat([of_models, people])
+    both = pl.concat([of_models, people])
     measures = alt.Column("measure:N", title=None, sort=list(MEASURES.values()))
-    chart = theme.row_a_model(_layers(drawn, of_models, len(models)), models, measures)
+    chart = theme.row_a_model(_layers(both, of_models, len(models)), models, measures)
     more = "95% intervals by item; horizontal: turns that people wrote"
     return theme.held(chart, perturbation=PLAIN).properties(title=alt.Title(TITLE, subtitle=more))
 
@@ -47,10 +47,10 @@ def _layers(drawn: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
     """Return the lines, intervals and points of one panel, with people's as horizontal rules."""
     height = 110 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", drawn["dataset"].unique().sort().to_list())
-    shown = theme.hover(*CELL_KEYS, "measure", "value")
+    tooltip = theme.hover(*CELL_KEYS, "measure", "value")
     base = alt.Chart(drawn, width=WIDTH, height=height).encode(color=told["color"])
     own = base.transform_filter("datum.temperature !== null")
     people = base.transform_filter("datum.temperature === null")
-    rules = people.mark_rule(strokeDash=[4, 3]).encode(y="estimate:Q", tooltip=shown)
+    rules = people.mark_rule(strokeDash=[4, 3]).encode(y="estimate:Q", tooltip=tooltip)
     own = own.encode(x=theme.over_temperatures(of_models))
-    return theme.lines_with_limits(own, told, shown) + rules
+    return theme.lines_with_limits(own, told, tooltip) + rules

@@ -80,8 +80,8 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     if sampling.stop_texts:
         cut = up_to_stop(ids, sampling.stop_texts, template.decode)
         ids, reason = (ids, reason) if cut is None else (cut, "stop")
-    said = ids[:-1] if ids and ids[-1] in sampling.stop_token_ids else ids
-    text = template.decode(said)
+    text_ids = ids[:-1] if ids and ids[-1] in sampling.stop_token_ids else ids
+    text = template.decode(text_ids)
     stop = first_stop(text, sampling.stop_texts)
     text = without_header(text[:stop], sampling.begins_with)
     if sampling.is_played:
@@ -90,7 +90,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
         outcome = "error"
     else:
         is_cut = stop is not None or sampling.begins_with or sampling.is_played
-        is_empty = not text.strip() if is_cut else template.is_empty(said, text)
+        is_empty = not text.strip() if is_cut else template.is_empty(text_ids, text)
         outcome = "empty" if is_empty else "ok"
     return {
         "key": request.key,
@@ -141,8 +141,8 @@ def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
         return {**named, "n_prompt": len(request.token_ids)}
     end = request.prompt.text.rstrip()
     begun = [begin for begin, _ in form.thinking if end.endswith(begin)]
-    said = {"prompt_end": begun[0]} if begun else {}
-    return {**named, "n_prompt": len(request.prompt.token_ids), **said}
+    prompt_end = {"prompt_end": begun[0]} if begun else {}
+    return {**named, "n_prompt": len(request.prompt.token_ids), **prompt_end}
 
 
 class Runner(Protocol):
@@ -190,26 +190,26 @@ class RequestRunner:
         of_dataset: dict[str, list[AnyPlan]] = {}
         for plan in plans:
             of_dataset.setdefault(plan.dataset, []).append(plan)
-        known = {name: self._known(name, mine) for name, mine in of_dataset.items()}
-        n_missing = sum(found.n_missing for found in known.values())
+        states = {name: self._known(name, mine) for name, mine in of_dataset.items()}
+        n_missing = sum(state.n_missing for state in states.values())
         if n_missing:
             waiting = (
                 request
                 for name, mine in of_dataset.items()
-                for request in _missing(requests_in_order(mine), known[name])
+                for request in _missing(requests_in_order(mine), states[name])
             )
-            lacking = [name for name in known if known[name].n_missing]
+            lacking = [name for name in states if states[name].n_missing]
             self._ask(stage, waiting, n_missing, lacking)
 
     def _known(self, dataset: str, plans: list[AnyPlan]) -> Known:
         """Return the finished and missing keys of a dataset's plans, and journal their notes."""
-        asked = self._asked(dataset, plans)
+        requests = self._asked(dataset, plans)
         if self.names is not None:
-            found, journals = finished_of(asked), self.journal(dataset).parent
+            found, journals = finished_of(requests), self.journal(dataset).parent
             renamed = [self.names.take_over(plan, found, journals) for plan in plans]
             if any(renamed):
-                asked = self._asked(dataset, plans)
-        finished, keys = finished_of(asked), plan_keys(plan.path for plan in plans)
+                requests = self._asked(dataset, plans)
+        finished, keys = finished_of(requests), plan_keys(plan.path for plan in plans)
         if self.shared is not None:
             finished |= self._shared(self.shared(dataset), set(keys) - finished, dataset)
         finished &= set(keys)
@@ -217,17 +217,17 @@ class RequestRunner:
         self.n_found += len(finished)
         with Writer(self.journal(dataset)) as writer:
             for plan in plans:
-                for note in new_notes(plan, asked):
+                for note in new_notes(plan, requests):
                     writer.append(note)
         return Known(finished, repeated, keys.n_unique() - len(finished))
 
     def _shared(self, journal: Path, lacking: set[str], dataset: str) -> set[str]:
         """Journal another model's replies to some keys, and return the keys with a reply."""
-        found = finished_keys(journal, pl.Series(sorted(lacking), dtype=pl.String))
+        finished = finished_keys(journal, pl.Series(sorted(lacking), dtype=pl.String))
         with Writer(self.journal(dataset)) as writer:
-            for record in finished_records(journal, found):
+            for record in finished_records(journal, finished):
                 writer.append(record)
-        return found
+        return finished
 
     def _asked(self, dataset: str, plans: Iterable[AnyPlan]) -> pl.DataFrame:
         """Return the journal rows of the requests in some plans (`ASKED_SCHEMA`)."""
@@ -248,8 +248,10 @@ class RequestRunner:
                 if finished is not None:
                     request, completion = finished
                     record: Mapping[str, Any] = any_record(request, completion, self.template)
-                    asked = asked_of(request, self.template.answer_form) if request.ask else {}
-                    writers[request.dataset].append({**record, **asked})
+                    ask_columns = (
+                        asked_of(request, self.template.answer_form) if request.ask else {}
+                    )
+                    writers[request.dataset].append({**record, **ask_columns})
                     self.n_asked += 1
                     progress.add(len(completion.token_ids) or len(completion.logprobs))
                 self._check_stop(stage, n - progress.n_done)
@@ -264,10 +266,10 @@ class RequestRunner:
 
 def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:
     """Yield the first request of each unfinished key, with only repeated keys held in memory."""
-    asked: set[str] = set()
+    keys: set[str] = set()
     for request in requests:
-        if request.key in known.finished or request.key in asked:
+        if request.key in known.finished or request.key in keys:
             continue
         if request.key in known.repeated:
-            asked.add(request.key)
+            keys.add(request.key)
         yield request

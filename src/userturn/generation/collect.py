@@ -74,7 +74,7 @@ def shown_samples(
     """Return the answers to show, by item and sample, with None for a missing answer."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
-    shown: dict[tuple[str, int], ShownAnswer | None] = {}
+    answers: dict[tuple[str, int], ShownAnswer | None] = {}
     columns = ["item", "sample", "key", "prompt_text"]
     asked_for = [slices(scan_plans([path]).select(columns), PLAN_SLICE) for path in plans]
     for asked in chain.from_iterable(asked_for):
@@ -82,11 +82,11 @@ def shown_samples(
         rows = rows.with_columns(pl.coalesce("prompt_end", "prompt_text"))
         for item, sample, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
             if outcome not in ANSWERED or text == UNKNOWN:
-                shown[item, sample] = None if outcome != "ok" else ShownAnswer(UNKNOWN)
+                answers[item, sample] = None if outcome != "ok" else ShownAnswer(UNKNOWN)
                 continue
             answer = read_answer(text, prompt or "", ids, form)
-            shown[item, sample] = None if answer.error else form.shown(*answer[:2])
-    return shown
+            answers[item, sample] = None if answer.error else form.shown(*answer[:2])
+    return answers
 
 
 def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
@@ -98,8 +98,8 @@ def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
     return {
-        (item, n): form.shown(*said) if outcome in ANSWERED else None
-        for item, n, outcome, *said in rows
+        (item, n): form.shown(*texts) if outcome in ANSWERED else None
+        for item, n, outcome, *texts in rows
     }
 
 
@@ -159,10 +159,10 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
     elif of.kind == USER_TURNS:
         yield from _joined(grid, of, outcomes)
     else:
-        form = AnswerForm.of(read_description(grid, of.model))
+        answer_form = AnswerForm.of(read_description(grid, of.model))
         left_out = ("change", "sample") if of.n_samples == 1 else ("change",)
         for table in _joined(grid, of, outcomes):
-            yield with_reasoning(table, form).drop(left_out)
+            yield with_reasoning(table, answer_form).drop(left_out)
 
 
 def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
@@ -173,8 +173,8 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
     if outcomes is None:
         outcomes = read_outcomes(journal_of(grid, of.model, of.dataset, plans), keys)
     check_complete(keys, outcomes, grid.journal_folder(of.model, of.dataset))
-    place = {"model": of.model, "dataset": of.dataset, **of.cell}
-    columns = [pl.lit(value).alias(name) for name, value in place.items()]
+    names = {"model": of.model, "dataset": of.dataset, **of.cell}
+    columns = [pl.lit(value).alias(name) for name, value in names.items()]
     n_tokens = pl.col("token_ids").list.len()
     if is_chat(grid.models[of.model]):  # its tokens are the stand-in's bytes, not the server's
         n_tokens = pl.lit(None, USER_TURNS_SCHEMA["n_tokens"])
@@ -185,8 +185,8 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
 
 def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
     """Return answers with two more columns, the visible `answer` and its `reasoning`."""
-    asked = table.select("text", "prompt_text", "token_ids").iter_rows()
-    split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked]
+    rows = table.select("text", "prompt_text", "token_ids").iter_rows()
+    split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in rows]
     faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
     told = form.names_cut_reasoning
     is_cut = [told and not part.text and part.reasoning is not None for part in split]

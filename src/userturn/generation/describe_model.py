@@ -133,11 +133,11 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
 
     return [
         Other(
-            said,
+            sentence,
             template_in(choices),
             [key for key in {**own, **choices} if own.get(key) != choices.get(key)],
         )
-        for said, choices in others
+        for sentence, choices in others
     ]
 
 

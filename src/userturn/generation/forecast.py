@@ -165,8 +165,8 @@ def forecast(
         scratch = Path(folder)
         ready = {name for name in grid.prepared_datasets if _is_ready(grid, name, scratch)}
         replies = {model: replies_of(grid, model) for model in pending}
-        known = {model: _by_ask(grid, model, rows) for model, rows in replies.items()}
-        again = ForecastGrid(grid.config, grid.results, grid.contents, scratch, known)
+        rows_by_ask = {model: _by_ask(grid, model, rows) for model, rows in replies.items()}
+        again = ForecastGrid(grid.config, grid.results, grid.contents, scratch, rows_by_ask)
         present = present_items(again)
         return {
             model: _missing(again, model, *identities, replies[model], present)
@@ -199,8 +199,8 @@ def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     """
     names = filter(None, [model, answers_as(grid.models, model)])
     journals = [grid.results / "journal" / grid.places.of_model(name) for name in names]
-    found = (path for folder in journals for path in sorted(folder.glob("[!.]*")))
-    folders = [path for path in found if path.is_dir()]
+    paths = (path for folder in journals for path in sorted(folder.glob("[!.]*")))
+    folders = [path for path in paths if path.is_dir()]
     is_needed = pl.col("outcome").fill_null("") != "error"
     blocks = (block.filter(is_needed) for block in blocks_of(folders, REPLY_SCHEMA))
     return pl.concat([pl.DataFrame(schema=REPLY_SCHEMA), *blocks])
@@ -212,8 +212,8 @@ def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     notes = rows.filter(pl.col("of").is_not_null()).select("of", "ask", "asked_as", "item")
     again = lines.drop("ask", "asked_as", "item", "of").join(notes, left_on="key", right_on="of")
     refused = _refused(grid, model, rows).with_columns(outcome=pl.lit(NO_REQUEST))
-    asked = pl.concat([lines, again, refused], how="diagonal").drop_nulls("ask")
-    return asked.with_columns(key="ask").unique("key", keep="first", maintain_order=True)
+    with_ask = pl.concat([lines, again, refused], how="diagonal").drop_nulls("ask")
+    return with_ask.with_columns(key="ask").unique("key", keep="first", maintain_order=True)
 
 
 def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -236,21 +236,21 @@ def _missing(
 ) -> Forecast:
     names: defaultdict[str, set[Name]] = defaultdict(set)
     keys = set(rows["key"].drop_nulls())
-    said = rows.drop_nulls("ask").select("ask", "asked_as", "item", "key", "of").iter_rows()
-    for ask, dataset, item, key, of in said:
+    with_ask = rows.drop_nulls("ask").select("ask", "asked_as", "item", "key", "of").iter_rows()
+    for ask, dataset, item, key, of in with_ask:
         if key is not None or of in keys:
             names[ask].add((dataset, item))
     for ask, dataset, item in _refused(grid, model, rows).select("ask", "asked_as", "item").rows():
         names[ask].add((dataset, item))
-    form = AnswerForm.of(last_description(grid, model))
+    answer_form = AnswerForm.of(last_description(grid, model))
     counting = Counting(names, present, frozenset(pending))
     asks, seed = asks_of(grid, model), grid.config["seed"]
     planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
     scorer = ForecastScorer({}, None, 1, "", asks)  # type: ignore[arg-type]
     for shard in grid.shards(model):
         with TemporaryDirectory() as scratch:
-            wanted, folder = frozenset(every), Path(scratch)
-            plans = SweepPlans(grid, model, shard, wanted, planner, scorer, form, folder)
+            identities, folder = frozenset(every), Path(scratch)
+            plans = SweepPlans(grid, model, shard, identities, planner, scorer, answer_form, folder)
             complete_plans(plans, counting)
     unsaid = rows.filter(pl.col("key").is_not_null(), pl.col("ask").is_null())
     is_known = set(unsaid["key"]) <= set(rows["of"].drop_nulls())
@@ -259,4 +259,4 @@ def _missing(
 
 def forecasts_as_json(grid: Grid, pending: Mapping[str, Any]) -> dict[str, Any]:
     """Return a forecast in the form of JSON, for `asked_elsewhere`."""
-    return {model: made._asdict() for model, made in forecast(grid, pending).items()}
+    return {model: prediction._asdict() for model, prediction in forecast(grid, pending).items()}

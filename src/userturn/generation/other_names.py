@@ -52,8 +52,8 @@ class OtherNames:
             Whether any request was renamed.
         """
         columns = ["key", "ask", "asked_as", "item"]
-        asked = scan_plans([plan.path]).select(columns).drop_nulls("key").collect()
-        lacking = asked.filter(~pl.col("key").is_in(finished))
+        requests = scan_plans([plan.path]).select(columns).drop_nulls("key").collect()
+        lacking = requests.filter(~pl.col("key").is_in(finished))
         folders = [path for path in sorted(folder.glob("[!.]*")) if path.is_dir()]
         if lacking.is_empty() or not folders:
             return False
@@ -76,11 +76,11 @@ class OtherNames:
     def _replies(self, lacking: pl.DataFrame, folders: list[Path]) -> dict[str, list[Name]]:
         """Return the sorted names under which each ask has a reply."""
         rows = read_asked(folders, lacking["key"].head(0), lacking["ask"].drop_nulls())
-        found: defaultdict[str, set[Name]] = defaultdict(set)
-        said = rows.filter(pl.col("outcome").fill_null("") != "error", pl.col("error").is_null())
-        for ask, *name in said.select("ask", "asked_as", "item").drop_nulls().iter_rows():
-            found[ask].add((name[0], name[1]))
-        return {ask: sorted(names) for ask, names in found.items()}
+        names_by_ask: defaultdict[str, set[Name]] = defaultdict(set)
+        replied = rows.filter(pl.col("outcome").fill_null("") != "error", pl.col("error").is_null())
+        for ask, *name in replied.select("ask", "asked_as", "item").drop_nulls().iter_rows():
+            names_by_ask[ask].add((name[0], name[1]))
+        return {ask: sorted(names) for ask, names in names_by_ask.items()}
 
     def _changes(
         self,
@@ -96,14 +96,14 @@ class OtherNames:
             for row in rows.iter_rows(named=True)
             for name in self._candidates(plan, row, replies, folders)
         ]
-        keys = pl.Series([made["key"] for *_, made in tried], dtype=pl.String)
+        keys = pl.Series([request["key"] for *_, request in tried], dtype=pl.String)
         there, changes = finished_keys(folders, keys), dict[str, dict[str, Any]]()
-        for row, name, made in tried:
+        for row, name, request in tried:
             key, ask, own = row["key"], row["ask"], (row["asked_as"], row["item"])
             is_free = not has_seed(plan) or self._taken.get((ask, name), own) == own
-            if key not in changes and made["key"] in there and is_free:
+            if key not in changes and request["key"] in there and is_free:
                 self._taken[ask, name] = own
-                changes[key] = made
+                changes[key] = request
         return changes
 
     def _candidates(
@@ -164,7 +164,7 @@ def finished_of(asked: pl.DataFrame) -> set[str]:
 def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the notes on a plan's requests that the journal rows in `asked` lack."""
     of = pl.coalesce("key", "of")
-    said = {*asked.select(of, "ask").iter_rows()}
+    asks = {*asked.select(of, "ask").iter_rows()}
     refused = asked.filter(of.is_null(), pl.col("planner") == PLANNER_VERSION)
     reasons = {*refused.select("ask", "error").iter_rows()}
     there = finished_of(asked)
@@ -175,6 +175,6 @@ def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if key is None and ask is not None and (ask, error) not in reasons:
             reasons.add((ask, error))
             yield {**note, "of": None, "error": error, "planner": PLANNER_VERSION}
-        elif key in there and ask is not None and (key, ask) not in said:
-            said.add((key, ask))
+        elif key in there and ask is not None and (key, ask) not in asks:
+            asks.add((key, ask))
             yield {**note, "of": key}

@@ -68,13 +68,13 @@ def next_in_hash_order(
     ordered = sorted(items, key=fingerprint)
     of, n = [cluster_of(item) for item in ordered], len(ordered)
     what = list(range(n)) if contents is None else [contents[item] for item in ordered]
-    found = {}
+    following = {}
     for i, item in enumerate(ordered):
         after = (j % n for j in range(i + 1, i + n))
         others = (ordered[j] for j in after if of[j] != of[i] and what[j] != what[i])
         if (other := next(others, None)) is not None:
-            found[item] = other
-    return found
+            following[item] = other
+    return following
 
 
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
@@ -127,8 +127,8 @@ class ScoringPlan:
 
     def requests(self) -> Iterator[tuple[int, ScoringRequest]]:
         """Yield position and request of every row that has one, in order."""
-        asked = ["position", "key", "item", "token_ids", "n_context", "ask", "asked_as"]
-        for part in slices(scan_plans([self.path]).select(asked), PLAN_SLICE):
+        columns = ["position", "key", "item", "token_ids", "n_context", "ask", "asked_as"]
+        for part in slices(scan_plans([self.path]).select(columns), PLAN_SLICE):
             for position, key, item, ids, n, *names in part.drop_nulls("key").iter_rows():
                 yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n, *names)
 

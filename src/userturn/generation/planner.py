@@ -149,20 +149,20 @@ class Planner:
         """Return the probe after a perturbed answer, or the reason why there is none."""
         if answer is None and not needs_reference(operator):
             return Probe(None, error=NO_ANSWER)
-        lent = None if donor is None else donor.answer
-        hashed = digest_of_probe(operator, item.messages, answer, lent, item.reference)
+        donated = None if donor is None else donor.answer
+        hashed = digest_of_probe(operator, item.messages, answer, donated, item.reference)
         return self._probe(
             Context(item.messages, answer, {}, donor, item.reference), operator, hashed
         )
 
     def _probe(self, own: Context, operator: Mapping[str, Any], hashed: str) -> Probe:
-        shown = own.answer
+        answer = own.answer
         try:
             context = perturb(own, operator, self.template.tokenizer)
-            shown = context.answer
-            prompt = self.template.probe_prompt(context.messages, *(shown or (None,)))
+            answer = context.answer
+            prompt = self.template.probe_prompt(context.messages, *(answer or (None,)))
         except TemplateError as error:
-            seen = None if shown is None else shown.text
+            seen = None if answer is None else answer.text
             return Probe(None, seen, error=str(error), shown=hashed)
         change = canonical_json(dict(context.change))
         return Probe(prompt, answer_for_readers(own, context), change, shown=hashed)
@@ -178,8 +178,12 @@ class Planner:
         depth: int = 1,
     ) -> Planned:
         """Return the planned row of one user turn after a probe."""
-        role, shown = role_at("user", depth), probe.shown
-        ask = None if shown is None else self.asks.user_turn(shown, sampling, sample, depth)
+        role, visible_answer = role_at("user", depth), probe.shown
+        ask = (
+            None
+            if visible_answer is None
+            else self.asks.user_turn(visible_answer, sampling, sample, depth)
+        )
         row = Planned(
             position, item, sample, None, probe.answer, error=probe.error, ask=ask, asked_as=dataset
         )

@@ -156,6 +156,6 @@ def _completed(
     if refused is not None:
         raise UserError(f"no prompt can be made for this question: {refused}")
     requests = [row.request for row in planned if row.request is not None]
-    done = {request.key: made for request, made in filter(None, engine(requests))}
+    done = {request.key: completion for request, completion in filter(None, engine(requests))}
     records = {r.key: to_record(r, done[r.key], model.template) for r in requests}
     return [records[request.key] for request in requests]

@@ -84,8 +84,8 @@ def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
     """Return an answer without its wrapping, and the text before it or None."""
     ends = [end for begin, end in form.wrappers if not begin]
     for begin, end in form.wrappers:
-        before, found, answer = _split(text, begin, form)
-        if begin and found:
+        before, delimiter, answer = _split(text, begin, form)
+        if begin and delimiter:
             return _cut(answer, [end, *ends], form), before.strip() or None
     if form.reasons_first or form.is_other_channel(text):
         return "", text.strip() or None
@@ -95,28 +95,28 @@ def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
 def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
     """Return the text before a wrapper's beginning, whether it was found, and the text behind."""
     if _holds_token(begin, form):
-        before, found, answer = text.partition(begin)
-        return before, bool(found), answer
-    said = text.lstrip()
-    if said and begin.startswith(said):  # it was cut before its first words were written
+        before, delimiter, answer = text.partition(begin)
+        return before, bool(delimiter), answer
+    stripped = text.lstrip()
+    if stripped and begin.startswith(stripped):  # it was cut before its first words were written
         return "", True, ""
-    return "", said.startswith(begin), said.removeprefix(begin)
+    return "", stripped.startswith(begin), stripped.removeprefix(begin)
 
 
 def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
     """Return an answer up to the ends of its wrapper, which are tokens anywhere or last words."""
     for end in ends:
-        said = answer.partition(end)[0] if _holds_token(end, form) else _without_end(answer, end)
-        answer = said.strip()
+        text = answer.partition(end)[0] if _holds_token(end, form) else _without_end(answer, end)
+        answer = text.strip()
     return answer.strip()
 
 
 def _without_end(answer: str, end: str) -> str:
     """Return an answer without the end of its wrapper, even if a tag of it was cut short."""
-    said, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
+    text, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
     lengths = range(len(end), least - 1, -1) if end else ()
-    written = next((n for n in lengths if said.endswith(end[:n])), 0)
-    return said[: len(said) - written]
+    written = next((n for n in lengths if text.endswith(end[:n])), 0)
+    return text[: len(text) - written]
 
 
 def _holds_token(text: str, form: AnswerForm) -> bool:

@@ -50,19 +50,19 @@ FAILED = "the user turn of depth {} failed: {}"
 def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores, with a model's own read from its journal."""
     of_name = {name: f for of in sources().values() for name, f in of.turns_to_score.items()}
-    found: Iterator[TurnToScore] = named(of_name[scored.name])(grid, scored, shard)
-    return found
+    turns: Iterator[TurnToScore] = named(of_name[scored.name])(grid, scored, shard)
+    return turns
 
 
 def human_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the reference follow-ups of a dataset that a shard scores."""
     settings = likelihood_settings(grid.config) or {}
     exchanges = human_exchanges(pl.read_parquet(grid.dataset_path(scored.dataset)))
-    drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
+    distractors = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
     for exchange in exchanges:
         if is_in_shard(exchange.item, shard):
             ended = [ending_of(exchange)] if has_endings(grid.config) else []
-            contexts = human_contexts(exchange, drawn[exchange.item])
+            contexts = human_contexts(exchange, distractors[exchange.item])
             yield TurnToScore(exchange, [*contexts, *ended], {})
 
 
@@ -74,19 +74,19 @@ def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     immediate end of a turn is scored, after unperturbed answers.
     """
     answered = _answered(grid, scored, shard)
-    drawn = own_distractors(grid, answered.values())
+    distractors = own_distractors(grid, answered.values())
     cells = grid.cells_of[scored.model, scored.dataset]
     sample = [item for item in sampled_items(grid, scored.dataset) if item in answered]
     for item in sample if has_endings(grid.config) else ():
         yield TurnToScore(answered[item], [ending_of(answered[item])], {})
     for item, cell, text in _texts(grid, cells, shard, sample).iter_rows():
         exchange = replace(answered[item], turn=text)
-        place = {
+        names = {
             "temperature": grid.temperatures[cells[cell].temperature],
             "perturbation": cells[cell].perturbation,
             "sample": 0,
         }
-        yield TurnToScore(exchange, own_contexts(exchange, drawn[item]), place)
+        yield TurnToScore(exchange, own_contexts(exchange, distractors[item]), names)
 
 
 def sampled_items(grid: Grid, dataset: str) -> list[str]:
@@ -107,44 +107,50 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     The turns are the fixed reactions and the turn that the model wrote, whose distractors are those
     of the item's first answer. A candidate without text is left out.
     """
-    place, texts = (scored.model, scored.dataset), read_reactions(REACTIONS_FILE)
-    shown = _shown(grid, table_path(*place, ANSWERS), shard)
+    model_and_dataset, texts = (scored.model, scored.dataset), read_reactions(REACTIONS_FILE)
+    answers = _shown(grid, table_path(*model_and_dataset, ANSWERS), shard)
     prompts = {item.id: item.messages for item in read_items(grid.dataset_path(scored.dataset))}
     written: dict[tuple[str, int], str] = {}
-    drawn: dict[str, list[Exchange]] = {}
+    distractors: dict[str, list[Exchange]] = {}
     if n_own_distractors(grid.config):
-        written = _after_candidates(grid, asked(grid)[table_path(*place, USER_TURNS)], shard)
-        drawn = own_distractors(grid, _answered(grid, scored, shard).values())
-    for (item, sample), answer in shown.items():
+        written = _after_candidates(
+            grid, asked(grid)[table_path(*model_and_dataset, USER_TURNS)], shard
+        )
+        distractors = own_distractors(grid, _answered(grid, scored, shard).values())
+    for (item, sample), answer in answers.items():
         if answer is None or not answer.text.strip():
             continue
         of_sample, prompt = {"sample": sample}, prompts[item]
-        said = Exchange(item, prompt, NO_ANSWER, answer.text)
-        yield TurnToScore(said, [Context(PROMPT, None, prompt, NO_ANSWER)], of_sample)
+        exchange = Exchange(item, prompt, NO_ANSWER, answer.text)
+        yield TurnToScore(exchange, [Context(PROMPT, None, prompt, NO_ANSWER)], of_sample)
         for name, text in texts.items():
             context = Context(name, None, prompt, answer)
             yield TurnToScore(Exchange(item, prompt, answer, text), [context], of_sample)
-        if (turn := written.get((item, sample))) and drawn.get(item):
+        if (turn := written.get((item, sample))) and distractors.get(item):
             own = Exchange(item, prompt, answer, turn)
-            yield TurnToScore(own, own_contexts(own, drawn[item]), of_sample)
+            yield TurnToScore(own, own_contexts(own, distractors[item]), of_sample)
 
 
 def _shown(grid: Grid, path: str, shard: str) -> dict[tuple[str, int], ShownAnswer | None]:
     """Return a table's answers to a shard's items by item and sample, or None if there is none."""
     of = asked(grid)[path]
     paths = plan_paths(grid, of.model, of.dataset, of.identity, shard)
-    form = AnswerForm.of(last_description(grid, of.model))
-    shown = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), form)
-    return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
+    answer_form = AnswerForm.of(last_description(grid, of.model))
+    samples = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), answer_form)
+    return {
+        item_and_sample: text
+        for item_and_sample, text in samples.items()
+        if is_in_shard(item_and_sample[0], shard)
+    }
 
 
 def _answered(grid: Grid, scored: Asked, shard: str) -> dict[str, Exchange]:
     """Return by item the exchanges of a shard that the model has answered, with an empty turn."""
-    shown = _shown(grid, answers_path(scored.model, scored.dataset), shard)
+    answers = _shown(grid, answers_path(scored.model, scored.dataset), shard)
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
         for item in read_items(grid.dataset_path(scored.dataset))
-        if (answer := shown.get((item.id, 0))) and answer.text.strip()
+        if (answer := answers.get((item.id, 0))) and answer.text.strip()
     }
 
 
@@ -152,8 +158,8 @@ def _after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, i
     """Return the text of the turn after each candidate by item and sample."""
     paths = plan_paths(grid, turns.model, turns.dataset, turns.identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
-    found = _written(journal_of(grid, turns.model, turns.dataset, paths), plan)
-    return {(item, n): text for item, n, text in found.select("item", "sample", "text").iter_rows()}
+    texts = _written(journal_of(grid, turns.model, turns.dataset, paths), plan)
+    return {(item, n): text for item, n, text in texts.select("item", "sample", "text").iter_rows()}
 
 
 def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
@@ -185,12 +191,14 @@ def continued(conversations: pl.DataFrame, turns: pl.DataFrame, depth: int) -> p
         turns: `sample` and the columns of `READ` of the user turns of this depth.
         depth: the number of this depth.
     """
-    said = {row["item"]: row for row in turns.filter(pl.col("sample") == 0).iter_rows(named=True)}
+    turn_of_item = {
+        row["item"]: row for row in turns.filter(pl.col("sample") == 0).iter_rows(named=True)
+    }
     rows = []
     for row in conversations.iter_rows(named=True):
         messages, ended = row["messages"], row.get("ended")
         if ended is None:
-            messages, ended = _extended(messages, said[row["item"]], depth)
+            messages, ended = _extended(messages, turn_of_item[row["item"]], depth)
         rows.append({"item": row["item"], "messages": messages, "ended": ended})
     return pl.DataFrame(rows, schema=CONVERSATIONS)
 

@@ -96,12 +96,12 @@ class Context(NamedTuple):
 
 def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
     """Return the reference follow-ups of a prepared dataset, in its order."""
-    found = items.drop_nulls("reference_user_turn").select(
+    exchanges = items.drop_nulls("reference_user_turn").select(
         "item", "reference_context", "reference_user_turn"
     )
     return [
         Exchange(item, tuple(context[:-1]), ShownAnswer(context[-1]["content"]), turn)
-        for item, context, turn in found.iter_rows()
+        for item, context, turn in exchanges.iter_rows()
         if turn.strip() and context[-1]["content"].strip()
     ]
 
@@ -118,7 +118,7 @@ def draw_distractors(
     of_length: dict[int, list[Exchange]] = {}
     for exchange in exchanges:
         of_length.setdefault(len(exchange.answer.text), []).append(exchange)
-    lengths, drawn = sorted(of_length), {}
+    lengths, distractors = sorted(of_length), {}
     for exchange in exchanges:
         near = []
         for distance in _by_distance(lengths, len(exchange.answer.text)):
@@ -128,8 +128,8 @@ def draw_distractors(
         near = near[: CANDIDATES_PER_DISTRACTOR * n_distractors]
         random = generator(seed, "distractors", exchange.item)
         chosen = random.permutation(len(near))[:n_distractors]
-        drawn[exchange.item] = [near[i] for i in chosen]
-    return drawn
+        distractors[exchange.item] = [near[i] for i in chosen]
+    return distractors
 
 
 def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
@@ -206,8 +206,8 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
         return _ended(template, context)
     if context.kind in (ASSISTANT_HEADER, PROMPT):
         answered = [context.answer.message()] if context.kind == ASSISTANT_HEADER else []
-        said: list[Message] = [*context.prompt, *answered]
-        literals, contents = template.split(said, add_generation_prompt=True)
+        messages: list[Message] = [*context.prompt, *answered]
+        literals, contents = template.split(messages, add_generation_prompt=True)
         rest = ""
     else:
         literals, contents = template.probe_parts(context.prompt, *context.answer)
@@ -225,20 +225,20 @@ def _ended(template: Template, context: Context) -> TurnTokens:
             "the template ends a user turn by a text, and not by a token of its own"
         )
     header = literals[-1] + template.left_to_the_model
-    shown = template.encoder.encode([*literals[:-1], header], contents)
-    return TurnTokens((*shown, ends[0]), len(shown))
+    tokens = template.encoder.encode([*literals[:-1], header], contents)
+    return TurnTokens((*tokens, ends[0]), len(tokens))
 
 
 def _after(
     template: Template, literals: Sequence[str], contents: Sequence[str], rest: str, turn: str
 ) -> TurnTokens:
-    shown = template.encoder.encode(literals, contents)
+    tokens = template.encoder.encode(literals, contents)
     whole = template.encoder.encode([*literals[:-1], literals[-1] + rest, ""], [*contents, turn])
-    if whole[: len(shown)] != shown or len(whole) == len(shown):
+    if whole[: len(tokens)] != tokens or len(whole) == len(tokens):
         raise TemplateError(
             "the tokens of the context do not begin those of context and turn; leave that item out"
         )
-    return TurnTokens(tuple(whole), len(shown))
+    return TurnTokens(tuple(whole), len(tokens))
 
 
 def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
@@ -248,14 +248,14 @@ def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
     Each token is decoded after the one before it, since some tokenizers write white space between.
     """
     texts: list[str] = []
-    start = shown = 0  # tokens from `start` on are decoded; those before `shown` were shown
+    start = decoded = 0  # tokens from `start` on are decoded; those before `shown` were shown
     for end in range(1, len(token_ids) + 1):
         text = template.decode(token_ids[start:end])
         if text.endswith(REPLACEMENT) and end < len(token_ids):
             texts.append("")
             continue
-        texts.append(text[len(template.decode(token_ids[start:shown])) :])
-        start, shown = shown, end
+        texts.append(text[len(template.decode(token_ids[start:decoded])) :])
+        start, decoded = decoded, end
     return texts
 
 

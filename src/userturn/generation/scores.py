@@ -54,15 +54,15 @@ class ScoreRecord(TypedDict):
 
 def score_record(request: ScoringRequest, completion: Completion) -> ScoreRecord:
     """Return the journal record of a scored request, an error unless all scores are finite."""
-    found, error = list(completion.logprobs), completion.error
+    logprobs, error = list(completion.logprobs), completion.error
     n_scored = len(request.token_ids) - request.n_context
-    if error is None and (len(found) != n_scored or not all(map(math.isfinite, found))):
-        error = f"the engine gave {len(found)} scores, expected {n_scored} finite numbers"
+    if error is None and (len(logprobs) != n_scored or not all(map(math.isfinite, logprobs))):
+        error = f"the engine gave {len(logprobs)} scores, expected {n_scored} finite numbers"
     return {
         "key": request.key,
         "item": request.item,
         "outcome": "ok" if error is None else "error",
-        "logprobs": found if error is None else [],
+        "logprobs": logprobs if error is None else [],
         "error": error,
     }
 
@@ -107,10 +107,10 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
     paths = written_plans(folder)
     journal = journal_of(grid, scored.model, scored.dataset, paths)
     for plan in _plans(paths):
-        found = read_outcomes(journal, plan["key"], schema=SCORE_SCHEMA)
+        outcomes = read_outcomes(journal, plan["key"], schema=SCORE_SCHEMA)
         folder_of_journal = grid.journal_folder(scored.model, scored.dataset)
-        check_complete(plan["key"], found, folder_of_journal, "scoring requests")
-        yield _joined(plan, found, scored)
+        check_complete(plan["key"], outcomes, folder_of_journal, "scoring requests")
+        yield _joined(plan, outcomes, scored)
 
 
 def check_complete(
@@ -222,8 +222,8 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     own = scores.filter(pl.col("context") == OWN)
     turns = own.select(*TURN, "n_characters", "n_tokens", "logprob", "error")
     for context, name in ((OTHER_ANSWER, "answer"), (OTHER_CONVERSATION, "conversation")):
-        found = _over(scores, context, name)
-        turns = turns.join(found, on=TURN, how="left", nulls_equal=True, maintain_order="left")
+        gains = _over(scores, context, name)
+        turns = turns.join(gains, on=TURN, how="left", nulls_equal=True, maintain_order="left")
     role = scores.filter(pl.col("context") == ASSISTANT_HEADER).select(*TURN, role="logprob")
     turns = turns.join(role, on=TURN, how="left", nulls_equal=True, maintain_order="left")
     own_score = pl.col("logprob")

@@ -60,12 +60,12 @@ def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToSco
         if (at.model, at.dataset) != (scored.model, scored.dataset):
             continue
         exchanges = exchanges_at(conversations, asked(grid)[at.path_to_user_turns])
-        drawn = own_distractors(grid, exchanges)
-        place = {"temperature": grid.temperatures[at.temperature], "sample": 0}
+        distractors = own_distractors(grid, exchanges)
+        cell_columns = {"temperature": grid.temperatures[at.temperature], "sample": 0}
         for exchange in exchanges:
             if exchange.item in sample and exchange.turn.strip():
-                contexts = own_contexts(exchange, drawn[exchange.item])
-                yield TurnToScore(exchange, contexts, {**place, "perturbation": at.name})
+                contexts = own_contexts(exchange, distractors[exchange.item])
+                yield TurnToScore(exchange, contexts, {**cell_columns, "perturbation": at.name})
 
 
 def exchanges_at(conversations: Conversations, turns: Asked) -> list[Exchange]:

@@ -101,31 +101,31 @@ def run_sweep(
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()
     # Nothing is pending in a job that is requeued after its end: its marker is then as it was.
-    wanted = sorted(pending) or sorted(finished_requests(grid, model))
+    identities = sorted(pending) or sorted(finished_requests(grid, model))
     with lease(grid.leases_folder(model), shard, stop.set), swept_again_if_lost(grid, model):
         stop.listen()
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
-        finished = finished_plans(grid, model, shard, wanted, identity)
-        n_found, n_asked = n_finished(grid, model, wanted, finished), 0
+        finished = finished_plans(grid, model, shard, identities, identity)
+        n_found, n_asked = n_finished(grid, model, identities, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, shard, stop, may_ask)
             with TemporaryDirectory() as scratch:
-                plans = sweep_plans(grid, loaded, shard, wanted, scratch)
+                plans = sweep_plans(grid, loaded, shard, identities, scratch)
                 try:
                     complete_plans(plans, runner)
                 except LostRecordsError:
-                    note_unsent(grid, model, wanted, after_others)
+                    note_unsent(grid, model, identities, after_others)
                     raise
             n_found, n_asked = runner.n_found, runner.n_asked
-            finished = finished_plans(grid, model, shard, wanted, identity)
+            finished = finished_plans(grid, model, shard, identities, identity)
         note_finished(grid, model, shard, finished, fingerprint(identity), after_others)
         if may_ask:
             note_unsent(grid, model, (), after_others)
         _note_earlier(grid, model, shard)
-        marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
-        write_json(marker, path_to_marker, fingerprint(wanted))
+        marker = {"pending": identities, "n_found": n_found, "n_asked": n_asked}
+        write_json(marker, path_to_marker, fingerprint(identities))
 
 
 def _note_earlier(grid: Grid, model: str, shard: str) -> None:
@@ -175,10 +175,12 @@ def sweep_plans(
     grid: Grid, model: LoadedModel, shard: str, pending: Iterable[str], scratch: str
 ) -> SweepPlans:
     """Return the plans of one shard's pending tables, not yet written."""
-    planner, wanted = planner_of(grid, model), frozenset(pending)
+    planner, identities = planner_of(grid, model), frozenset(pending)
     scorer = Scorer(model.identity, model.template, model.max_model_len, "", planner.asks)
-    form = model.template.answer_form
-    return SweepPlans(grid, model.name, shard, wanted, planner, scorer, form, Path(scratch))
+    answer_form = model.template.answer_form
+    return SweepPlans(
+        grid, model.name, shard, identities, planner, scorer, answer_form, Path(scratch)
+    )
 
 
 def complete_plans(plans: SweepPlans, runner: Runner) -> None:

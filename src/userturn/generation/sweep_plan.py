@@ -97,11 +97,11 @@ class SweepPlans:
                 yield from self._answers(of)
         turns = [of for of in tables if of.kind == USER_TURNS]
         for path in dict.fromkeys(of.stands_after for of in turns):
-            shown = self.shown(asked(self.grid)[path])
+            answers = self.shown(asked(self.grid)[path])
             after = [of for of in turns if of.stands_after == path]
             for perturbation in dict.fromkeys(of.cell["perturbation"] for of in after):
                 alike = [of for of in after if of.cell["perturbation"] == perturbation]
-                yield from self._user_turns(alike, shown)
+                yield from self._user_turns(alike, answers)
 
     def shown(self, answers: Asked) -> Shown:
         """Return the answers that a table shows, from the journal if they are the model's own."""
@@ -153,8 +153,8 @@ class SweepPlans:
 
     def _lent(self, dataset: str) -> Iterator[Numbered]:
         """Yield the items of other shards whose answers this shard borrows."""
-        wanted = {donor for item, donor in self._donors[dataset].items() if self._is_own(item)}
-        foreign = {donor for donor in wanted if not self._is_own(donor)}
+        donors = {donor for item, donor in self._donors[dataset].items() if self._is_own(item)}
+        foreign = {donor for donor in donors if not self._is_own(donor)}
         return (pair for pair in self._all_items(dataset) if pair[1].id in foreign)
 
     def _path(self, of: Asked) -> Path:
@@ -194,9 +194,11 @@ class SweepPlans:
                 draws.append((add, sampling, range(of.n_samples)))
             for position, item in self._items(first):
                 donor = donors.get(item.id)
-                lent = None if donor is None else Donor(donor, shown.get((donor, 0)))
+                borrowed = None if donor is None else Donor(donor, shown.get((donor, 0)))
                 for answer in range(n_answers):
-                    probe = self.planner.probe(item, shown.get((item.id, answer)), operator, lent)
+                    probe = self.planner.probe(
+                        item, shown.get((item.id, answer)), operator, borrowed
+                    )
                     where = asked_as, position, item.id
                     for add, sampling, samples in draws:
                         for sample in samples if n_answers == 1 else [answer]:

@@ -40,17 +40,17 @@ def _told(
 
 def _of_items(items: pl.DataFrame, answers: pl.DataFrame, detector: str) -> pl.DataFrame:
     """Return each item's problem, and the languages of its prompt and of the model's answer."""
-    asked = items.sort("item").select("item", "problem", "messages", "language")
+    questions = items.sort("item").select("item", "problem", "messages", "language")
     why = [
         None if row["language"] else detected(user_text(row), detector).reason
-        for row in asked.to_dicts()
+        for row in questions.to_dicts()
     ]
-    prompts = asked.select(
+    prompts = questions.select(
         "item", "problem", prompt_language="language", prompt_reason=pl.Series(why, dtype=pl.String)
     )
-    said = answers.sort("item").select("item", "answer", "outcome")
-    own = _told("answer", said["answer"], said["outcome"], detector)
-    return prompts.join(said.select("item").hstack(own), on="item", how="left")
+    texts = answers.sort("item").select("item", "answer", "outcome")
+    own = _told("answer", texts["answer"], texts["outcome"], detector)
+    return prompts.join(texts.select("item").hstack(own), on="item", how="left")
 
 
 def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
@@ -67,11 +67,11 @@ def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFra
     """
     written = turns.sort(TURN_KEYS)
     detector = items[DETECTOR_KEY][0] if DETECTOR_KEY in items.columns else FORMER_DETECTOR
-    shown = _told("shown", written["answer"], ["ok"] * written.height, detector)
-    said = _told("turn", written["text"], written["outcome"], detector)
+    languages_of_answers = _told("shown", written["answer"], ["ok"] * written.height, detector)
+    languages_of_turns = _told("turn", written["text"], written["outcome"], detector)
     table = (
         written.select(TURN_KEYS)
-        .hstack([*shown.get_columns(), *said.get_columns()])
+        .hstack([*languages_of_answers.get_columns(), *languages_of_turns.get_columns()])
         .join(_of_items(items, answers, detector), on="item", how="left", maintain_order="left")
     )
     return table.with_columns(

@@ -23,8 +23,8 @@ def code_of(answer: str, function: str | None) -> str:
     `function` is None where any function will do.
     """
     blocks = [
-        re.sub(rf"^{found['indentation']}", "", found["code"], flags=re.MULTILINE)
-        for found in BLOCK.finditer(answer)
+        re.sub(rf"^{match['indentation']}", "", match["code"], flags=re.MULTILINE)
+        for match in BLOCK.finditer(answer)
     ]
     name = re.escape(function) if function else r"\w+"
     defines = re.compile(rf"\bdef\s+{name}\b")
@@ -32,14 +32,16 @@ def code_of(answer: str, function: str | None) -> str:
 
 
 def _grade(case: Case) -> Grade:
-    given = case.arguments
-    if not given.get("tests"):
+    arguments = case.arguments
+    if not arguments.get("tests"):
         return Grade(None, "no tests")
-    function = given.get("function")
-    tests = given["tests"] if isinstance(given["tests"], str) else "\n".join(given["tests"])
+    function = arguments.get("function")
+    tests = (
+        arguments["tests"] if isinstance(arguments["tests"], str) else "\n".join(arguments["tests"])
+    )
     if function:
         tests += f"\ncheck({function})"
-    program = "\n".join([given.get("start") or "", code_of(case.answer, function)])
+    program = "\n".join([arguments.get("start") or "", code_of(case.answer, function)])
     return Grade(*run_program(program, tests))
 
 

@@ -83,8 +83,8 @@ def final_result(verifier: str, answer: str, arguments: str | None) -> str | Non
     `arguments` are those of the item, as JSON.
     """
     find = getattr(import_module(f"userturn.grading.{verifier}"), "final", None)
-    found: str | None = find(answer, json.loads(arguments or "{}")) if find else None
-    return found
+    result: str | None = find(answer, json.loads(arguments or "{}")) if find else None
+    return result
 
 
 def _case(row: Mapping[str, Any]) -> Case:
@@ -146,9 +146,9 @@ def grade(
 
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Return answers with the columns of their items that a verifier needs."""
-    asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
-    given = answers.select(*keys_of(answers), "outcome", "answer")
-    return given.join(asked, on="item", how="left", maintain_order="left")
+    questions = items.select("item", "messages", "reference_answer", "verifier_arguments")
+    texts = answers.select(*keys_of(answers), "outcome", "answer")
+    return texts.join(questions, on="item", how="left", maintain_order="left")
 
 
 def keys_of(answers: pl.DataFrame) -> list[str]:

@@ -79,9 +79,9 @@ def _checker(
     *others, built = (_built(checker, instruction, kwargs, seed) for seed in (3, 2, 1, 0))
     arguments = built.get_instruction_args() or {}
     for name, used in arguments.items():
-        given = kwargs.get(name, (others[0].get_instruction_args() or {}).get(name))
-        if _folded(used) != _folded(given):
-            raise DrawnError(f"it checks {name} {used!r}, and not {given!r}")
+        value = kwargs.get(name, (others[0].get_instruction_args() or {}).get(name))
+        if _folded(used) != _folded(value):
+            raise DrawnError(f"it checks {name} {used!r}, and not {value!r}")
     if "prompt" in arguments:
         built.build_description(prompt=prompt)
     return lambda text: bool(text.strip()) and bool(built.check_following(text))
@@ -149,7 +149,7 @@ def grade_instructions(
     load = partial(registry, benchmark)
     grade = partial(fitting, partial(grade_case, benchmark))
     overdue = Grade(None, f"its instructions took more than {seconds:g} s to check")
-    return [found or overdue for found in map_bounded(grade, cases, n_processes, seconds, load)]
+    return [graded or overdue for graded in map_bounded(grade, cases, n_processes, seconds, load)]
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:

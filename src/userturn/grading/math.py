@@ -33,25 +33,25 @@ UNITS = {*SHORT.values()}
 
 def plain_number(text: str) -> Fraction | None:
     """Return the value of a text that is one number and nothing else, or None for another text."""
-    said = as_written(text.replace("$", "")).strip()
-    found = tokens(said, None)
-    is_plain = len(found) == 1 and (found[0].start, found[0].end) == (0, len(said))
-    values, others, _ = found[0].reading if is_plain else ((), (), False)
+    text_as_written = as_written(text.replace("$", "")).strip()
+    numbers = tokens(text_as_written, None)
+    is_plain = len(numbers) == 1 and (numbers[0].start, numbers[0].end) == (0, len(text_as_written))
+    values, others, _ = numbers[0].reading if is_plain else ((), (), False)
     return next(iter(values)) if len(values) == 1 and not others else None
 
 
 def unit_of(text: str) -> str | None:
     """Return the unit of a number in LaTeX, in one spelling for all its forms, or None."""
-    found = UNIT.search(text.strip())
-    if found is None:
+    match = UNIT.search(text.strip())
+    if match is None:
         return None
-    if found[0].endswith("$"):
+    if match[0].endswith("$"):
         return "$"
-    name = found[1] or found[2]
+    name = match[1] or match[2]
     name = name if len(name) < 3 else re.sub(r"tre(s?)$", r"ter\1", name.lower()).rstrip(".")
     name = SHORT.get(name.removesuffix("s") if len(name) > 2 else name, name)
-    is_unit = name in UNITS if found[2] else name not in ("and", "or", "")
-    return f"{name}{found[3] or ''}" if is_unit else None
+    is_unit = name in UNITS if match[2] else name not in ("and", "or", "")
+    return f"{name}{match[3] or ''}" if is_unit else None
 
 
 def _number(value: Any) -> Any:
@@ -91,8 +91,8 @@ def is_same(first: Any, second: Any) -> bool | None:
     if isinstance(a, sympy.FiniteSet) and isinstance(b, sympy.FiniteSet):
         if len(a) != len(b):
             return False
-        found = [[is_same(x, y) for y in parts[1]] for x in parts[0]]
-        return _all([True if True in row else _all(row) for row in found])
+        same = [[is_same(x, y) for y in parts[1]] for x in parts[0]]
+        return _all([True if True in row else _all(row) for row in same])
     if any(isinstance(v, sympy.logic.boolalg.Boolean) for v in (a, b)):
         return None if a != b and (a.atoms(sympy.Float) or b.atoms(sympy.Float)) else True
     if any(isinstance(v, kinds) for v in (a, b)):
@@ -102,8 +102,8 @@ def is_same(first: Any, second: Any) -> bool | None:
     if not all(isinstance(v, sympy.Expr) for v in (a, b)):
         return True if a == b else None
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
-    given = {symbol: sympy.Rational(7 * n + 3, n + 2) for n, symbol in enumerate(symbols)}
-    return _is_same_number(a.subs(given), b.subs(given))
+    values = {symbol: sympy.Rational(7 * n + 3, n + 2) for n, symbol in enumerate(symbols)}
+    return _is_same_number(a.subs(values), b.subs(values))
 
 
 def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool | None:
@@ -182,18 +182,18 @@ def mathematical(pair: tuple[str, str]) -> Grade:
 
     answer, reference = pair
     final = final_answer(answer)
-    said, asked = inner_text(final), inner_text(boxed(reference))
-    numbers = plain_number(said), plain_number(asked)
+    answered, asked = inner_text(final), inner_text(boxed(reference))
+    numbers = plain_number(answered), plain_number(asked)
     if None not in numbers:
         return Grade(numbers[0] == numbers[1])
     try:
         expected = parse(boxed(reference), parsing_timeout=None, raise_on_error=True)
-        found = parse(final, parsing_timeout=None, raise_on_error=True)
+        parsed = parse(final, parsing_timeout=None, raise_on_error=True)
         if not expected:
             return Grade(None, "the reference cannot be read as mathematics")
-        if not verify(expected, found, timeout_seconds=None, raise_on_error=True):
+        if not verify(expected, parsed, timeout_seconds=None, raise_on_error=True):
             return Grade(False)
-        is_same = second_look(said, asked, found[0], expected[0])
+        is_same = second_look(answered, asked, parsed[0], expected[0])
         return Grade(is_same, NOT_SURE if is_same is None else None)
     except Exception as error:  # a failure of sympy does not make the answer wrong
         return Grade(None, f"math-verify cannot compare them: {type(error).__name__}")

@@ -197,7 +197,7 @@ def _token(found: re.Match[str], text: str, has_comma: bool) -> Token:
 def tokens(text: str, language: str | None) -> list[Token]:
     """Return the numbers of a text in the form of `as_written`."""
     has_comma = language in DECIMAL_COMMA
-    return [_token(found, text, has_comma) for found in NUMBER[has_comma].finditer(text)]
+    return [_token(match, text, has_comma) for match in NUMBER[has_comma].finditer(text)]
 
 
 def _together(text: str, found: Sequence[Token]) -> Reading:
@@ -210,16 +210,16 @@ def _together(text: str, found: Sequence[Token]) -> Reading:
 
 def _marked(text: str, language: str | None) -> Reading | None:
     """Return the reading of a marked final text, or None if it has no number."""
-    said = ASIDE.sub("", text)
-    found = tokens(said, language)
-    if not found:
-        return OPEN if WORDS.search(said) else None
-    reading = _together(said, found)
-    if reading.is_open and said.count("=") == 1:  # 20 - 2 = 18
-        result = said.rpartition("=")[2]
+    without_asides = ASIDE.sub("", text)
+    numbers = tokens(without_asides, language)
+    if not numbers:
+        return OPEN if WORDS.search(without_asides) else None
+    reading = _together(without_asides, numbers)
+    if reading.is_open and without_asides.count("=") == 1:  # 20 - 2 = 18
+        result = without_asides.rpartition("=")[2]
         reading = _marked(result, language) or reading
-    elif len(found) == 1 and re.fullmatch(
-        r"\s*\(\s*\d[^()]*\)\W*", said
+    elif len(numbers) == 1 and re.fullmatch(
+        r"\s*\(\s*\d[^()]*\)\W*", without_asides
     ):  # as accountants write -18
         reading = reading._replace(values=reading.values | {-value for value in reading.values})
     return reading
@@ -227,22 +227,22 @@ def _marked(text: str, language: str | None) -> Reading | None:
 
 def _combined(first: Fraction, second: Fraction) -> set[Fraction]:
     """Return the values of two numbers together, as a sum, product, time, length or price."""
-    made = {first + second, first - second, first * second}
-    made |= {first * n + second for n in (12, 60, 100)} | {
+    combined = {first + second, first - second, first * second}
+    combined |= {first * n + second for n in (12, 60, 100)} | {
         first + second / n for n in (12, 60, 100)
     }
-    return made | {first / second} if second else made
+    return combined | {first / second} if second else combined
 
 
 def _unmarked(text: str, language: str | None) -> Reading:
     """Return the reading of a text's last number, though others of its sentence may be meant."""
     sentences = SENTENCE_END.split(text)
-    line = next((said for said in reversed(sentences) if tokens(said, language)), "")
+    line = next((sentence for sentence in reversed(sentences) if tokens(sentence, language)), "")
     every = tokens(line, language)
     if not every:
         return Reading()
-    said = ASIDE.sub("", line)
-    result = next((t for t in (said.rpartition("=")[2], said) if tokens(t, language)), line)
+    sentence = ASIDE.sub("", line)
+    result = next((t for t in (sentence.rpartition("=")[2], sentence) if tokens(t, language)), line)
     *before, last = tokens(result, language)
     others = {value for token in every for of in token.reading[:2] for value in of}
     if before and JOINED.fullmatch(result[before[-1].end : last.start]):

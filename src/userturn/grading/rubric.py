@@ -69,10 +69,10 @@ def read_criterion(reply: Reply) -> dict[str, Any]:
     Raises:
         UnclearReplyError: the reply contains no plain true or false.
     """
-    found = read_object(reply)
-    if not isinstance(found.get("criteria_met"), bool):
+    criterion = read_object(reply)
+    if not isinstance(criterion.get("criteria_met"), bool):
         raise UnclearReplyError("criteria_met is neither true nor false")
-    return {"met": found["criteria_met"], "explanation": str(found.get("explanation", ""))}
+    return {"met": criterion["criteria_met"], "explanation": str(criterion.get("explanation", ""))}
 
 
 def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
@@ -101,14 +101,14 @@ def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
 
 
 def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) -> Grade:
-    found = [decisions.get(key) for key in keys]
-    said = [decision.said for decision in found if decision is not None and decision.said]
-    if len(said) < len(keys):
-        failed = any(decision is None or decision.outcome == "error" for decision in found)
-        missing = f"{len(keys) - len(said)} of {len(keys)} {STAYED_OPEN}"
+    decided = [decisions.get(key) for key in keys]
+    remarks = [decision.said for decision in decided if decision is not None and decision.said]
+    if len(remarks) < len(keys):
+        failed = any(decision is None or decision.outcome == "error" for decision in decided)
+        missing = f"{len(keys) - len(remarks)} of {len(keys)} {STAYED_OPEN}"
         return Grade(None, f"{ERROR}{missing}" if failed else missing)
     points = [rubric["points"] for rubric in json.loads(row["verifier_arguments"])["rubrics"]]
-    total = score(points, [decision["met"] for decision in said])
+    total = score(points, [decision["met"] for decision in remarks])
     if total is None:
         return Grade(None, "no criterion has points that can be had")
     return Grade(None, "scored, neither right nor wrong", score=total)

@@ -16,8 +16,8 @@ DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and
 
 def size_of(svg: str) -> tuple[float, float] | None:
     """Return a picture's width and height in pixels, or None if it does not name them."""
-    found = SIZE.search(svg)
-    return (float(found[1]), float(found[2])) if found else None
+    match = SIZE.search(svg)
+    return (float(match[1]), float(match[2])) if match else None
 
 
 def smallest_letter(svg: str) -> float | None:

@@ -21,7 +21,7 @@ def in_one_order(pdf: bytes) -> bytes:
     table, _, trailer = rest.partition(TRAILER)
     trailer = trailer.partition(b"startxref")[0]
     body += b"\n"
-    begins = sorted({int(found) for found in USED.findall(table)})
+    begins = sorted({int(number) for number in USED.findall(table)})
     objects = dict(_parts(body, [*begins, len(body)]))
     numbers: dict[bytes, int] = {}
     waiting = _references(trailer)

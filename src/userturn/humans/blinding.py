@@ -49,7 +49,7 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
 
 def _without_ends(turn: str) -> str:
     """Return a turn without the marks at its two ends, in a single pass over its text."""
-    begin = found.end() if (found := FIRST.match(turn)) else 0
+    begin = match.end() if (match := FIRST.match(turn)) else 0
     end = len(turn)
     for mark in reversed([*SHOWN.finditer(turn, begin)]):
         if turn[mark.end() : end].strip():

@@ -79,29 +79,29 @@ def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | No
     if not row.annotator:
         return f"{row.where}: the annotator is missing; write a name or initials into the row"
     if row.label not in task.labels:
-        found = f"'{row.label}'" if row.label else "no label"
+        label = f"'{row.label}'" if row.label else "no label"
         near = near_miss(row.label, task.labels)
-        return f"{row.where}: {found} is not {task.known_as}{near}"
+        return f"{row.where}: {label} is not {task.known_as}{near}"
     return None
 
 
 def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Reading:
     """Return the correct rows, the first per annotator and id, and the problems of the others."""
-    kept: dict[tuple[str, str], Row] = {}
+    first_rows: dict[tuple[str, str], Row] = {}
     problems = []
     for row in rows:
         problem = wrong(row)
-        first = kept.get((row.annotator, row.id))
+        first = first_rows.get((row.annotator, row.id))
         if problem is None and first is not None:
             problem = (
                 f"{row.where}: '{row.annotator}' labels {row.id} again, as {row.label}, and in "
                 f"{first.where} as {first.label}; remove one of the two"
             )
         if problem is None:
-            kept[row.annotator, row.id] = row
+            first_rows[row.annotator, row.id] = row
         else:
             problems.append(problem)
-    return Reading(list(kept.values()), problems)
+    return Reading(list(first_rows.values()), problems)
 
 
 def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
@@ -125,23 +125,25 @@ def _people(reading: Reading) -> Reading:
 
     One person under two names would count as two who agree.
     """
-    said: dict[str, dict[str, Row]] = {}
+    rows_of_person: dict[str, dict[str, Row]] = {}
     for row in reading.rows:
-        said.setdefault(row.annotator, {})[row.id] = row
+        rows_of_person.setdefault(row.annotator, {})[row.id] = row
     problems, copies = [], set()
-    for one, other in combinations(sorted(said), 2):
-        first, second = (next(iter(said[name].values())).where for name in (one, other))
+    for one, other in combinations(sorted(rows_of_person), 2):
+        first, second = (next(iter(rows_of_person[name].values())).where for name in (one, other))
         pair = f"the annotators '{one}' ({first}) and '{other}' ({second})"
         if folded(one) == folded(other):
             problems.append(
                 f"{pair} differ by case, Unicode form or spaces alone; write one person's name in "
                 "one way, or two people's names so that they differ by more"
             )
-        elif len(said[one]) >= MANY and _told(said[one]) == _told(said[other]):
+        elif len(rows_of_person[one]) >= MANY and _told(rows_of_person[one]) == _told(
+            rows_of_person[other]
+        ):
             problems.append(
-                f"{pair} agree on all of {len(said[one])} labels, notes and times: are they one "
-                "person's file and its copy? Then remove the copy; if two people did agree, write "
-                "so into a note of one of them"
+                f"{pair} agree on all of {len(rows_of_person[one])} labels, notes and times: "
+                "are they one person's file and its copy? Then remove the copy; if two people did "
+                "agree, write so into a note of one of them"
             )
         else:
             continue
@@ -176,22 +178,22 @@ def read_annotations(
     If rows repeat a label, the first is usable. If a file has several annotators, no row of it is.
     If annotators seem to be one person, the first one's rows are.
     """
-    known = set(key["id"])
+    ids = set(key["id"])
     rows: list[Row] = []
     problems: list[str] = []
     unread: list[str] = []
     for path in sorted(map(Path, paths)):
         try:
-            found = read_file(path)
+            rows_of_file = read_file(path)
         except UserError as error:
             problems.append(str(error))
             continue
-        mixed = _mixed(path, found.rows)
-        problems += [*found.problems, *mixed]
-        rows += [] if mixed else found.rows
-        unread += [f"{path}: {', '.join(found.unread)}"] if found.unread else []
-    checked = _check_rows(rows, lambda row: _problem(row, round_name, known, task))
-    problems += [*checked.problems, *_missing(checked.rows, known, task.unit)]
+        mixed = _mixed(path, rows_of_file.rows)
+        problems += [*rows_of_file.problems, *mixed]
+        rows += [] if mixed else rows_of_file.rows
+        unread += [f"{path}: {', '.join(rows_of_file.unread)}"] if rows_of_file.unread else []
+    checked = _check_rows(rows, lambda row: _problem(row, round_name, ids, task))
+    problems += [*checked.problems, *_missing(checked.rows, ids, task.unit)]
     return _people(Reading(checked.rows, problems, unread))
 
 

@@ -58,9 +58,9 @@ class LabelFile(NamedTuple):
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
     """Return a row, or a sentence that says what is wrong with it."""
-    found = {**values, **known}
-    texts = (_text(found.get(name)) for name in COLUMNS)
-    unsure, seconds = (_text(found.get(name)) for name in MORE)
+    merged = {**values, **known}
+    texts = (_text(merged.get(name)) for name in COLUMNS)
+    unsure, seconds = (_text(merged.get(name)) for name in MORE)
     if unsure.lower() not in (*TRUE, *FALSE):
         return f"{where}: unsure is '{unsure}', expected true or false"
     try:
@@ -92,18 +92,18 @@ def _head(path: Path, names: Sequence[str]) -> list[str]:
 def _rows_of_csv(path: Path, text: str) -> LabelFile:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]))
     head = _head(path, next(reader, []))
-    found: list[Row | str] = []
+    rows: list[Row | str] = []
     for cells in reader:
         texts = [as_written(_text(cell)) for cell in cells]
         where = f"{path}, line {reader.line_num}"
         if any(texts[len(head) :]):
-            found.append(
+            rows.append(
                 f"{where}: has {len(cells)} cells, expected {len(head)} as the first line; put "
                 "quotes around a cell that holds the separator"
             )
         elif any(texts):  # a spreadsheet leaves rows of empty cells
-            found.append(_row(where, dict(zip(head, texts, strict=False))))
-    return _file(found, [name for name in head if name not in (*COLUMNS, *MORE, "")])
+            rows.append(_row(where, dict(zip(head, texts, strict=False))))
+    return _file(rows, [name for name in head if name not in (*COLUMNS, *MORE, "")])
 
 
 def _file(found: Iterable[Row | str], unread: Iterable[str]) -> LabelFile:
@@ -116,17 +116,17 @@ def _file(found: Iterable[Row | str], unread: Iterable[str]) -> LabelFile:
 
 
 def _rows_of_page(path: Path, content: Mapping[str, Any]) -> LabelFile:
-    known = {"round": content.get("round"), "annotator": content.get("annotator")}
-    found: list[Row | str] = []
+    shared = {"round": content.get("round"), "annotator": content.get("annotator")}
+    rows: list[Row | str] = []
     unread = content.keys() - {*OF_PAGE}
     for number, values in enumerate(content["annotations"], start=1):
         where = f"{path}, annotation {number}"
         if isinstance(values, dict):
-            found.append(_row(where, values, **known))
+            rows.append(_row(where, values, **shared))
             unread |= values.keys() - {*COLUMNS[2:], *MORE}
         else:
-            found.append(f"{where}: no object with id and label; correct it")
-    return _file(found, unread)
+            rows.append(f"{where}: no object with id and label; correct it")
+    return _file(rows, unread)
 
 
 def _annotator(completed_by: Any) -> str:

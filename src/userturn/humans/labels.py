@@ -31,8 +31,8 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
     A turn that was replaced after the draw has another `key`, and is left out.
     """
-    held = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
-    return held.sort("round", "id").with_columns(
+    matching = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
+    return matching.sort("round", "id").with_columns(
         inclusion_probability=(pl.max("n_drawn") / pl.max("stratum_size")).over(STRATUM_KEYS)
     )
 
@@ -65,8 +65,8 @@ def people(annotations: pl.DataFrame) -> pl.DataFrame:
     votes = annotations.group_by("id", "label").agg(n=pl.len())
     most = votes.filter(pl.col("n") == pl.col("n").max().over("id")).group_by("id")
     majority = most.agg(label=pl.when(pl.len() == 1).then(pl.first("label")))
-    said = pl.format("{}: {}", "annotator", "label").sort_by("annotator").str.join("; ")
-    together = annotations.group_by("id").agg(share_genuine=pl.mean("genuine"), labels=said)
+    labels = pl.format("{}: {}", "annotator", "label").sort_by("annotator").str.join("; ")
+    together = annotations.group_by("id").agg(share_genuine=pl.mean("genuine"), labels=labels)
     return together.join(majority, on="id").sort("id")
 
 
@@ -106,9 +106,9 @@ def labelled_beside_judges(
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
-    drawn = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
+    sampled = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
     labelled = (
-        weighted(drawn, annotations, ["family", "stratum"])
+        weighted(sampled, annotations, ["family", "stratum"])
         .join(people(annotations).rename({"label": PEOPLE}), on="id", maintain_order="left")
         .with_columns(
             pl.when(pl.col("share_genuine") > 0.5)

@@ -64,14 +64,14 @@ def people_turns(paths_to_datasets: Sequence[str]) -> pl.DataFrame:
     rows = []
     for path in paths_to_datasets:
         for row in pl.read_parquet(path, columns=COLUMNS).iter_rows(named=True):
-            messages, said = row["messages"], row["reference_user_turn"]
-            if said and said.strip() and answer_to(messages, row["reference_context"]) is not None:
+            messages, turn = row["messages"], row["reference_user_turn"]
+            if turn and turn.strip() and answer_to(messages, row["reference_context"]) is not None:
                 rows.append(
                     {
                         "dataset": Path(path).stem,
                         "item": row["item"],
                         "conversation": fingerprint(opening(messages))[:16],
-                        "reference_user_turn": said,
+                        "reference_user_turn": turn,
                         "messages": messages,
                     }
                 )
@@ -182,9 +182,9 @@ def shown_pairs(
 ) -> pl.DataFrame:
     """Return what annotators see of a round: opaque id, conversation with its answer, two turns."""
     texts = turns.select(*TURN_KEYS, "key", "answer", "text")
-    said = people.drop("conversation")
+    turns_of_people = people.drop("conversation")
     seen = key.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left").join(
-        said, on=ITEM_KEYS, maintain_order="left"
+        turns_of_people, on=ITEM_KEYS, maintain_order="left"
     )
     rows = []
     for row in seen.iter_rows(named=True):
@@ -214,8 +214,8 @@ def round_of_pairs(
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     people = people_turns(paths_to_datasets)
     earlier = read_tables(paths_to_earlier_keys, PAIR_KEY_SCHEMA)
-    drawn = drawn_pairs(paired_turns(turns, people, tokens), earlier, per_cell, seed)
-    key = keyed_pairs(drawn, round_name, seed)
+    pairs = drawn_pairs(paired_turns(turns, people, tokens), earlier, per_cell, seed)
+    key = keyed_pairs(pairs, round_name, seed)
     return Drawn(key, shown_pairs(key, turns, people, tokens), {PER_CELL: str(per_cell)})
 
 

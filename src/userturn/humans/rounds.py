@@ -192,8 +192,8 @@ def asked_first(
     genuine, other = (
         (labels_to_reach(limit, 0, 0) or 0) - earlier.filter(side).height for side, limit in sides
     )
-    place = pl.int_range(pl.len()).over(is_genuine)
-    is_first = place < pl.when(is_genuine).then(genuine).otherwise(other)
+    rank = pl.int_range(pl.len()).over(is_genuine)
+    is_first = rank < pl.when(is_genuine).then(genuine).otherwise(other)
     told = key.sort("id").with_columns(is_first=is_first).sort(~pl.col("is_first"), "id")
     return told.drop("is_first"), int(told["is_first"].sum())
 
@@ -267,8 +267,8 @@ def _drawn_now(
         f"{number_of(len(humans.cells), 'cell')}, left out {number_of(humans.n_hidden, 'cell')} of "
         "private datasets"
     )
-    asked, n_first = asked_first(key, earlier, humans.grid.config["judge_card"])
-    seen = shown(asked, turns, items, special_tokens(paths_to_descriptions))
+    ordered, n_first = asked_first(key, earlier, humans.grid.config["judge_card"])
+    seen = shown(ordered, turns, items, special_tokens(paths_to_descriptions))
     allocation = allocation_name(humans.n_turns, labels.height)
     return Drawn(key, seen, {"allocation": allocation, ASKED_FIRST: str(n_first)})
 

@@ -120,16 +120,16 @@ def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.D
         n_turns: number of turns in all rounds together.
         labels: one row per labelled turn of earlier rounds: `stratum` and `genuine`, a share.
     """
-    known = labels.group_by("stratum").agg(p=(pl.col("genuine").sum() + 0.5) / (pl.len() + 1))
+    share_of = labels.group_by("stratum").agg(p=(pl.col("genuine").sum() + 0.5) / (pl.len() + 1))
     size, is_genuine = pl.col("stratum_size"), pl.col("stratum") == GENUINE
     of_cell = size.filter(is_genuine).sum().over(CELL_KEYS)
     judged = (of_cell + 0.5) / (size.sum().over(CELL_KEYS) + 1)
     unseen = judged if labels.is_empty() else pl.lit(0.5)
-    found = strata.join(known, on="stratum", how="left", maintain_order="left")
-    shares = found.select(pl.col("p").fill_null(unseen)).to_series().to_numpy()
+    joined = strata.join(share_of, on="stratum", how="left", maintain_order="left")
+    shares = joined.select(pl.col("p").fill_null(unseen)).to_series().to_numpy()
     sizes, least = (strata[name].to_numpy() for name in ("stratum_size", "n_drawn"))
-    drawn = allocated(sizes, (shares * (1 - shares)) ** 0.5, n_turns, least)
-    return strata.with_columns(n_drawn=pl.Series(drawn, dtype=pl.Int64))
+    allocation = allocated(sizes, (shares * (1 - shares)) ** 0.5, n_turns, least)
+    return strata.with_columns(n_drawn=pl.Series(allocation, dtype=pl.Int64))
 
 
 def allocation_name(n_turns: int | None, n_labels: int) -> str:

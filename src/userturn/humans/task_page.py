@@ -75,8 +75,8 @@ def _rank(row: Mapping[str, Any]) -> str:
 
 
 def _shown(row: Mapping[str, Any]) -> PracticeTurn:
-    said = [{"role": str(m["role"]), "text": str(m["content"])} for m in row["messages"]]
-    return {"conversation": said, "turn": row["turn"], "label": row["label"]}
+    messages = [{"role": str(m["role"]), "text": str(m["content"])} for m in row["messages"]]
+    return {"conversation": messages, "turn": row["turn"], "label": row["label"]}
 
 
 MARKS_SHOWN = (

@@ -91,9 +91,9 @@ def questions_about(pair: Pair, identity: str) -> tuple[Question, Question]:
     """Return the question with `one` as the first turn, and the question with it as the second."""
     answered = [{"role": "assistant", "content": pair.answer}] if pair.answer else []
     turns = [*pair.messages, *answered]
-    shown = partial(escaped, of=ESCAPED_BY_RUBRIC_2)
-    conversation = "\n\n".join(f"[{m['role']}]\n{shown(m['content'])}" for m in turns)
-    one, other = map(shown, (pair.one, pair.other))
+    escape = partial(escaped, of=ESCAPED_BY_RUBRIC_2)
+    conversation = "\n\n".join(f"[{m['role']}]\n{escape(m['content'])}" for m in turns)
+    one, other = map(escape, (pair.one, pair.other))
     return _asked(conversation, one, other, identity), _asked(conversation, other, one, identity)
 
 
@@ -109,10 +109,10 @@ def read_choice(reply: Reply) -> dict[str, Any]:
     Raises:
         UnclearReplyError: the reply names neither.
     """
-    found = read_object(reply)
-    if found.get("person") not in PLACES:
+    answer = read_object(reply)
+    if answer.get("person") not in PLACES:
         raise UnclearReplyError("person is neither first nor second")
-    return {"person": found["person"], "explanation": str(found.get("explanation", ""))}
+    return {"person": answer["person"], "explanation": str(answer.get("explanation", ""))}
 
 
 def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]:
@@ -131,9 +131,9 @@ def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]
         session = Session(endpoint, read_choice, decisions, judge.account(TOLD_APART), about)
         questions = (question for pair in pairs for question in questions_about(pair, identity))
         asyncio.run(ask_judge(session, questions))
-    found = [[decisions.get(key) for key in both] for both in keys]
-    check_error_share(judge, "pairs", [*map(_error, chain(*found))])
-    return [(_is(one, PLACES[0]), _is(two, PLACES[1])) for one, two in found]
+    decided = [[decisions.get(key) for key in both] for both in keys]
+    check_error_share(judge, "pairs", [*map(_error, chain(*decided))])
+    return [(_is(one, PLACES[0]), _is(two, PLACES[1])) for one, two in decided]
 
 
 def _is(decision: Decision | None, place: str) -> bool | None:
@@ -172,22 +172,26 @@ def pairs_of_models(
     """
     usable = paired_turns(turns, people, tokens).filter(pl.col("left_out").is_null())
     texts = turns.select(*TURN_KEYS, "key", "answer", "text")
-    said = people.drop("conversation")
+    turns_of_people = people.drop("conversation")
     rows = (
         usable.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left")
-        .join(said, on=ITEM_KEYS, maintain_order="left")
+        .join(turns_of_people, on=ITEM_KEYS, maintain_order="left")
         .rows(named=True)
     )
     first: dict[tuple[str, str, str], str] = {}  # a model's text by its place
     for row in rows:
         text = neutral(row["text"], tokens, is_turn=True)
         person = neutral(row["reference_user_turn"], tokens, is_turn=True)
-        place = row["model"], row["conversation"]
-        yield ToTellApart(WITH_A_PERSON, *place, Pair(row["messages"], row["answer"], text, person))
+        model_and_conversation = row["model"], row["conversation"]
+        yield ToTellApart(
+            WITH_A_PERSON,
+            *model_and_conversation,
+            Pair(row["messages"], row["answer"], text, person),
+        )
         other = first.setdefault((row["model"], row["dataset"], row["item"]), text)
         if other != text:
             pair = Pair(row["messages"], row["answer"], other, text)
-            yield ToTellApart(TWO_OF_A_MODEL, *place, pair)
+            yield ToTellApart(TWO_OF_A_MODEL, *model_and_conversation, pair)
 
 
 def pairs_of_people(
@@ -200,11 +204,11 @@ def pairs_of_people(
     both = people.drop("messages").join(items, on=ITEM_KEYS, maintain_order="left")
     first: dict[str, str] = {}
     for row in both.iter_rows(named=True):
-        said = neutral(row["reference_user_turn"], tokens, is_turn=True)
-        other = first.setdefault(fingerprint(row["reference_context"]), said)
+        turn = neutral(row["reference_user_turn"], tokens, is_turn=True)
+        other = first.setdefault(fingerprint(row["reference_context"]), turn)
         answer = answer_to(row["messages"], row["reference_context"])
-        if other != said and answer is not None:
-            pair = Pair(row["messages"], answer, other, said)
+        if other != turn and answer is not None:
+            pair = Pair(row["messages"], answer, other, turn)
             yield ToTellApart(TWO_PEOPLE, "", row["conversation"], pair)
 
 
@@ -272,5 +276,5 @@ def _pair(row: dict[str, Any], slot: str) -> LabelledPair:
         for name in (slot, other)
     )
     label = row["human_label"]
-    taken = label == slot if label in SLOTS else None
-    return LabelledPair(Pair([], "", one, person), taken, row["sample_id"])
+    chose_person = label == slot if label in SLOTS else None
+    return LabelledPair(Pair([], "", one, person), chose_person, row["sample_id"])

@@ -70,21 +70,21 @@ class Waiting:
 
     def take(self, rows: Sequence[Writing], cache: RowCache) -> list[Writing]:
         """Return the requests that may now enter the batch beside its rows."""
-        taken: list[Writing] = []
+        batch: list[Writing] = []
         self._top_up()
         if len(rows) > FULL * self.bounds.n_rows:
-            return taken
+            return batch
         width = cache.get_seq_length()
         n_left = max((row.limit - len(row.token_ids) for row in rows), default=0)
-        while self.held and (n := len(rows) + len(taken) + 1) <= self.bounds.n_rows:
+        while self.held and (n := len(rows) + len(batch) + 1) <= self.bounds.n_rows:
             length, row = -self.held[0][0], self.held[0][3]
             width, n_left = max(width, length), max(n_left, row.limit)
             n_bytes = n * (width + n_left + SPARE_COLUMNS) * cache.bytes_a_token
             if n > 1 and n_bytes > self.bounds.n_bytes:
                 break
-            taken.append(heapq.heappop(self.held)[3])
+            batch.append(heapq.heappop(self.held)[3])
             self._top_up()
-        return taken
+        return batch
 
 
 def reading_groups(rows: Iterable[Writing]) -> Iterator[list[Writing]]:
@@ -254,9 +254,9 @@ def _scored(model: Any, group: Sequence[ScoringRequest]) -> list[Completion]:
     with torch.inference_mode():
         output = model(**inputs, use_cache=False, logits_to_keep=n_kept)
         logits = output.logits[:, :-1].float()
-        given = logits.gather(-1, inputs["input_ids"][:, 1 - n_kept :, None])[:, :, 0]
-        found = (given - logits.logsumexp(-1)).tolist()
+        of_tokens = logits.gather(-1, inputs["input_ids"][:, 1 - n_kept :, None])[:, :, 0]
+        logprobs = (of_tokens - logits.logsumexp(-1)).tolist()
     return [
         scores(row[request.n_context - len(request.token_ids) :])
-        for row, request in zip(found, group, strict=True)
+        for row, request in zip(logprobs, group, strict=True)
     ]

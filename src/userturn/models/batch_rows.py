@@ -69,13 +69,13 @@ def _chosen(rows: Sequence[Writing], logits: Any) -> list[int]:
         if penalty := row.request.sampling.presence_penalty:
             logits[number, list(set(row.token_ids))] -= penalty
     chosen = logits.argmax(-1)
-    drawn = [n for n, row in enumerate(rows) if row.request.sampling.temperature > 0]
-    if drawn:
-        numbers = [rows[n].random.random() for n in drawn]
-        settings = [rows[n].request.sampling for n in drawn]
-        chosen[drawn] = draw_tokens(logits[drawn], settings, numbers)
-    found: list[int] = chosen.tolist()
-    return found
+    sampled = [n for n, row in enumerate(rows) if row.request.sampling.temperature > 0]
+    if sampled:
+        numbers = [rows[n].random.random() for n in sampled]
+        settings = [rows[n].request.sampling for n in sampled]
+        chosen[sampled] = draw_tokens(logits[sampled], settings, numbers)
+    token_ids: list[int] = chosen.tolist()
+    return token_ids
 
 
 def draw_tokens(logits: Any, settings: Sequence[Sampling], numbers: Sequence[float]) -> Any:
@@ -252,8 +252,10 @@ def _attention(
         return output
     by_head = query.reshape(n_rows, n_shared, n_heads // n_shared, -1)
     scale = settings.get("scaling")
-    found = scaled_dot_product_attention(by_head, key, value, attn_mask=attention_mask, scale=scale)
-    return found.reshape(n_rows, 1, n_heads, -1), None
+    attended = scaled_dot_product_attention(
+        by_head, key, value, attn_mask=attention_mask, scale=scale
+    )
+    return attended.reshape(n_rows, 1, n_heads, -1), None
 
 
 def share_heads(model: Any) -> None:

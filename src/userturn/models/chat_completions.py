@@ -42,8 +42,8 @@ class ChatCompletions(CompletionEndpoint):
     def choice_in(self, parsed: Any) -> Fields:
         """Return `text` and `finish_reason` of the only message of a reply, or raise any error."""
         (choice,) = parsed["choices"]
-        said = choice["message"]
-        text = said.get("content") or said.get("refusal") or ""
+        message = choice["message"]
+        text = message.get("content") or message.get("refusal") or ""
         return {"text": text, "finish_reason": choice["finish_reason"]}
 
 
@@ -101,7 +101,7 @@ class ChatModel(ServedModel):
         for self._length in TOKEN_LIMITS:
             try:
                 seeds = SEEDS[0], SEEDS[0], SEEDS[1]
-                drawn = [await self._drawn(seed) for seed in seeds]
+                replies = [await self._drawn(seed) for seed in seeds]
             except BusyError:
                 raise
             except UnreachedError as error:
@@ -112,7 +112,7 @@ class ChatModel(ServedModel):
             except (ReplyError, EndpointError) as error:
                 why.append(str(error))
             else:
-                keeps_seeds = drawn[0] == drawn[1] != drawn[2]
+                keeps_seeds = replies[0] == replies[1] != replies[2]
                 return ServerCheck(told, BY_MESSAGES, keeps_seeds, keeps_top_k=False, greedy=())
         raise UserError(
             f"the server '{self.endpoint.url}' cannot be asked as a chat API: {why[0]}"

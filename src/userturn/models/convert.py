@@ -44,9 +44,9 @@ def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
         except UNREADABLE as error:
             if is_full_disk(error):
                 raise
-            said = next(iter(str(error).splitlines()), "")
+            reason = next(iter(str(error).splitlines()), "")
             raise UserError(
-                f"{notice}: failed ({type(error).__name__}: {said}); a file is damaged or not of "
+                f"{notice}: failed ({type(error).__name__}: {reason}); a file is damaged or not of "
                 "that kind: fetch it again, or name the original model in the config"
             ) from error
         if not folder.is_dir():

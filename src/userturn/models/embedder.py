@@ -38,10 +38,12 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
     tokenizer, model = _loaded(model_folder(source, revision))
     most = min(MOST_READ, tokenizer.model_max_length)
     ids = [tokenizer(text, truncation=True, max_length=most)["input_ids"] for text in texts]
-    found: dict[int, np.ndarray] = {}
+    vectors_by_position: dict[int, np.ndarray] = {}
     for places in _of_one_length(ids):
-        found |= zip(places, _means(model, [ids[place] for place in places]), strict=True)
-    vectors = np.stack([found[place] for place in range(len(ids))])
+        vectors_by_position |= zip(
+            places, _means(model, [ids[position] for position in places]), strict=True
+        )
+    vectors = np.stack([vectors_by_position[position] for position in range(len(ids))])
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
@@ -49,8 +51,8 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
 def _of_one_length(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Yield the positions of texts with equally many tokens, which need no padding together."""
     by_length: dict[int, list[int]] = {}
-    for place, tokens in enumerate(ids):
-        by_length.setdefault(len(tokens), []).append(place)
+    for position, tokens in enumerate(ids):
+        by_length.setdefault(len(tokens), []).append(position)
     for _, places in sorted(by_length.items()):
         yield from (places[start : start + AT_ONCE] for start in range(0, len(places), AT_ONCE))
 

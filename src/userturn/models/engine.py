@@ -60,9 +60,11 @@ def engine_error(what: str, error: BaseException, log_began: int = 0) -> UserErr
     `log_began` is the size of this process's log before the engine was started.
     """
     reason = reason_of(error)
-    if ELSEWHERE.search(reason) and (found := logged_reason(log_began)):
-        reason = found
-    advice = next((said for fits, said in ADVICE.items() if re.search(fits, reason, re.I)), None)
+    if ELSEWHERE.search(reason) and (logged := logged_reason(log_began)):
+        reason = logged
+    advice = next(
+        (sentence for fits, sentence in ADVICE.items() if re.search(fits, reason, re.I)), None
+    )
     return UserError(f"{what}: {reason}{f'; {advice}' if advice else ''}")
 
 
@@ -71,18 +73,18 @@ def reason_of(error: BaseException) -> str:
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and cause not in chain:
         chain.append(cause)
-    said = dict.fromkeys(f"{type(one).__name__}: {_message(one)}" for one in chain)
-    return _short(", caused by ".join(said))
+    reasons = dict.fromkeys(f"{type(one).__name__}: {_message(one)}" for one in chain)
+    return _short(", caused by ".join(reasons))
 
 
 def _message(error: BaseException) -> str:
     """Return the message of an error, with the field of each error that pydantic lists."""
     list_errors: Any = getattr(error, "errors", None)
     try:
-        found = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
+        parts = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
     except Exception:  # no error of pydantic
-        found = [str(error)]
-    return _short("; ".join(found)) or _raised_at(error)
+        parts = [str(error)]
+    return _short("; ".join(parts)) or _raised_at(error)
 
 
 def _raised_at(error: BaseException) -> str:
@@ -95,8 +97,8 @@ def _raised_at(error: BaseException) -> str:
 
 def _of_field(found: dict[str, Any]) -> str:
     field = found["loc"][0] if found["loc"] else ""
-    said = str(found["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    return f"{field}: {said}" if field else said
+    text = str(found["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return f"{field}: {text}" if field else text
 
 
 def _short(text: str) -> str:
@@ -106,8 +108,8 @@ def _short(text: str) -> str:
 
 def log_size() -> int:
     """Return the size of the file that standard error goes to, or 0 if it is no file."""
-    found = os.fstat(2)
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    status = os.fstat(2)
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def logged_reason(began: int) -> str | None:

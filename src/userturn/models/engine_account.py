@@ -37,7 +37,7 @@ def vllm_account(llm: Any) -> Account:
     attention = {
         layer.attn_backend.get_name() for layer in layers if hasattr(layer, "attn_backend")
     }
-    experts = {found for layer in layers if (found := _experts(layer))}
+    experts = {experts_of_layer for layer in layers if (experts_of_layer := _experts(layer))}
     return {
         "name": "vllm",
         "runner": "V2" if config.use_v2_model_runner else "V1",
@@ -59,11 +59,11 @@ def platform_account() -> Account:
 
     if not torch.cuda.is_available():
         return {"device": "cpu"}
-    found = re.search(r"\s(\d+\.\d[\d.]*)", DRIVER.read_text()) if DRIVER.is_file() else None
+    match = re.search(r"\s(\d+\.\d[\d.]*)", DRIVER.read_text()) if DRIVER.is_file() else None
     return {
         "device": torch.cuda.get_device_name(),
         "cuda": torch.version.cuda,
-        "driver": found[1] if found else None,
+        "driver": match[1] if match else None,
     }
 
 

@@ -55,27 +55,29 @@ class Architecture:
         inner = self.number("moe_intermediate_size", "intermediate_size")
         self.width_of_experts = inner if self.experts else 0
         parts = (whole, whole.get("text_config") or {})
-        found = [p.get("quantization_config") or p.get("compression_config") for p in parts]
-        self.quantization = next((one for one in found if isinstance(one, Mapping)), {})
+        configurations = [
+            p.get("quantization_config") or p.get("compression_config") for p in parts
+        ]
+        self.quantization = next((one for one in configurations if isinstance(one, Mapping)), {})
         method = str(self.quantization.get("quant_method", "")).lower()
         self.quant_method = method.replace("compressed_tensors", "compressed-tensors")  # as vLLM's
 
     def number(self, *names: str) -> int:
         """Return the first number that the language model's part has under some names, else 0."""
-        found = (self.text.get(name) for name in names)
-        return next((value for value in found if type(value) is int), 0)
+        values = (self.text.get(name) for name in names)
+        return next((value for value in values if type(value) is int), 0)
 
     @property
     def longest(self) -> int | None:
         """The largest number of tokens in a text, as vLLM derives it, or None if it is unknown."""
-        found = [self.text[name] for name in LENGTHS if type(self.text.get(name)) is int]
-        if not found:
+        lengths = [self.text[name] for name in LENGTHS if type(self.text.get(name)) is int]
+        if not lengths:
             return None
         said = self.text.get("rope_parameters") or self.text.get("rope_scaling") or {}
         ropes = [said, *said.values()] if isinstance(said, Mapping) else []
         factors = [rope.get("factor") for rope in ropes if _adds_factor(rope)]
         factor = 1 if "gemma3" in self.family else next(filter(None, factors), 1)
-        return int(min(found) * factor)
+        return int(min(lengths) * factor)
 
     @property
     def widths(self) -> dict[str, int]:
@@ -122,10 +124,10 @@ def _defaults(folder: Path) -> dict[str, Any]:
     from transformers import AutoConfig
 
     try:
-        found = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except (*UNREADABLE, StrictDataclassError):
         return {}
-    return dict(found.get_text_config().to_dict())
+    return dict(config.get_text_config().to_dict())
 
 
 @dataclass(frozen=True)
@@ -181,9 +183,9 @@ class Setup:
     @property
     def parts(self) -> int:
         """How many GPUs share each of its layers."""
-        asked = self.options.get("tensor_parallel_size")
-        if type(asked) is int:
-            return asked
+        size = self.options.get("tensor_parallel_size")
+        if type(size) is int:
+            return size
         return max(1, self.gpus // self.nodes) if self.engine == "vllm" else 1
 
     @property
@@ -194,8 +196,8 @@ class Setup:
     @property
     def longest_text(self) -> int | None:
         """The largest number of tokens in a text, or None if it is unknown."""
-        known = [n for n in (self.architecture.longest, self.max_model_len) if n]
-        return min(known, default=None)
+        lengths = [n for n in (self.architecture.longest, self.max_model_len) if n]
+        return min(lengths, default=None)
 
 
 def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:

@@ -144,22 +144,22 @@ def weights_sha256(source: str) -> dict[str, str]:
 def _hashed_once(file: Path) -> str:
     status = file.stat()
     known_by = [str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
-    kept = cache_folder() / "sha256" / fingerprint(known_by)
-    if kept.is_file():
-        return kept.read_text()
+    note = cache_folder() / "sha256" / fingerprint(known_by)
+    if note.is_file():
+        return note.read_text()
     digest = file_sha256(file)
     with suppress(OSError):  # an audit, of a study that may be a stranger's, only reads the cache
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_text(digest, kept)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_text(digest, note)
     return digest
 
 
 def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the described and the present short hash of a file that differs, or None."""
-    found = weights_sha256(source)
+    digests = weights_sha256(source)
     for name, digest in sorted(described.items()):
-        if found.get(name) != digest:
-            return f"{name} {short_hash(digest)}", f"{name} {short_hash(found.get(name))}"
+        if digests.get(name) != digest:
+            return f"{name} {short_hash(digest)}", f"{name} {short_hash(digests.get(name))}"
     return None
 
 

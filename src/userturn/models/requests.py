@@ -215,7 +215,7 @@ Decode = Callable[[Sequence[int]], str]
 
 def first_stop(text: str, stop_texts: Sequence[str]) -> int | None:
     """Return the position in `text` where the first stop text begins, or None."""
-    places = [place for stop in stop_texts if (place := text.find(stop)) >= 0]
+    places = [position for stop in stop_texts if (position := text.find(stop)) >= 0]
     return min(places, default=None)
 
 

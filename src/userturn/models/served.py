@@ -97,11 +97,11 @@ class ServedModel:
         """
         if self._dialect is None:
             try:
-                found = await self._look()
+                check = await self._look()
             except CapReachedError:
                 raise cap_reached(f"model {self.name}", self.account.cap) from None
-            self.checked(found)
-            self._dialect = found.dialect
+            self.checked(check)
+            self._dialect = check.dialect
         return self._dialect
 
     async def _look(self) -> ServerCheck:
@@ -118,10 +118,12 @@ class ServedModel:
 
     async def _settle(self, request: AnyRequest, dialect: Dialect) -> None:
         try:
-            made = await self._complete(request, dialect)
+            completion = await self._complete(request, dialect)
         except (ReplyError, EndpointError) as error:
-            said = without_surrogates(str(refusal(error).error))
-            made = replace(refusal(error), error=self.endpoint.redacted(said, LONGEST_ERROR))
+            reason = without_surrogates(str(refusal(error).error))
+            completion = replace(
+                refusal(error), error=self.endpoint.redacted(reason, LONGEST_ERROR)
+            )
             self._check(error)
         except CapReachedError:
             reached = cap_reached(f"model {self.name}", self.account.cap)
@@ -135,7 +137,7 @@ class ServedModel:
             self.account.decided()
         finally:
             self._came.set()
-        self._finished.append((request, made))
+        self._finished.append((request, completion))
 
     async def _complete(self, request: AnyRequest, dialect: Dialect) -> Completion:
         """Return the completion of a request, from a reply that was checked.

@@ -47,24 +47,24 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     listed = await endpoint.told(f"{endpoint.url}/models")
     models = listed.get("data") if isinstance(listed, dict) else None
     models = [one for one in models if isinstance(one, dict)] if isinstance(models, list) else []
-    asked = endpoint.settings["model"]
-    mine = [one for one in models if one.get("id") == asked]
+    model = endpoint.settings["model"]
+    mine = [one for one in models if one.get("id") == model]
     if models and not mine:
         names = ", ".join(sorted(_said(endpoint, one.get("id")) for one in models)[:8])
         raise UserError(
-            f"the server '{endpoint.url}' has no model '{asked}'; it has {names}: set `served_as` "
+            f"the server '{endpoint.url}' has no model '{model}'; it has {names}: set `served_as` "
             "of the model's entry"
         )
-    found: dict[str, Any] = {}
+    account: dict[str, Any] = {}
     root = endpoint.url.removesuffix("/v1")
     for told in [*mine[:1], *[await endpoint.told(f"{root}/{name}") for name in OWN_ACCOUNTS]]:
         if isinstance(told, dict):
             scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
-            found |= {key: _said(endpoint, value) for key, value in scalars.items()}
+            account |= {key: _said(endpoint, value) for key, value in scalars.items()}
             of_llama = told.get("default_generation_settings")
             most = of_llama.get("n_ctx") if isinstance(of_llama, dict) else None
-            found |= {"max_model_len": str(most)} if type(most) is int else {}
-    return found
+            account |= {"max_model_len": str(most)} if type(most) is int else {}
+    return account
 
 
 def _said(endpoint: CompletionEndpoint, value: Any) -> str:
@@ -112,9 +112,9 @@ class ServerCheck:
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as the JSON object that a study stores."""
-        found = asdict(self)
+        content = asdict(self)
         lists = {"greedy": list(self.greedy), "scored": list(self.scored)}
-        return {**found, "dialect": self.dialect._asdict(), **lists}
+        return {**content, "dialect": self.dialect._asdict(), **lists}
 
 
 def proof_prompts(template: Template) -> Iterator[Prompt]:
@@ -237,13 +237,13 @@ async def check_server(inquiry: Inquiry) -> ServerCheck:
         greedy = [await inquiry.written(prompt, way) for prompt in prompts]
         texts = prompts if way.scores_by else []
         scored = [round(one, DIGITS) for text in texts for one in await inquiry.scores(text, way)]
-        drawn = [
+        completions = [
             await inquiry.written(prompts[1], way, temperature=1.0, seed=seed)
             for seed in (SEEDS[0], SEEDS[0], SEEDS[1])
         ]
         narrow = await inquiry.written(prompts[1], way, temperature=1.0, top_k=1, seed=SEEDS[0])
     except (ReplyError, EndpointError) as error:
         raise UserError(f"the server '{inquiry.endpoint.url}' cannot be used: {error}") from None
-    keeps_seeds = drawn[0] == drawn[1] != drawn[2]
+    keeps_seeds = completions[0] == completions[1] != completions[2]
     keeps_top_k = narrow == greedy[1]
     return ServerCheck(told, way, keeps_seeds, keeps_top_k, tuple(greedy), tuple(scored))

@@ -123,9 +123,9 @@ def _check_text(
     readings = [ids[:-1] if ids and ids[-1] in ends else ids]
     if dialect.ids_by == "logprobs":  # llama.cpp shows control tokens only if it is told to
         readings.append([i for i in ids if i not in hidden])
-    stops, found = request.sampling.stop_texts, _bare(text)
+    stops, bare = request.sampling.stop_texts, _bare(text)
     says = [_bare(template.decode(reading)) for reading in readings]
-    if not any(one.startswith(found) if stops else one == found for one in says):
+    if not any(one.startswith(bare) if stops else one == bare for one in says):
         raise ReplyError("the written token ids decode to another text than the reply has")
 
 
@@ -186,13 +186,13 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     Raises:
         ReplyError: the reply has more or fewer scores than tokens, or one is no number.
     """
-    found = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
-    wanted = found[request.n_context : len(request.token_ids)]
+    logprobs = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
+    of_text = logprobs[request.n_context : len(request.token_ids)]
     n_expected = len(request.token_ids) - request.n_context
-    are_numbers = all(type(one) in (int, float) and -inf < one <= ROUNDING for one in wanted)
-    if len(wanted) != n_expected or not are_numbers:
+    are_numbers = all(type(one) in (int, float) and -inf < one <= ROUNDING for one in of_text)
+    if len(of_text) != n_expected or not are_numbers:
         raise ReplyError(f"the reply has not {n_expected} log-likelihoods for {n_expected} tokens")
-    return scores(float(score) for score in wanted)
+    return scores(float(score) for score in of_text)
 
 
 def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:

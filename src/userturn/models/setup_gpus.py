@@ -26,8 +26,8 @@ def weight_bytes(setup: Setup) -> float:
     """
     files = [path for path in sorted(setup.folder.glob("*.safetensors")) if path.is_file()]
     dtype = None if setup.architecture.quantization else setup.dtype
-    if found := sum(_bytes(path, dtype, setup.quantization) for path in files):
-        return found
+    if n_bytes := sum(_bytes(path, dtype, setup.quantization) for path in files):
+        return n_bytes
     path = setup.folder / INDEX
     about = given_object(path).get("metadata") if path.is_file() else None
     size = about.get("total_size") if isinstance(about, dict) else None
@@ -77,12 +77,12 @@ SIZE = re.compile(r"(\d+)_?gb?(?![a-z0-9])")
 
 def memory_of(gpu_model: str | None) -> int:
     """Return the GB of the largest card that a name fits, or of the largest card of all."""
-    said = SIZE.findall((gpu_model or "").lower())
-    if said:
-        return int(said[-1])
+    sizes = SIZE.findall((gpu_model or "").lower())
+    if sizes:
+        return int(sizes[-1])
     name = _plain(gpu_model)
-    known = [card for card in MEMORY if card in name]
-    return MEMORY[max(known, key=len)] if known else LARGEST
+    cards = [card for card in MEMORY if card in name]
+    return MEMORY[max(cards, key=len)] if cards else LARGEST
 
 
 def _plain(name: str | None) -> str:
@@ -194,10 +194,10 @@ def _memory(setup: Setup) -> Iterator[str]:
 
 def _states(setup: Setup, free: float, card: str) -> Iterator[str]:
     size = _bytes_of_states(setup)
-    wanted = setup.options.get("max_num_seqs", SEQUENCES)
-    if size and wanted > (most := int(free // size)):
+    n_sequences = setup.options.get("max_num_seqs", SEQUENCES)
+    if size and n_sequences > (most := int(free // size)):
         yield (
-            f"max_num_seqs is {wanted}, and beside its weights one {card} holds the states of "
+            f"max_num_seqs is {n_sequences}, and beside its weights one {card} holds the states of "
             f"{most} requests; set `vllm: {{max_num_seqs: {max(1, most // 2)}}}` in its entry, or "
             "more `gpus`"
         )
@@ -218,8 +218,8 @@ def _bytes_of_states(setup: Setup) -> int:
     numbers = numbers or number("mamba_num_heads", "mamba_n_heads") * number(
         "mamba_head_dim", "mamba_d_head"
     ) * number("ssm_state_size", "mamba_d_state")
-    said = (model.text.get("mamba_ssm_dtype"), model.text.get("mamba_ssm_cache_dtype"))
-    width = 4 if "float32" in said else 2
+    dtypes = (model.text.get("mamba_ssm_dtype"), model.text.get("mamba_ssm_cache_dtype"))
+    width = 4 if "float32" in dtypes else 2
     n_tokens = sum("attention" in kind and kind != model.states for kind in kinds)
     return min(n_states, n_tokens or n_states) * numbers * width // setup.parts
 
@@ -271,20 +271,20 @@ def _cuts(model: Architecture, width: int, n: int, modules: tuple[str, ...]) -> 
 
 def _block(model: Architecture) -> int:
     """Return the size of a block of quantised weights, or 0 without blocks."""
-    said = model.quantization
+    quantization = model.quantization
     size: object = None
     if model.quant_method == "fp8":
-        sizes = said.get("weight_block_size")
+        sizes = quantization.get("weight_block_size")
         size = sizes[-1] if isinstance(sizes, list) and sizes else None
     elif model.quant_method in ("gptq", "awq"):
-        size = said.get("group_size")
+        size = quantization.get("group_size")
     return size if type(size) is int and size > 0 else 0
 
 
 def _is_kept(model: Architecture, modules: Collection[str]) -> bool:
     """Return whether the checkpoint lists some modules as quantised in no layer."""
-    said = model.quantization
-    listed = said.get("ignored_layers") or said.get("modules_to_not_convert") or []
+    quantization = model.quantization
+    listed = quantization.get("ignored_layers") or quantization.get("modules_to_not_convert") or []
     named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     paths = [name.split(".") for name in named if name.rpartition(".")[2] in modules]
     layers = [next((part for part in path if part.isdecimal()), None) for path in paths]

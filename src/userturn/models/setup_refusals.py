@@ -32,8 +32,8 @@ Names = frozenset[str]
 @cache
 def _source(package: str, name: str) -> ast.Module:
     """Return the syntax tree of one file of a package, empty if the file does not exist."""
-    found = importlib.util.find_spec(package)
-    folders = (found.submodule_search_locations or []) if found else []
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
     path = Path(next(iter(folders), "."), name)
     is_there = bool(folders) and path.is_file()
     return ast.parse(path.read_text(encoding="utf-8") if is_there else "")
@@ -100,9 +100,9 @@ def classes_of_transformers() -> Names:
 def families() -> Names:
     """Return the families of models whose config.json an engine can read, empty if unknown."""
     trees = [_source("transformers", name) for name in CONFIGS]
-    known = frozenset().union(*(_keys(tree, "CONFIG_MAPPING_NAMES") for tree in trees))
+    names = frozenset().union(*(_keys(tree, "CONFIG_MAPPING_NAMES") for tree in trees))
     own = _keys(_source("vllm", "transformers_utils/config.py"), "_CONFIG_REGISTRY")
-    return known | own if known else known
+    return names | own if names else names
 
 
 @cache
@@ -115,8 +115,8 @@ def quantizations_of_vllm() -> Names:
 @cache
 def quantizations_of_transformers() -> Names:
     """Return the kinds of quantised weights that transformers has code for, empty if unknown."""
-    known = _keys(_source("transformers", "quantizers/auto.py"), "AUTO_QUANTIZER_MAPPING")
-    return known | {"bitsandbytes"} if known else known
+    names = _keys(_source("transformers", "quantizers/auto.py"), "AUTO_QUANTIZER_MAPPING")
+    return names | {"bitsandbytes"} if names else names
 
 
 @cache
@@ -131,8 +131,8 @@ def settings_of_vllm() -> Names:
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
     }
     made_with = [f for f in lines if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
-    taken = {a.arg for f in made_with for a in [*f.args.args, *f.args.kwonlyargs]}
-    return frozenset(fields | taken)
+    names = {a.arg for f in made_with for a in [*f.args.args, *f.args.kwonlyargs]}
+    return frozenset(fields | names)
 
 
 def missing_package(quantization: Mapping[str, Any]) -> str | None:
@@ -188,10 +188,10 @@ def refusals(setup: Setup) -> Iterator[str]:
 
 
 def _length(setup: Setup) -> Iterator[str]:
-    own, asked = setup.architecture.longest, setup.max_model_len
-    if own and asked and asked > own and setup.is_length_asked:
+    own, length = setup.architecture.longest, setup.max_model_len
+    if own and length and length > own and setup.is_length_asked:
         yield (
-            f"max_model_len is {asked}, and its config.json gives the model {own} tokens; set "
+            f"max_model_len is {length}, and its config.json gives the model {own} tokens; set "
             f"max_model_len to {own} or less, or leave it out"
         )
     most = setup.longest_text
@@ -218,7 +218,7 @@ def _classes(setup: Setup) -> Iterator[str]:
         yield f"its class {name} has an encoder, and only models that continue a text can be asked"
     elif families() and family not in families():
         yield f"its family '{family}' is known to no engine here; {_other_code(code)}"
-    elif (known := _classes_of(setup.engine)) and name not in known:
+    elif (classes := _classes_of(setup.engine)) and name not in classes:
         other = setup.engine == "transformers" and name in classes_of_vllm()
         advice = "set `engine: vllm`" if other else _other_code(code)
         yield f"its class {name} is none that {setup.engine} writes texts with here; {advice}"
@@ -245,32 +245,34 @@ def _files_of_code(auto_map: object) -> list[str]:
 
 def _quantisation(setup: Setup) -> Iterator[str]:
     model = setup.architecture
-    own, asked = model.quant_method, setup.quantization
+    own, quantization = model.quant_method, setup.quantization
     if model.quantization and not own:
         yield (
             "its quantization_config names no quant_method, by which engines choose; fetch the "
             "model again"
         )
         return
-    if own and asked and asked not in (own, f"{own}_marlin"):
+    if own and quantization and quantization not in (own, f"{own}_marlin"):
         yield (
-            f"`vllm: {{quantization: {asked}}}` of weights that are quantised as {own}; leave it "
-            "out, or name an unquantised checkpoint"
+            f"`vllm: {{quantization: {quantization}}}` of weights that are quantised as {own}; "
+            "leave it out, or name an unquantised checkpoint"
         )
         return
-    kind = asked or own
+    kind = quantization or own
     if not kind:
         return
-    known = quantizations_of_vllm() if setup.engine == "vllm" else quantizations_of_transformers()
-    if known and kind not in known:
+    methods = quantizations_of_vllm() if setup.engine == "vllm" else quantizations_of_transformers()
+    if methods and kind not in methods:
         yield (
             f"its weights are quantised as '{kind}', which {setup.engine} has no code for here; "
             "name a checkpoint in another format, or set `engine:` to the other engine"
         )
     elif setup.engine == "vllm" and not setup.gpus and kind in NOT_ON_CPU:
         yield f"vLLM has no code for {kind} weights on a CPU; set `engine: transformers`, or `gpus`"
-    elif setup.engine == "transformers" and (said := missing_package(model.quantization)):
-        yield f"transformers cannot read its {kind} weights: {said}; install it, or `engine: vllm`"
+    elif setup.engine == "transformers" and (package := missing_package(model.quantization)):
+        yield (
+            f"transformers cannot read its {kind} weights: {package}; install it, or `engine: vllm`"
+        )
 
 
 def _number_type(setup: Setup) -> Iterator[str]:
@@ -298,11 +300,11 @@ def _wrong_on_a_cpu(setup: Setup) -> Iterator[str]:
     model = setup.architecture
     if setup.engine != "vllm" or setup.gpus:
         return
-    found = {"convolution": "conv" in model.kinds, "latent attention": model.number("kv_lora_rank")}
+    wrong = {"convolution": "conv" in model.kinds, "latent attention": model.number("kv_lora_rank")}
     yield from (
         f"it has layers of {kind}, of which vLLM's build for CPUs writes wrong texts; set `engine: "
         "transformers`, or `gpus`"
-        for kind, is_there in found.items()
+        for kind, is_there in wrong.items()
         if is_there
     )
 
@@ -326,8 +328,8 @@ def _settings(setup: Setup) -> Iterator[str]:
     """Yield a sentence for vLLM settings that do not exist or contradict each other."""
     if setup.engine != "vllm":
         return
-    options, known = setup.options, settings_of_vllm()
-    unknown = sorted(set(options) - known) if known else []
+    options, settings = setup.options, settings_of_vllm()
+    unknown = sorted(set(options) - settings) if settings else []
     if unknown:
         yield f"vLLM has no setting '{unknown[0]}'; correct `vllm:` in the config"
     tokens, rows = options.get("max_num_batched_tokens"), options.get("max_num_seqs")

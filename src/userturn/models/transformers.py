@@ -30,9 +30,9 @@ def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
     cache = DynamicCache()
     with torch.inference_mode():
         model(torch.tensor([[0]], device=model.device), past_key_values=cache, use_cache=True)
-    found = [(layer.keys, layer.values) for layer in cache.layers]
-    is_whole = len(found) == len(kinds)
-    return found if is_whole and all(keys is not None for keys, _ in found) else None
+    states = [(layer.keys, layer.values) for layer in cache.layers]
+    is_whole = len(states) == len(kinds)
+    return states if is_whole and all(keys is not None for keys, _ in states) else None
 
 
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -48,11 +48,11 @@ def scored(output: Any, request: ScoringRequest) -> Completion | None:
     and after a preemption only those that were computed since. So rows are counted from the end,
     and there must be as many as one of the two returns.
     """
-    found, n_cached = output.prompt_logprobs, output.num_cached_tokens or 0
-    n_tokens, begins = len(request.token_ids), found.start_indices
+    logprobs, n_cached = output.prompt_logprobs, output.num_cached_tokens or 0
+    n_tokens, begins = len(request.token_ids), logprobs.start_indices
     if n_cached >= request.n_context or len(begins) not in (n_tokens, n_tokens - n_cached):
         return None
-    return scores(found.logprobs[begin] for begin in begins[request.n_context - n_tokens :])
+    return scores(logprobs.logprobs[begin] for begin in begins[request.n_context - n_tokens :])
 
 
 # Everything in one process: it starts faster, and the schedule is the same in every run.
@@ -176,21 +176,21 @@ def engine_in(llm: Any) -> Engine:
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         waiting = iter(requests)
-        held: dict[str, AnyRequest] = {}
+        by_id: dict[str, AnyRequest] = {}
         sent_again: set[str] = set()
         while True:
-            while len(held) < WINDOW and (request := next(waiting, None)) is not None:
+            while len(by_id) < WINDOW and (request := next(waiting, None)) is not None:
                 try:
                     _add(vllm, request)
-                    held[request.key] = request
+                    by_id[request.key] = request
                 except ValueError as error:
                     yield request, refusal(error)
-            if not held:
+            if not by_id:
                 return
             for output in vllm.step():
                 if not output.finished:
                     continue
-                request = held[output.request_id]
+                request = by_id[output.request_id]
                 finished = _completion(output, request)
                 if finished is None and request.key in sent_again:
                     finished = refusal(ValueError(NO_SCORES))
@@ -198,7 +198,7 @@ def engine_in(llm: Any) -> Engine:
                     sent_again.add(request.key)
                     _add(vllm, request, shares_prefix=False)
                 else:
-                    del held[request.key]
+                    del by_id[request.key]
                     yield request, finished
             yield None
 

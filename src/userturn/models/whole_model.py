@@ -65,21 +65,21 @@ def check_safetensors(file: Path) -> None:
     Raises:
         BrokenWeightsError: the file was cut short, or is no safetensors file.
     """
-    found = file.stat().st_size
+    n_bytes = file.stat().st_size
     with file.open("rb") as content:
         n = int.from_bytes(content.read(LENGTH), "little")
-        header = content.read(n) if n <= min(found, LONGEST) else b""
+        header = content.read(n) if n <= min(n_bytes, LONGEST) else b""
     try:
         tensors = json.loads(header)
         ends = [tensor["data_offsets"][1] for name, tensor in tensors.items() if name[:2] != "__"]
         expected = LENGTH + n + max(ends, default=0)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise BrokenWeightsError(
-            f"'{file}' is no safetensors file ({found} bytes, its header cannot be read); {AGAIN}"
+            f"'{file}' is no safetensors file ({n_bytes} bytes, its header cannot be read); {AGAIN}"
         ) from error
-    if found != expected:
+    if n_bytes != expected:
         raise BrokenWeightsError(
-            f"'{file}' has {found} bytes, expected {expected} by its header; {AGAIN}"
+            f"'{file}' has {n_bytes} bytes, expected {expected} by its header; {AGAIN}"
         )
 
 

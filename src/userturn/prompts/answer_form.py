@@ -101,8 +101,8 @@ def answer_form(template: Renderer) -> AnswerForm:
     """Return the form of answers that a template implies."""
     source = without_remarks(str(template.tokenizer.chat_template))
     prompt, before, behind = _around_answer(template)
-    known = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)
-    opening = _opening(template, prompt, before, {end for _, end in known})
+    pairs = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)
+    opening = _opening(template, prompt, before, {end for _, end in pairs})
     closing = next((end for begin, end in WRAPPERS if opening.endswith(begin)), "")
     closing = closing or _closing(template, behind, bool(opening))
     ends = [end for begin, end in BEHIND_THINKING.items() if begin in source]
@@ -115,7 +115,7 @@ def answer_form(template: Renderer) -> AnswerForm:
     special = {token.content for token in added if token.special}
     return AnswerForm(
         wrappers,
-        tuple(dict.fromkeys([*own, *known, *cut])),
+        tuple(dict.fromkeys([*own, *pairs, *cut])),
         dict(template.control_tokens),
         not special.isdisjoint(template.encoder.find(opening)),
         bool(opening) and not before.startswith(prompt),
@@ -163,7 +163,7 @@ def cut_out(template: Renderer, prompt: str) -> list[tuple[str, str]]:
     Whatever history leaves out of an answer, up to a text that the template quotes, is reasoning.
     It begins with the tag that this text closes, or else with the last line of the prompt.
     """
-    found = []
+    texts = []
     for end in dict.fromkeys(text for _, text in QUOTED.findall(template.tokenizer.chat_template)):
         answer = {"role": "assistant", "content": f"Zqthoughtqz{end}Zqanswerqz"}
         try:
@@ -172,8 +172,8 @@ def cut_out(template: Renderer, prompt: str) -> list[tuple[str, str]]:
             continue
         if "Zqanswerqz" in text and "Zqthoughtqz" not in text:
             tag = SLASH.sub("", end)
-            found.append((prompt.rstrip().rpartition("\n")[2] if tag == end else tag, end))
-    return [(begin, end.strip()) for begin, end in found if begin.strip() and end.strip()]
+            texts.append((prompt.rstrip().rpartition("\n")[2] if tag == end else tag, end))
+    return [(begin, end.strip()) for begin, end in texts if begin.strip() and end.strip()]
 
 
 def around_reasoning(template: Renderer) -> AroundReasoning | None:
@@ -181,18 +181,18 @@ def around_reasoning(template: Renderer) -> AroundReasoning | None:
     if template.reasoning_key is None:
         return None
     answered: list[Message] = [EXAMPLE[0], {**EXAMPLE[1], REASONING: "Two and two."}]
-    found: list[tuple[str, str] | None] = []
-    for said in (answered, [*answered, NEXT_USER]):
+    pairs: list[tuple[str, str] | None] = []
+    for messages in (answered, [*answered, NEXT_USER]):
         try:
-            literals = template.literals(said)
+            literals = template.literals(messages)
         except TemplateError:
-            found.append(None)
+            pairs.append(None)
             continue
-        found.append((literals[1], literals[2]))
-    last = found[0] or found[1]
+        pairs.append((literals[1], literals[2]))
+    last = pairs[0] or pairs[1]
     if last is None or not last[1].strip():
         return None
-    return AroundReasoning(*last, found[1] is not None)
+    return AroundReasoning(*last, pairs[1] is not None)
 
 
 def _wrappers(

@@ -159,8 +159,8 @@ class Template(HeaderRenderer):
 
 def tokens_needed(error: str) -> int | None:
     """Return the number of tokens that an error says a prompt needs, or None for another error."""
-    found = re.search(r"\bneed (\d+) tokens, max_model_len is", error)
-    return int(found[1]) if found else None
+    match = re.search(r"\bneed (\d+) tokens, max_model_len is", error)
+    return int(match[1]) if match else None
 
 
 def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:
@@ -190,14 +190,14 @@ def conversation(
     Roles are `swapped` or `quoted`. Without messages the user begins. An answer of None is an empty
     message.
     """
-    said = [{"role": m["role"], "content": m["content"]} for m in messages]
-    if said:
-        said.append({"role": "assistant", "content": answer or ""})
+    plain = [{"role": m["role"], "content": m["content"]} for m in messages]
+    if plain:
+        plain.append({"role": "assistant", "content": answer or ""})
     if roles == QUOTED:
-        return [user(BETWEEN.join([instruction, *_quoted(said)]))]
-    is_told = said[:1] and said[0]["role"] == "system"
-    told = [TOLD, said.pop(0)["content"]] if is_told else []
-    swapped = [{**m, "role": OTHER_SIDE.get(m["role"], m["role"])} for m in said]
+        return [user(BETWEEN.join([instruction, *_quoted(plain)]))]
+    is_told = plain[:1] and plain[0]["role"] == "system"
+    told = [TOLD, plain.pop(0)["content"]] if is_told else []
+    swapped = [{**m, "role": OTHER_SIDE.get(m["role"], m["role"])} for m in plain]
     return [user(BETWEEN.join([instruction, *told])), *swapped]
 
 

@@ -140,11 +140,11 @@ def _shared_end(encoder: Encoder, first: str, between: str) -> str:
     pairs = zip(reversed(first), reversed(between), strict=False)
     n_shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     shared = between[len(between) - n_shared :]
-    start, place = len(between) - len(shared), 0
+    start, position = len(between) - len(shared), 0
     for token in encoder.find(between):
-        place = between.index(token, place) + len(token)
-        if place - len(token) < start < place:
-            return between[place:]
+        position = between.index(token, position) + len(token)
+        if position - len(token) < start < position:
+            return between[position:]
     return shared
 
 
@@ -158,7 +158,7 @@ def _from_the_same_token(encoder: Encoder, first: str, between: str) -> str:
 def _ends(renderer: "Renderer", after_question: str) -> set[str]:
     """Return the texts that end a turn and may therefore end a system prompt."""
     tokens = renderer.encoder.find(after_question)[:1]
-    written = [renderer.literals(said)[-1].strip() for said in (EXAMPLE, EXAMPLE[:1])]
+    written = [renderer.literals(messages)[-1].strip() for messages in (EXAMPLE, EXAMPLE[:1])]
     return {text for text in (*tokens, *written, renderer.tokenizer.eos_token) if text}
 
 
@@ -189,15 +189,15 @@ class ReasoningKey(NamedTuple):
 def as_given(message: Message, in_parts: bool, key: ReasoningKey | None) -> dict[str, Any]:
     """Return a message as a chat template is given it, without reasoning that it does not read."""
     text = message["content"]
-    given: dict[str, Any] = {"role": message["role"], "content": text}
+    message_given: dict[str, Any] = {"role": message["role"], "content": text}
     if in_parts:
-        given["content"] = [{"type": "text", "text": text}]
+        message_given["content"] = [{"type": "text", "text": text}]
     if key is None or message.get(REASONING) is None:
-        return given
+        return message_given
     if not key.is_part:
-        return given | {key.name: message[REASONING]}
+        return message_given | {key.name: message[REASONING]}
     part = {"type": key.name, key.name: message[REASONING]}
-    return given | {"content": [part, {"type": "text", "text": text}]}
+    return message_given | {"content": [part, {"type": "text", "text": text}]}
 
 
 Rendered = Callable[[list[Message], ReasoningKey], str]
@@ -213,9 +213,9 @@ def reasoning_key(template: str, rendered: Rendered) -> ReasoningKey | None:
     conversations.append([*conversations[0], NEXT_USER])
     names = sorted(set(NAME.findall(template)))
     for key in [ReasoningKey(name, is_part) for is_part in (False, True) for name in names]:
-        for said in conversations:
+        for conversation in conversations:
             try:
-                text = rendered(said, key)
+                text = rendered(conversation, key)
             except TemplateError:
                 continue
             behind = text.partition(MARK)[2]

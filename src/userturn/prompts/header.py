@@ -78,9 +78,9 @@ class HeaderRenderer(Renderer):
             header[header.rindex(controls[-1]) + len(controls[-1]) :] if controls else header[1:]
         )
         for n_left in range(len(plain) + 1):
-            shown = header[: len(header) - n_left]
-            if self._begins_each([*before, shown], header, contents, self._next_messages):
-                return shown
+            text = header[: len(header) - n_left]
+            if self._begins_each([*before, text], header, contents, self._next_messages):
+                return text
         raise TemplateError(
             f"no part of the user header {header!r} has tokens that begin those of every user "
             "message; this tokenizer cannot be used, leave the model out"
@@ -154,15 +154,15 @@ class HeaderRenderer(Renderer):
         Raises:
             TemplateError: a real next user message is not rendered after the same text.
         """
-        shown = []
+        proofs = []
         for text in NEXT_USER_MESSAGES:
             literals, contents = self.split([*history, user(text)])
             if contents.pop() != text:
                 raise TemplateError("the chat template alters the user's next message")
-            shown.append(contents)
-        if shown[0] != shown[1]:
+            proofs.append(contents)
+        if proofs[0] != proofs[1]:
             raise TemplateError("the chat template shows history differently before each message")
-        return literals, shown[0]
+        return literals, proofs[0]
 
     @cached_property
     def _is_derivable(self) -> bool:
@@ -249,9 +249,9 @@ def choose_header(derived: str, chosen: str | None, encoder: Encoder) -> str:
     """
     if chosen is None:
         return derived
-    before, found, _ = derived.rpartition(chosen)
-    if found:
-        return before + found
+    before, match, _ = derived.rpartition(chosen)
+    if match:
+        return before + match
     controls = encoder.find(derived)
     if controls and not chosen.lstrip().startswith(controls[0]):
         raise TemplateError(

@@ -48,9 +48,9 @@ def with_bare_header(template: Template) -> Template:
         )
     start, end = named[-1].span()
     for token in template.control_tokens:
-        place = header.rfind(token)
-        if 0 <= place <= start and end <= place + len(token):
-            start, end = place, place + len(token)
+        position = header.rfind(token)
+        if 0 <= position <= start and end <= position + len(token):
+            start, end = position, position + len(token)
             break
     else:
         end += header[end:].startswith(":")
@@ -174,11 +174,13 @@ def _end_of_sequence(folder: Path) -> tuple[int, ...]:
     if not path.is_file():
         path = folder / "config.json"
     settings = given_object(path) if path.is_file() else {}
-    found = settings.get("eos_token_id", (settings.get("text_config") or {}).get("eos_token_id"))
-    ends = found if isinstance(found, list) else [] if found is None else [found]
+    token_ids = settings.get(
+        "eos_token_id", (settings.get("text_config") or {}).get("eos_token_id")
+    )
+    ends = token_ids if isinstance(token_ids, list) else [] if token_ids is None else [token_ids]
     if not all(isinstance(end, int) for end in ends):
         raise TemplateError(
-            f"'{path}': eos_token_id is {found!r}, expected a token's id or a list of them; "
+            f"'{path}': eos_token_id is {token_ids!r}, expected a token's id or a list of them; "
             "correct it, or fetch the model again"
         )
     return tuple(ends)

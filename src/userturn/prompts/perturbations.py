@@ -136,11 +136,11 @@ def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, S
     n_tokens = len(encoded["input_ids"])
     n_kept = min(n_tokens, max(1, int(n_tokens * keep)))
     if tokenizer.is_fast:
-        kept = answer[: encoded["offset_mapping"][n_kept - 1][1]] if n_tokens else ""
+        beginning = answer[: encoded["offset_mapping"][n_kept - 1][1]] if n_tokens else ""
     else:
-        kept = tokenizer.decode(encoded["input_ids"][:n_kept]).rstrip("\ufffd")
-    change = {"n_tokens": n_tokens, "n_tokens_kept": n_kept, "n_characters_kept": len(kept)}
-    return replace(context, answer=whole._replace(text=kept), change=change)
+        beginning = tokenizer.decode(encoded["input_ids"][:n_kept]).rstrip("\ufffd")
+    change = {"n_tokens": n_tokens, "n_tokens_kept": n_kept, "n_characters_kept": len(beginning)}
+    return replace(context, answer=whole._replace(text=beginning), change=change)
 
 
 @operator()
@@ -242,11 +242,11 @@ def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, An
     Raises:
         ConfigError: the operator of the entry `where` is unknown.
     """
-    found = str(settings.get("operator"))
-    if found not in OPERATORS:
-        near = near_miss(found, OPERATORS)
-        raise ConfigError(f"{where}: the operator '{found}' is not known{near}")
-    keys = dict(OPERATORS[found].parameters)
+    name = str(settings.get("operator"))
+    if name not in OPERATORS:
+        near = near_miss(name, OPERATORS)
+        raise ConfigError(f"{where}: the operator '{name}' is not known{near}")
+    keys = dict(OPERATORS[name].parameters)
     if keys.pop("text", None) is not None:
         keys |= FROM_FILE
     return {

@@ -35,15 +35,15 @@ def _switches(source: str) -> list[str]:
 
 def contradiction(template: Template, state: str) -> str | None:
     """Return a sentence if a model's entry contradicts its prompts on reasoning, else None."""
-    wanted: Any = template.options.get(THINKING)
-    if (wanted, state) not in ((False, ON), (True, OFF), (True, NONE)):
+    thinking: Any = template.options.get(THINKING)
+    if (thinking, state) not in ((False, ON), (True, OFF), (True, NONE)):
         return None
     own = [name for name in _switches(str(template.tokenizer.chat_template)) if name != THINKING]
     is_on = "the prompts for answers open reasoning" if state == ON else "no answer has reasoning"
     switch = f"set the template's own {' or '.join(map(repr, own))} in `template_options`, or "
     return (
-        f"`{THINKING}` is {str(wanted).lower()}, and {is_on}; {switch if own else ''}"
-        f"say `{THINKING}: {str(not wanted).lower()}` in the model's entry"
+        f"`{THINKING}` is {str(thinking).lower()}, and {is_on}; {switch if own else ''}"
+        f"say `{THINKING}: {str(not thinking).lower()}` in the model's entry"
     )
 
 

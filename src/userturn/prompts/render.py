@@ -82,13 +82,13 @@ class Renderer:
         key: ReasoningKey | None = None,
     ) -> str:
         spoken = as_written(messages, self.system, merge=self.merge_system_message)
-        shown = [as_given(message, in_parts, key) for message in spoken]
+        messages_given = [as_given(message, in_parts, key) for message in spoken]
         is_asked = ADDS_BOS in str(self.tokenizer.chat_template)  # by this project's own templates
         own = {ADDS_BOS: self.adds_bos_token} if is_asked else {}
         try:
             with bounded():
                 text = self.tokenizer.apply_chat_template(
-                    shown,
+                    messages_given,
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     strftime_now=self.today.strftime,
@@ -138,11 +138,11 @@ class Renderer:
 
         Plain text is tried first, and parts only if the template does not show plain text.
         """
-        said = [{"role": "user", "content": _sentinel(0)}]
+        messages = [{"role": "user", "content": _sentinel(0)}]
 
         def shows(in_parts: bool) -> bool:
             try:
-                text = self._rendered(said, False, in_parts)
+                text = self._rendered(messages, False, in_parts)
             except TemplateError:
                 return False
             # A template that knows no parts may write the list itself.
@@ -187,7 +187,7 @@ class Renderer:
         rest = self.render(hidden, add_generation_prompt)
         spoken = [(i, key) for i, m in enumerate(messages) for key in _said(m)]
         _check_order(rest, [(i, messages[i]["role"]) for i, key in spoken if key == "content"])
-        found: list[str] = []
+        literals: list[str] = []
         for i, key in spoken:
             if (n_times := rest.count(_sentinel(i, key))) != 1:
                 what = "" if key == "content" else f"the {key} of "
@@ -196,8 +196,8 @@ class Renderer:
                     "times unchanged, expected once: it hides, repeats or alters messages"
                 )
             literal, rest = rest.split(_sentinel(i, key))
-            found.append(literal)
-        return [*found, rest]
+            literals.append(literal)
+        return [*literals, rest]
 
     def split(
         self, messages: Sequence[Message], add_generation_prompt: bool = False
@@ -210,9 +210,12 @@ class Renderer:
         literals = self.literals(messages, add_generation_prompt)
         spoken = [m[key] for m in messages for key in _said(m)]
         text = self.render(messages, add_generation_prompt)
-        for shown in (spoken, [content.strip() for content in spoken]):  # as nearly all show them
-            if interleave(literals, shown) == text:
-                return literals, shown
+        for contents in (
+            spoken,
+            [content.strip() for content in spoken],
+        ):  # as nearly all show them
+            if interleave(literals, contents) == text:
+                return literals, contents
         trimmed = find_trimmed(text, literals, spoken)
         if trimmed is None:
             raise TemplateError(
@@ -252,8 +255,8 @@ class Renderer:
         `text` is their decoded text, which every caller has already.
         """
         controls = set(self.control_tokens.values())
-        said = [i for i in token_ids if i not in controls]
-        return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
+        written = [i for i in token_ids if i not in controls]
+        return not (text if len(written) == len(token_ids) else self.decode(written)).strip()
 
 
 def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
@@ -294,9 +297,9 @@ def find_trimmed(
     end = said + len(stripped)
     if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
         return None
-    shown = text[end : end + len(after)]
-    pairs = enumerate(zip(after, shown, strict=False))
-    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
+    following = text[end : end + len(after)]
+    pairs = enumerate(zip(after, following, strict=False))
+    longest = next((n for n, (one, other) in pairs if one != other), len(following))
     for n in range(longest, -1, -1):
         rest = find_trimmed(text, literals[1:], contents[1:], end + n)
         if rest is not None:

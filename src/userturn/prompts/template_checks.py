@@ -183,8 +183,8 @@ def prove_format(template: Template, others: Sequence[Other]) -> str:
                 "take it out of the format, or leave the model out of it with `models`"
             )
     gone = template.left_out_system_prompt
-    said = f"; the template's own system prompt is left out: {_quoted(gone)!r}" if gone else ""
-    return f"each lever of the format changes the prompts that it names{said}"
+    note = f"; the template's own system prompt is left out: {_quoted(gone)!r}" if gone else ""
+    return f"each lever of the format changes the prompts that it names{note}"
 
 
 def _quoted(text: str) -> str:

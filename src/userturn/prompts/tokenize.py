@@ -167,13 +167,13 @@ class Encoder:
 
     def _expected(self, literals: Sequence[str]) -> Counter[int]:
         """Count the control tokens that a conversation should have, by id."""
-        found = [token for part in literals for token in self.find(part)]
-        return self._count([self.control_tokens[token] for token in found])
+        tokens = [token for part in literals for token in self.find(part)]
+        return self._count([self.control_tokens[token] for token in tokens])
 
     def _count(self, ids: Sequence[int]) -> Counter[int]:
         # A character outside the vocabulary becomes the unknown token, which ends no turn.
-        known = set(self.control_tokens.values()) - {self.tokenizer.unk_token_id}
-        return Counter(i for i in ids if i in known)
+        control_ids = set(self.control_tokens.values()) - {self.tokenizer.unk_token_id}
+        return Counter(i for i in ids if i in control_ids)
 
     @cached_property
     def _copy(self) -> tuple[Any, dict[str, str]]:

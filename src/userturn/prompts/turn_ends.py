@@ -78,8 +78,8 @@ def _controls_after(
     renderer: Renderer, messages: Sequence[Message], position: int, **settings: bool
 ) -> list[int]:
     """Return the control tokens in one of the template's texts, empty if it refuses messages."""
-    found = renderer.encoder.find(_literal(renderer, messages, position, **settings))
-    return [renderer.control_tokens[token] for token in found]
+    tokens = renderer.encoder.find(_literal(renderer, messages, position, **settings))
+    return [renderer.control_tokens[token] for token in tokens]
 
 
 def added_tokens(tokenizer: Any) -> dict[str, int]:
@@ -105,7 +105,7 @@ def plain_beginning(renderer: Renderer, literal: str) -> str:
 def answer_end_texts(renderer: Renderer) -> tuple[str, ...]:
     """Return the plain texts that follow an answer and so end it, without any round number."""
     rounds = ([*EXAMPLE, NEXT_USER], [*EXAMPLE, *EXAMPLE, NEXT_USER])
-    texts = [plain_beginning(renderer, _literal(renderer, said, -2)) for said in rounds]
+    texts = [plain_beginning(renderer, _literal(renderer, messages, -2)) for messages in rounds]
     shared = shared_beginning(*texts) if all(texts) else texts[0]
     return (shared,) if shared.strip() else ()
 

@@ -58,8 +58,10 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
     settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
     if len(runners := recorded_runners(grid.results)) > 1:
-        said = f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(runners)}"
-        settings.append(["setting", "engine", said])
+        warning = (
+            f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(runners)}"
+        )
+        settings.append(["setting", "engine", warning])
     played = _instructions(descriptions)
     return [*models, *datasets, *judges, *played, *settings, *_headers(descriptions)]
 
@@ -78,9 +80,11 @@ def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     of_form: dict[str, list[str]] = {}
     for name, description in in_default(descriptions).items():
         of_form.setdefault(header_of(description), []).append(name)
-    told = "; ".join(f"{form}: {', '.join(names)}" for form, names in sorted(of_form.items()))
-    said = f"models are shown user headers of DIFFERENT forms, which may differ in rate: {told}"
-    return [["setting", "user header", said]] if len(of_form) > 1 else []
+    told = "; ".join(
+        f"{header_form}: {', '.join(names)}" for header_form, names in sorted(of_form.items())
+    )
+    warning = f"models are shown user headers of DIFFERENT forms, which may differ in rate: {told}"
+    return [["setting", "user header", warning]] if len(of_form) > 1 else []
 
 
 def _in_words(value: Any) -> str:
@@ -126,14 +130,14 @@ def _of_server(grid: Grid, model: str) -> list[str]:
 
 def _drift(noted: Mapping[str, Any]) -> list[str]:
     """Return how far a later sweep's server was from the first one's, if it differed."""
-    found = []
+    lines = []
     if "apart" in noted:
         apart = f"{noted['apart']} nats a token apart"
-        found.append(f"a later sweep found the log-likelihoods of fixed texts {apart}")
+        lines.append(f"a later sweep found the log-likelihoods of fixed texts {apart}")
     if "n_again" in noted:
         n = len(noted["greedy"])
-        found.append(f"a later sweep found {noted['n_again']} of its {n} greedy texts again")
-    return found
+        lines.append(f"a later sweep found {noted['n_again']} of its {n} greedy texts again")
+    return lines
 
 
 def _of_dataset(entry: Mapping[str, Any]) -> str:
@@ -167,10 +171,10 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
     The default caption is the first line of the docstring of its module.
     """
     modules = [f"userturn.{kind}.{name}" for kind, names in DRAWN for name in names]
-    said = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
+    docstrings = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
     own = {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
     # The first line of a docstring is `Table x: ...`.
-    about = {name: text.partition("\n")[0].partition(": ")[2] for name, text in said.items()}
+    about = {name: text.partition("\n")[0].partition(": ")[2] for name, text in docstrings.items()}
     return {name: text[:1].upper() + text[1:] for name, text in about.items()} | own
 
 
@@ -185,7 +189,7 @@ def write_tables(
     for name, parts in layouts().items():
         for number, layout in enumerate(parts):
             part = f"{name}-{number + 1}" if number else name
-            place: dict[str, Any] = {
+            entry: dict[str, Any] = {
                 "name": part,
                 "file": name,
                 "title": layout.title,
@@ -195,11 +199,11 @@ def write_tables(
                 "madeOf": TABLES[name].made_of,
             }
             if name in tables:
-                shown = page_form(layout, tables[name], judge)
-                write_script(folder, f"table-{part}", shown["rows"])
-                place |= {"columns": shown["columns"], "n": len(shown["rows"])}
-                place["isEmpty"] = _is_empty(**shown)
-            listed.append(place)
+                page = page_form(layout, tables[name], judge)
+                write_script(folder, f"table-{part}", page["rows"])
+                entry |= {"columns": page["columns"], "n": len(page["rows"])}
+                entry["isEmpty"] = _is_empty(**page)
+            listed.append(entry)
     return listed
 
 

@@ -105,19 +105,19 @@ def _side(facet: Mapping[str, Any] | None, rows: list[dict[str, Any]]) -> Side:
         return Side("", [])
     field, order = facet["field"], facet.get("sort") or []
     values = {row[field] for row in rows if row.get(field) is not None}
-    place = {value: i for i, value in enumerate(order)}
-    return Side(field, sorted(values, key=lambda value: (place.get(value, len(order)), value)))
+    position = {value: i for i, value in enumerate(order)}
+    return Side(field, sorted(values, key=lambda value: (position.get(value, len(order)), value)))
 
 
 def part_of(chart: Mapping[str, Any], part: Part) -> Chart:
     """Return a part of a chart, as Vega-Lite."""
     if BELOW in part:
         return {**chart, "vconcat": [chart["vconcat"][i] for i in part[BELOW]]}
-    kept = {
+    selected = {
         name: [r for r in rows if all(r.get(f) in (None, *values) for f, values in part.items())]
         for name, rows in chart["datasets"].items()
     }
-    return {**chart, "datasets": kept}
+    return {**chart, "datasets": selected}
 
 
 NOTICE = "/* Vega, Vega-Lite, Vega-Embed: BSD-3-Clause, github.com/vega; D3: ISC, github.com/d3 */"
@@ -185,8 +185,8 @@ def write_charts(
         for name in titles
         if name in FIGURES
     }
-    found = {"charts": list(titles), "titles": titles, "parts": cut, "emptyFigures": empty}
-    return found | {"drawnFrom": drawn_from}, pictures
+    contents = {"charts": list(titles), "titles": titles, "parts": cut, "emptyFigures": empty}
+    return contents | {"drawnFrom": drawn_from}, pictures
 
 
 def has_no_data(chart: Mapping[str, Any]) -> bool:

@@ -117,14 +117,14 @@ def claims_sheet(results: Path) -> str:
     record, _ = open_record(results)
     config = record.config
     chosen = config.get("run", {})
-    said = warned(results)
+    warning = warned(results)
     sources = [
         f"- {kind[:-1]} {name}: {_source(config[kind][name])}"
         for kind in ("models", "datasets")
         for name in chosen.get(kind, sorted(config[kind]))
     ]
     return TEXT.format(
-        warning=f"**{said}**\n\n" if said else "",
+        warning=f"**{warning}**\n\n" if warning else "",
         numbers="\n".join(line for number in NUMBERS for line in _lines(results, number)),
         files="\n".join(_files(results)),
         jobs="\n".join(_jobs(Files(results, {}))),
@@ -143,18 +143,18 @@ def _lines(results: Path, number: Number) -> Iterator[str]:
         return
     rows = table.filter(pl.lit(True), *(pl.col(k) == v for k, v in number.wanted.items()))
     for row in rows.filter(pl.col(value).is_not_null()).iter_rows(named=True):
-        place = ", ".join(f"{k} {row[k]}" for k in number.named if row[k] is not None)
+        names = ", ".join(f"{k} {row[k]}" for k in number.named if row[k] is not None)
         limits = [f"{100 * row[column]:.1f}" for column in (value, lower, upper)]
-        shown = f"{limits[0]} [{limits[1]}, {limits[2]}]"
+        interval = f"{limits[0]} [{limits[1]}, {limits[2]}]"
         file = f"results/tables/{number.table}.csv"
-        yield f"| {number.what} | {shown} | {row[n]} | {place} | {file} |"
+        yield f"| {number.what} | {interval} | {row[n]} | {names} | {file} |"
 
 
 def _files(results: Path) -> Iterator[str]:
     """Yield a row for each table that the report shows and each figure, if it is there."""
     titled = {f"tables/{name}.csv": parts[0].title for name, parts in layouts().items()}
-    drawn = {f"figures/{name}.svg": f"figure {name.replace('_', ' ')}" for name in FIGURES}
-    for path, what in {**titled, **drawn}.items():
+    figures = {f"figures/{name}.svg": f"figure {name.replace('_', ' ')}" for name in FIGURES}
+    for path, what in {**titled, **figures}.items():
         if (results / path).is_file():
             yield f"| {what} | results/{path} | `snakemake --cores 2 --force results/{path}` |"
 
@@ -162,15 +162,16 @@ def _files(results: Path) -> Iterator[str]:
 def _jobs(files: Files) -> Iterator[str]:
     """Yield a row for each kind of job that runs a model: number of runs, hours and devices."""
     for rule in MODEL_JOBS:
-        made = [record["made"] for _, record in files.readable if record["rule"] == rule]
+        records = [record["made"] for _, record in files.readable if record["rule"] == rule]
         times = [
-            (datetime.fromisoformat(m["began"]), datetime.fromisoformat(m["ended"])) for m in made
+            (datetime.fromisoformat(m["began"]), datetime.fromisoformat(m["ended"]))
+            for m in records
         ]
         spent = sum((ended - began for began, ended in times), timedelta())
-        devices = sorted({device for m in made for device in m.get("devices", [])})
-        if made:
+        devices = sorted({device for m in records for device in m.get("devices", [])})
+        if records:
             hours = spent.total_seconds() / 3600
-            yield f"| {rule} | {len(made)} | {hours:.2f} | {', '.join(devices) or 'CPU'} |"
+            yield f"| {rule} | {len(records)} | {hours:.2f} | {', '.join(devices) or 'CPU'} |"
 
 
 def _source(entry: Any) -> str:

@@ -49,28 +49,30 @@ def comparison_page(
         n_flips: how many turns flipped in all, and for each of `found` how many became genuine from
             the first study to it, and how many ceased to be.
     """
-    shown = list(flips)
+    flips_to_show = list(flips)
     studies = [found[0].studies[0], *(one.studies[1] for one in found)]
     n = len(studies)
     page = read_page(
         "comparison.html",
         title=f"{NUMBERS[n - 2] if n - 2 < len(NUMBERS) else n} studies",
         names="; ".join(f"{s.letter} is {_text(s.title)}" for s in studies),
-        unknown="".join(f"<p><strong>{_text(said)}</strong></p>" for said in _unknown(found)),
+        unknown="".join(f"<p><strong>{_text(warning)}</strong></p>" for warning in _unknown(found)),
         rates=_overview(rates, studies) if n > 2 else "",
         pairs="".join(map(_pair, found)),
-        counts=_counts(len(shown), found, n_flips),
+        counts=_counts(len(flips_to_show), found, n_flips),
     )
     before, after = page.replace("{{policy}}", escape(policy(page))).split("{{flips}}")
-    return before + "".join(map(_flip, shown)) + after
+    return before + "".join(map(_flip, flips_to_show)) + after
 
 
 def _unknown(found: Sequence[Comparison]) -> list[str]:
     """Return why rates are no findings, each sentence once with the letters of its studies."""
     letters: dict[str, list[str]] = {}
-    for letter, said in {key: said for one in found for key, said in one.unknown.items()}.items():
-        letters.setdefault(said, []).append(letter)
-    return [f"{', '.join(of)}: {said}" for said, of in letters.items()]
+    for letter, warning in {
+        key: warning for one in found for key, warning in one.unknown.items()
+    }.items():
+        letters.setdefault(warning, []).append(letter)
+    return [f"{', '.join(of)}: {warning}" for warning, of in letters.items()]
 
 
 def _counts(n_shown: int, found: Sequence[Comparison], n_flips: Sequence[int]) -> str:
@@ -165,8 +167,8 @@ def _flip(flip: Flip) -> str:
     if flip.question is None:
         return f"<details>{title}</summary><p>{NOT_SHOWN}</p></details>"
     sides = "".join(_side(letter, side) for letter, side in flip.sides.items())
-    asked = f'<h3>Question</h3><p class="text" dir="auto">{_text(flip.question)}</p>'
-    return f'<details>{title}</summary>{asked}<div class="sides">{sides}</div></details>'
+    question = f'<h3>Question</h3><p class="text" dir="auto">{_text(flip.question)}</p>'
+    return f'<details>{title}</summary>{question}<div class="sides">{sides}</div></details>'
 
 
 def _side(name: str, side: Side) -> str:

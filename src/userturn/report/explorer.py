@@ -65,14 +65,14 @@ def first_of_each_kind(examples: Iterable[Example]) -> list[Example]:
     """Return the genuine example and the other one that rank first, if there are any."""
     ordered = sorted(examples, key=lambda example: (example["rank"], example["cell"]))
     kinds = [[e for e in ordered if e["is_genuine"] == is_genuine] for is_genuine in (True, False)]
-    return [found[0] for found in kinds if found]
+    return [turns[0] for turns in kinds if turns]
 
 
 def most_frequent(labels: Sequence[int]) -> int:
     """Return the label that most people gave, or -1 for a tie or without labels."""
-    found = Counter(labels).most_common(2)
-    is_tie = len(found) == 2 and found[0][1] == found[1][1]
-    return found[0][0] if found and not is_tie else -1
+    frequent = Counter(labels).most_common(2)
+    is_tie = len(frequent) == 2 and frequent[0][1] == frequent[1][1]
+    return frequent[0][0] if frequent and not is_tie else -1
 
 
 def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
@@ -108,11 +108,11 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
         "error",
     ]
     turns = with_copies(pl.read_parquet(folder / "user_turns.parquet", columns=columns))
-    said = ["label", "rationale", "unscored_reason"]
+    verdict_columns = ["label", "rationale", "unscored_reason"]
     for number, judge in enumerate(judges):
         path = folder / "verdicts" / f"{judge}.parquet"
-        verdicts = pl.read_parquet(path, columns=["item", "sample", *said])
-        named = verdicts.rename({name: f"{name}_{number}" for name in said})
+        verdicts = pl.read_parquet(path, columns=["item", "sample", *verdict_columns])
+        named = verdicts.rename({name: f"{name}_{number}" for name in verdict_columns})
         turns = turns.join(named, on=["item", "sample"], how="left", maintain_order="left")
     return turns
 
@@ -126,11 +126,13 @@ def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
 def people_by_turn(annotations: pl.DataFrame) -> People:
     """Return people's labels by turn, each as numbered annotator, label and notes."""
     called = people_without_names(annotations)
-    said: dict[tuple[Any, ...], list[list[str | None]]] = {}
+    labels_of_turn: dict[tuple[Any, ...], list[list[str | None]]] = {}
     for row in annotations.sort("annotator", "round").iter_rows(named=True):
         turn = tuple(row[name] for name in (*TURN_KEYS, "key"))
-        said.setdefault(turn, []).append([called[row["annotator"]], row["label"], row["notes"]])
-    return said
+        labels_of_turn.setdefault(turn, []).append(
+            [called[row["annotator"]], row["label"], row["notes"]]
+        )
+    return labels_of_turn
 
 
 def turn_rows(
@@ -147,9 +149,9 @@ def turn_rows(
         item = row["item"]
         verdicts = []
         for number in range(n_judges):
-            said = [row[f"rationale_{number}"], row[f"unscored_reason_{number}"]]
-            shown = said if group else [None, None]
-            verdicts.append([numbered(labels, row[f"label_{number}"]), *shown])
+            remarks = [row[f"rationale_{number}"], row[f"unscored_reason_{number}"]]
+            visible = remarks if group else [None, None]
+            verdicts.append([numbered(labels, row[f"label_{number}"]), *visible])
         labelled = people.get(tuple(row[name] for name in (*TURN_KEYS, "key")), [])
         yield [
             item,
@@ -260,5 +262,5 @@ def write_explorer(
         if group:
             group.write(folder, groups.setdefault(f"{model}/{dataset}", len(groups)))
     write_script(folder, "pairs", pairs)
-    found = {"cells": index, "groups": groups, "labels": list(numbers)}
-    return found | {"examples": first_of_each_kind(examples)}
+    contents = {"cells": index, "groups": groups, "labels": list(numbers)}
+    return contents | {"examples": first_of_each_kind(examples)}

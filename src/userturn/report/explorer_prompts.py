@@ -27,11 +27,11 @@ def prompt_parts(prompt: str, messages: Sequence[Part], user_header: str) -> lis
     parts = []
     following = len(prompt)
     for role, content in reversed([m for m in messages if m[1].strip()]):
-        wanted = content.strip()
-        start = prompt.rfind(wanted, 0, end)
+        stripped = content.strip()
+        start = prompt.rfind(stripped, 0, end)
         if start < 0:
             return [(TEMPLATE, prompt)]
-        parts += [(TEMPLATE, prompt[start + len(wanted) : following]), (role, wanted)]
+        parts += [(TEMPLATE, prompt[start + len(stripped) : following]), (role, stripped)]
         end = following = start
     parts.append((TEMPLATE, prompt[:following]))
     return [part for part in reversed(parts) if part[1]]
@@ -70,9 +70,9 @@ class PromptsFile:
         """Return the number of an item's prompt, after adding the parts of a new prompt."""
         if (item, prompt) not in self.known:
             self.known[item, prompt] = len(self.prompts)
-            said = [] if shown is None else [*messages, ("assistant", shown)]
+            conversation = [] if shown is None else [*messages, ("assistant", shown)]
             row = [numbered(self.texts, shown)]
-            for writer, text in prompt_parts(prompt, said, user_header):
+            for writer, text in prompt_parts(prompt, conversation, user_header):
                 row += [WRITERS.index(writer), numbered(self.texts, text)]
             self.prompts.append(row)
         return self.known[item, prompt]
@@ -90,7 +90,9 @@ class Group:
         )
         self.user_header = user_header
         self.positions = {item: i for i, item in enumerate(table["item"])}
-        self.messages = [[(m["role"], m["content"]) for m in said] for said in table["messages"]]
+        self.messages = [
+            [(m["role"], m["content"]) for m in conversation] for conversation in table["messages"]
+        ]
         self.files = [PromptsFile() for _ in range(0, max(1, table.height), ROWS_PER_FILE)]
         columns = ("item", "answer", "correct", pl.col("finish_reason") == "length")
         for position, (item, answer, *told) in enumerate(table.select(columns).iter_rows()):

@@ -95,19 +95,23 @@ def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> l
 
 def verdict_files(study: Study) -> dict[Place, Path]:
     """Return the paths of a study's verdicts by place."""
-    found = {}
+    files = {}
     for path in sorted(study.results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")):
         model, dataset, temperature, perturbation = path.parts[-6:-2]
         name = OWN if study.own else model
-        found[Place(name, dataset, temperature[1:], perturbation, path.stem)] = path
-    return found
+        files[Place(name, dataset, temperature[1:], perturbation, path.stem)] = path
+    return files
 
 
 def flips_schema(studies: Sequence[Study]) -> Schema:
     """Return the columns of flips: a place, a turn, and the verdict of each study."""
-    said = {f"{name} {s.letter}": kind for s in studies for name, kind in VERDICT.items()}
-    place = {name: pl.Float64 if name == "temperature" else pl.String for name in JUDGED_CELL_KEYS}
-    return {**place, "item": pl.String, "sample": pl.Int64, **said}
+    verdict_columns = {
+        f"{name} {s.letter}": kind for s in studies for name, kind in VERDICT.items()
+    }
+    cell_columns = {
+        name: pl.Float64 if name == "temperature" else pl.String for name in JUDGED_CELL_KEYS
+    }
+    return {**cell_columns, "item": pl.String, "sample": pl.Int64, **verdict_columns}
 
 
 def flipped(studies: Sequence[Study]) -> pl.DataFrame:
@@ -118,23 +122,25 @@ def flipped(studies: Sequence[Study]) -> pl.DataFrame:
     """
     schema = flips_schema(studies)
     files = [verdict_files(study) for study in studies]
-    found = [pl.DataFrame(schema=schema)]
-    for place in sorted({place for of_study in files for place in of_study}):
-        having = [(s, f[place]) for s, f in zip(studies, files, strict=True) if place in f]
+    parts = [pl.DataFrame(schema=schema)]
+    for cell in sorted({cell for of_study in files for cell in of_study}):
+        having = [(s, f[cell]) for s, f in zip(studies, files, strict=True) if cell in f]
         if len(having) > 1:
-            found.append(_flipped_in(place, having, schema))
-    return pl.concat(found)
+            parts.append(_flipped_in(cell, having, schema))
+    return pl.concat(parts)
 
 
 def _flipped_in(place: Place, having: Sequence[tuple[Study, Path]], schema: Schema) -> pl.DataFrame:
     table = pl.DataFrame(schema={"item": pl.String, "sample": pl.Int64})
     for study, path in having:
-        said = pl.read_parquet(path).select(
+        verdicts = pl.read_parquet(path).select(
             pl.col("item").cast(pl.String),
             pl.col("sample").cast(pl.Int64),
             *(pl.col(n).cast(kind).alias(f"{n} {study.letter}") for n, kind in VERDICT.items()),
         )
-        table = table.join(said, on=TURN, how="full", coalesce=True, maintain_order="left_right")
+        table = table.join(
+            verdicts, on=TURN, how="full", coalesce=True, maintain_order="left_right"
+        )
     genuine = [pl.col(f"genuine {study.letter}") for study, _ in having]
     differ = table.filter(pl.any_horizontal(genuine) & pl.any_horizontal(~g for g in genuine))
     keys = {**place._asdict(), "temperature": float(place.temperature)}
@@ -160,14 +166,16 @@ def with_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str])
         is_shown = dataset not in private
         paths = {s.letter: s.results / "cells" / (s.own or str(model)) / folder for s in studies}
         texts = {n: _texts(p) if is_shown and p.is_file() else {} for n, p in paths.items()}
-        asked = _questions(studies, str(dataset)) if is_shown else {}
+        questions = _questions(studies, str(dataset)) if is_shown else {}
         for row in group.iter_rows(named=True):
             sides = {}
             for letter in (s.letter for s in studies if row[f"label {s.letter}"] is not None):
                 answer, turn = texts[letter].get((row["item"], row["sample"]), ("", ""))
                 rationale = str(row[f"rationale {letter}"] or "") if is_shown else ""
                 sides[letter] = Side(answer, turn, str(row[f"label {letter}"]), rationale)
-            yield Flip(name, row["item"], asked.get(row["item"], "") if is_shown else None, sides)
+            yield Flip(
+                name, row["item"], questions.get(row["item"], "") if is_shown else None, sides
+            )
 
 
 def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
@@ -178,10 +186,10 @@ def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
 
 def _questions(studies: Sequence[Study], dataset: str) -> dict[str, str]:
     """Return the last message of each item, from the first study that has it."""
-    asked: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for study in reversed(studies):
         path = study.results / f"datasets/{dataset}.parquet"
         if path.is_file():
             items = pl.read_parquet(path, columns=["item", "messages"])
-            asked |= {item: messages[-1]["content"] for item, messages in items.iter_rows()}
-    return asked
+            questions |= {item: messages[-1]["content"] for item, messages in items.iter_rows()}
+    return questions

@@ -94,9 +94,9 @@ def floors_of_models(rates: pl.DataFrame, models: Sequence[str]) -> list[dict[st
         `model`, `temperature`, and `floor`, `above_floor` and `reacts` with their limits; the last
         is None where people's labels give the judge no sensitivity.
     """
-    shown = rates.drop_nulls("floor").select("model", "temperature", *FLOOR)
-    order = {model: place for place, model in enumerate(models)}
-    return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
+    floors = rates.drop_nulls("floor").select("model", "temperature", *FLOOR)
+    order = {model: position for position, model in enumerate(models)}
+    return sorted(floors.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 
 
 def corrected_of_models(rates: pl.DataFrame) -> list[dict[str, Any]]:
@@ -105,8 +105,8 @@ def corrected_of_models(rates: pl.DataFrame) -> list[dict[str, Any]]:
     The keys are `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
     """
     limits = {name: "corrected" + end for name, end in zip(LIMITS, ENDINGS, strict=True)}
-    shown = rates.drop_nulls("corrected")
-    return shown.select("model", "temperature", "n_labelled", **limits).to_dicts()
+    corrected = rates.drop_nulls("corrected")
+    return corrected.select("model", "temperature", "n_labelled", **limits).to_dicts()
 
 
 def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
@@ -117,12 +117,12 @@ def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
     likelihood = tables.get("likelihood")
     if likelihood is None:
         return []
-    shown = likelihood.filter(
+    identified = likelihood.filter(
         pl.col("part") == REFERENCE,
         pl.col("measure") == "identified_answer",
         pl.col("estimate").is_not_null(),
     )
-    return shown.select("model", "dataset", "n_scored", "chance", *LIMITS).to_dicts()
+    return identified.select("model", "dataset", "n_scored", "chance", *LIMITS).to_dicts()
 
 
 def answers_cut(tables: Tables) -> dict[str, int] | None:
@@ -150,15 +150,15 @@ def played_of_models(
     probe's rate over all datasets, with its limits. It is empty for a model without a raw probe.
     """
     contrasts = _of_judge(tables, "contrasts", judge)
-    found: list[dict[str, Any]] = [{"model": model, "less_raw": []} for model in played]
+    rows: list[dict[str, Any]] = [{"model": model, "less_raw": []} for model in played]
     if contrasts.height:
         over_all = pl.col("factor") == "format", pl.col("scope") == "model"
         own = contrasts.filter(*over_all, pl.col("perturbation") == perturbation)
         own = own.filter(pl.col("measure") == FOLLOW_UP).drop_nulls("difference")
-        for row in found:
+        for row in rows:
             mine = own.filter(pl.col("model") == row["model"]).sort("temperature")
             row["less_raw"] = mine.select("temperature", "difference", *LIMITS[1:]).to_dicts()
-    return found
+    return rows
 
 
 def headline(
@@ -182,11 +182,14 @@ def headline(
     if rates.height:
         counts = {name: int(of_cells(rates)[name].sum()) for name in COUNTS}
         counts["n_unscored"] = counts["n_turns"] - counts["n_scored"]
-        shown, graded = rates_under(rates, perturbation), _of_judge(tables, "decoupling", judge)
+        rates_shown, graded = (
+            rates_under(rates, perturbation),
+            _of_judge(tables, "decoupling", judge),
+        )
         numbers = {
-            "models": rates_of_models(shown, graded, models, perturbation),
-            "floors": floors_of_models(shown, models),
-            "corrected": corrected_of_models(shown),
+            "models": rates_of_models(rates_shown, graded, models, perturbation),
+            "floors": floors_of_models(rates_shown, models),
+            "corrected": corrected_of_models(rates_shown),
         }
     return {
         "counts": counts,

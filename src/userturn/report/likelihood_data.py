@@ -59,9 +59,9 @@ def write_likelihood(grid: Grid, paths_to_scores: Iterable[str], folder: Path) -
 def scored_turns(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the turns scored after other answers, with their tokens and `gain` per token."""
     gains = turn_gains(scores).drop_nulls("gain_answer")
-    found = gains.join(token_gains(scores), on=TURN, nulls_equal=True, maintain_order="left")
+    joined = gains.join(token_gains(scores), on=TURN, nulls_equal=True, maintain_order="left")
     gain = (1000 * pl.col("gain_answer") / pl.col("n_tokens")).round().cast(pl.Int64)
-    return found.with_columns(gain=gain)
+    return joined.with_columns(gain=gain)
 
 
 def is_private(grid: Grid, dataset: str) -> bool:
@@ -75,8 +75,8 @@ def write_follow_ups(grid: Grid, turns: pl.DataFrame, number: int, folder: Path)
     private = is_private(grid, dataset)
     if not private:
         path = grid.dataset_path(dataset)
-        said = pl.read_parquet(path, columns=["item", "reference_context"])
-        shown = turns.join(said, on="item", maintain_order="left").to_dicts()
+        contexts = pl.read_parquet(path, columns=["item", "reference_context"])
+        shown = turns.join(contexts, on="item", maintain_order="left").to_dicts()
         for part, start in enumerate(range(0, len(shown), ROWS_PER_FILE)):
             rows = shown[start : start + ROWS_PER_FILE]
             write_script(folder, f"follow-ups-{number}-{part}", follow_ups_file(rows))
@@ -142,8 +142,11 @@ def write_gains(grid: Grid, turns: pl.DataFrame, folder: Path) -> Iterator[pl.Da
         ]
         if rows:
             write_script(folder, f"gains-{number}", rows)
-            place = {"temperature": pl.lit(cell.temperature), "cell": pl.lit(number, pl.Int64)}
-            yield here.with_columns(**place).select(*GAIN_SCHEMA)
+            cell_columns = {
+                "temperature": pl.lit(cell.temperature),
+                "cell": pl.lit(number, pl.Int64),
+            }
+            yield here.with_columns(**cell_columns).select(*GAIN_SCHEMA)
 
 
 def summary(gains: pl.DataFrame) -> dict[str, Any]:
@@ -153,7 +156,7 @@ def summary(gains: pl.DataFrame) -> dict[str, Any]:
     quarters = gains.group_by("model", "temperature").agg(
         low=value.quantile(LOW, "linear"), high=value.quantile(HIGH, "linear")
     )
-    found: dict[str, dict[str, list[float]]] = {}
+    summaries: dict[str, dict[str, list[float]]] = {}
     for model, temperature, low, high in quarters.sort("model", "temperature").iter_rows():
-        found.setdefault(model, {})[temperature] = [low, high]
-    return {"nGains": {int(n): k for n, k in counted.iter_rows()}, "quarters": found}
+        summaries.setdefault(model, {})[temperature] = [low, high]
+    return {"nGains": {int(n): k for n, k in counted.iter_rows()}, "quarters": summaries}

@@ -94,8 +94,8 @@ def _why_none(walls: Sequence[str]) -> str | None:
     if shutil.which("bwrap") is None:
         return "there is no command `bwrap`"
     tried = subprocess.run([*walls, "true"], capture_output=True, text=True)
-    said = tried.stderr.strip().splitlines() or ["it did not start"]
-    return said[-1] if tried.returncode else None
+    lines = tried.stderr.strip().splitlines() or ["it did not start"]
+    return lines[-1] if tried.returncode else None
 
 
 def walls(reach: Reach, scratch: Path) -> list[str]:

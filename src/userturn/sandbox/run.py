@@ -56,14 +56,14 @@ ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000  # SECCOM
 def _statements(machine: str) -> Iterator[tuple[int, int, int, int]]:
     """Yield the code, both jumps (if true, if false) and the constant of each filter statement."""
     column = list(ARCHITECTURES).index(machine)
-    numbers = [found[column] for found in REFUSED.values()]
+    numbers = [columns[column] for columns in REFUSED.values()]
     yield LOAD, 0, 0, ARCHITECTURE
     yield EQUAL, 1, 0, ARCHITECTURES[machine]
     yield RETURN, 0, 0, KILL
     yield LOAD, 0, 0, NUMBER
     yield AT_LEAST, len(numbers) + 1, 0, OTHER_NUMBERS
-    for place, number in enumerate(numbers):
-        yield EQUAL, len(numbers) - place, 0, number
+    for position, number in enumerate(numbers):
+        yield EQUAL, len(numbers) - position, 0, number
     yield RETURN, 0, 0, ALLOW
     yield RETURN, 0, 0, REFUSE
 

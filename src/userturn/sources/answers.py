@@ -35,7 +35,7 @@ def asked(grid: Grid) -> Iterator[Asked]:
     Answers that two models share are asked for once.
     """
     for model in grid.models:
-        drawn, other = grid.answer_settings(model), answers_as(grid.models, model)
+        settings, other = grid.answer_settings(model), answers_as(grid.models, model)
         for dataset in grid.datasets:
             yield Asked(
                 answers_path(model, dataset),
@@ -43,8 +43,8 @@ def asked(grid: Grid) -> Iterator[Asked]:
                 dataset,
                 grid.answers_identity(model, dataset),
                 ANSWERS,
-                partial(_count, dataset, drawn["max_tokens"], bool(other)),
-                drawn=drawn,
+                partial(_count, dataset, settings["max_tokens"], bool(other)),
+                drawn=settings,
                 grades=f"results/grades/{model}/{dataset}.parquet",
             )
 

@@ -98,11 +98,11 @@ def asked(grid: Grid) -> Iterator[Asked]:
     cell: dict[str, str | float] = {"temperature": temperature, "perturbation": PLAIN}
     for pair in candidate_sources(grid):
         answers, turns = table_path(*pair, ANSWERS), table_path(*pair, USER_TURNS)
-        drawn = grid.answer_settings(pair[0])
+        settings = grid.answer_settings(pair[0])
         grades = answers.replace("answers.parquet", "grades.parquet")
-        yield _written(grid, pair, ANSWERS, drawn=drawn, grades=grades)
-        after, drawn = (answers_path(*pair), answers), grid.user_turn_settings(temperature)
-        yield _written(grid, pair, USER_TURNS, after=after, drawn=drawn, cell=cell)
+        yield _written(grid, pair, ANSWERS, drawn=settings, grades=grades)
+        after, settings = (answers_path(*pair), answers), grid.user_turn_settings(temperature)
+        yield _written(grid, pair, USER_TURNS, after=after, drawn=settings, cell=cell)
         if pair[0] not in scored_models(grid):
             continue
         path, count = scores_path(*pair, REACTIONS), partial(_scores, grid, *pair)
@@ -139,18 +139,19 @@ def read_reactions(path: str) -> dict[str, str]:
     Raises:
         UserError: the file lacks the list of texts of a kind.
     """
-    found = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    if not isinstance(found, Mapping) or set(found) != set(KINDS):
+    reactions = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(reactions, Mapping) or set(reactions) != set(KINDS):
         raise UserError(
-            f"'{path}': found {found!r:.60}, expected the lists {' and '.join(KINDS)} of user turns"
+            f"'{path}': found {reactions!r:.60}, expected the lists {' and '.join(KINDS)} "
+            "of user turns"
         )
-    for kind, texts in found.items():
+    for kind, texts in reactions.items():
         if not (isinstance(texts, list) and texts and all(isinstance(t, str) for t in texts)):
             raise UserError(f"'{path}': {kind}: found {texts!r:.60}, expected a list of user turns")
     return {
         f"{kind} {number}": text
         for kind in KINDS
-        for number, text in enumerate(found[kind], start=1)
+        for number, text in enumerate(reactions[kind], start=1)
     }
 
 

@@ -47,8 +47,8 @@ def _other_models(grid: Grid, model: str) -> list[str]:
     models = list(in_default(grid.models))
     if model not in models:
         return []
-    place = models.index(model) + 1
-    return (models[place:] + models[: place - 1])[:1]
+    position = models.index(model) + 1
+    return (models[position:] + models[: position - 1])[:1]
 
 
 def controls(grid: Grid) -> Iterator[Turns]:

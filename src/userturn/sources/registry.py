@@ -43,8 +43,8 @@ def judged(grid: Grid) -> dict[str, Turns]:
 def asked_of(grid: Grid, model: str, pending: Iterable[str] | None = None) -> list[Asked]:
     """Return the tables that a model's sweeps fill, if given only those of `pending` identities."""
     mine = [of for of in asked(grid).values() if of.model == model]
-    wanted = None if pending is None else set(pending)
-    return [of for of in mine if wanted is None or of.identity in wanted]
+    identities = None if pending is None else set(pending)
+    return [of for of in mine if identities is None or of.identity in identities]
 
 
 def follows_others(grid: Grid, of: Asked) -> bool:
@@ -52,8 +52,8 @@ def follows_others(grid: Grid, of: Asked) -> bool:
 
     A sweep of its own asks for these, after the sweeps of the other models.
     """
-    known = asked(grid)
-    return any(known[path].model != of.model for path in of.after)
+    tables = asked(grid)
+    return any(tables[path].model != of.model for path in of.after)
 
 
 def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
@@ -64,12 +64,12 @@ def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
     by_path = {of.path: of for of in tables}
     order = TopologicalSorter({of.path: set(of.after) & by_path.keys() for of in tables})
     order.prepare()
-    found = []
+    ordered = []
     while order.is_active():
         ready = set(order.get_ready())
-        found.append([of for path, of in by_path.items() if path in ready])
+        ordered.append([of for path, of in by_path.items() if path in ready])
         order.done(*ready)
-    return found
+    return ordered
 
 
 def source_jobs() -> dict[str, Job]:
@@ -113,15 +113,15 @@ def verdicts_identity(grid: Grid, turns: Turns, judge: str) -> str:
 def artifacts(grid: Grid) -> dict[str, str]:
     """Return the identity of every file of all sources, keyed by its path from `results/` on."""
     tables = asked(grid).values()
-    found = {of.path: of.identity for of in tables}
-    found |= {of.grades: grades_identity(grid, of) for of in tables if of.grades}
+    identities = {of.path: of.identity for of in tables}
+    identities |= {of.grades: grades_identity(grid, of) for of in tables if of.grades}
     for turns in judged(grid).values():
-        found[turns.path] = turns.identity
+        identities[turns.path] = turns.identity
         for judge in grid.judges:
-            found[turns.verdicts(judge)] = verdicts_identity(grid, turns, judge)
+            identities[turns.verdicts(judge)] = verdicts_identity(grid, turns, judge)
     for source in sources().values():
-        found |= source.beside(grid)
-    return found
+        identities |= source.beside(grid)
+    return identities
 
 
 def check_study(config: Config) -> None:

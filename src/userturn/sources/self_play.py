@@ -68,8 +68,8 @@ class Depth(NamedTuple):
         """The folder of its files below the results, at depth 1 that of the cell."""
         if self.depth == 1:
             return f"cells/{self.cell.folder}"
-        place = f"{self.model}/{self.dataset}/t{self.temperature}"
-        return f"self_play/{place}/{self.name}"
+        cell = f"{self.model}/{self.dataset}/t{self.temperature}"
+        return f"self_play/{cell}/{self.name}"
 
     @property
     def before(self) -> "Depth":
@@ -116,11 +116,12 @@ def check(config: Config) -> None:
             "self_play: the run has no perturbation 'none', whose user turns it goes on from; "
             "add it to run.perturbations, or leave self_play out"
         )
-    known = selected(config, "datasets")
+    datasets = selected(config, "datasets")
     for name in settings.get("datasets", []):
-        if name not in known:
+        if name not in datasets:
             raise ConfigError(
-                f"self_play.datasets: '{name}' is not a dataset of the run{near_miss(name, known)}"
+                f"self_play.datasets: '{name}' is not a dataset of the run"
+                f"{near_miss(name, datasets)}"
             )
 
 
@@ -185,7 +186,7 @@ def _written(grid: Grid) -> Iterator[Asked]:
     for at in depths(grid):
         paths = {ANSWERS: at.path_to_answers, USER_TURNS: at.path_to_user_turns}
         temperature = grid.temperatures[at.temperature]
-        drawn = {
+        settings = {
             ANSWERS: grid.answer_settings(at.model),
             USER_TURNS: grid.user_turn_settings(temperature),
         }
@@ -200,7 +201,7 @@ def _written(grid: Grid) -> Iterator[Asked]:
                 kind,
                 partial(_requests, grid, at, kind),
                 after,
-                drawn[kind],
+                settings[kind],
                 cell={} if kind == ANSWERS else cell,
                 depth=at.depth,
                 goes_on_from=at.before.path_to_user_turns,

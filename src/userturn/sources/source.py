@@ -236,8 +236,8 @@ class JudgeRule:
     @property
     def log(self) -> str:
         """Path of the log of the job, with wildcards."""
-        place = self.folder.partition("/")[2]  # nothing of a folder without wildcards
-        return "/".join(filter(None, ("logs", self.name, place, "{judge}.log")))
+        wildcards = self.folder.partition("/")[2]  # nothing of a folder without wildcards
+        return "/".join(filter(None, ("logs", self.name, wildcards, "{judge}.log")))
 
 
 @dataclass(frozen=True)
@@ -290,8 +290,8 @@ def turns_of(
 
 
 def _questions(of: Asked, sizes: Sizes) -> Load:
-    asked = of.count(sizes)
-    return Load(asked.n, asked.n_read + asked.n_written)
+    n_questions = of.count(sizes)
+    return Load(n_questions.n, n_questions.n_read + n_questions.n_written)
 
 
 def every_verdict(grid: Grid, tables: Iterable[Turns]) -> list[str]:

@@ -35,12 +35,12 @@ Sums = dict[str, Floats]  # each an array of resamples x columns
 
 def features(ratings: Ratings) -> Sums:
     """Return the quantities that are summed over units, each as an array of units x columns."""
-    given = ratings.codes[:, :, None] == np.arange(ratings.n_labels)
-    counts = np.asarray(given.sum(1), float)
+    has_label = ratings.codes[:, :, None] == np.arange(ratings.n_labels)
+    counts = np.asarray(has_label.sum(1), float)
     n = counts.sum(1, keepdims=True)
     paired = np.asarray(n >= 2, float)
     both = np.asarray((ratings.codes[:, :2] >= 0).all(1, keepdims=True), float)
-    first, second = (np.asarray(given[:, rater], float) * both for rater in (0, 1))
+    first, second = (np.asarray(has_label[:, rater], float) * both for rater in (0, 1))
     others = np.maximum(n - 1, 1)
     return {
         "paired": paired,
@@ -118,11 +118,11 @@ class Estimate(NamedTuple):
 def cluster_sums(ratings: Ratings) -> Sums:
     """Return the weighted features summed over the units of each cluster: clusters x columns."""
     clusters, of_unit = np.unique(ratings.clusters, return_inverse=True)
-    found = {}
+    sums = {}
     for name, values in features(ratings).items():
-        found[name] = np.zeros((len(clusters), values.shape[1]))
-        np.add.at(found[name], of_unit, values * ratings.weights[:, None])
-    return found
+        sums[name] = np.zeros((len(clusters), values.shape[1]))
+        np.add.at(sums[name], of_unit, values * ratings.weights[:, None])
+    return sums
 
 
 def prior_sums(ratings: Ratings) -> Sums:
@@ -151,8 +151,8 @@ def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Fl
     weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
     one = float((weights**2).sum() / weights.sum()) * _shared(ratings, sums)
     prior = {name: one * values for name, values in prior_sums(ratings).items()}
-    drawn = generator.standard_exponential((N_RESAMPLES, len(sums["paired"])))
-    return {name: np.vstack([values, prior[name]]) for name, values in sums.items()}, drawn
+    resamples = generator.standard_exponential((N_RESAMPLES, len(sums["paired"])))
+    return {name: np.vstack([values, prior[name]]) for name, values in sums.items()}, resamples
 
 
 def _shared(ratings: Ratings, sums: Sums) -> float:
@@ -184,25 +184,25 @@ def estimate_all(
     n_pairable = float(n_given[n_given >= 2].sum())
     if n_pairable == 0:
         return {name: Estimate(None, None, None, "no turn was labelled by both") for name in names}
-    sums, drawn = weighing(ratings, generator)
-    n = drawn.shape[1]
+    sums, weights = weighing(ratings, generator)
+    n = weights.shape[1]
     once = {name: values[:n].sum(0, keepdims=True) for name, values in sums.items()}
-    found = {}
+    estimates = {}
     for name in names:
         value = float(COEFFICIENTS[name](once, n_pairable)[0])
         if not np.isfinite(value):
             why = "only one label was used, so agreement by chance is certain"
-            found[name] = Estimate(None, None, None, why)
+            estimates[name] = Estimate(None, None, None, why)
         elif n < FEWEST:
-            found[name] = Estimate(value, None, None, "too few items for an interval")
+            estimates[name] = Estimate(value, None, None, "too few items for an interval")
         elif name == "raw":
-            found[name] = _raw(value, sums, ratings)
+            estimates[name] = _raw(value, sums, ratings)
         else:
             prior = generator.standard_gamma(PRIOR[name] / 2, (N_RESAMPLES, 2))
-            times = np.hstack([drawn, prior])
+            times = np.hstack([weights, prior])
             resampled = {key: times @ values for key, values in sums.items()}
-            found[name] = _estimate(value, COEFFICIENTS[name](resampled, n_pairable))
-    return found
+            estimates[name] = _estimate(value, COEFFICIENTS[name](resampled, n_pairable))
+    return estimates
 
 
 def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:

@@ -65,10 +65,10 @@ def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
     for rank in doubled:
         longer: dict[tuple[int, ...], Array] = {}
         for paired, counts in ways.items():
-            for place, (other, total) in enumerate(others.items()):
-                n_left, step = total - paired[place], rank * round(2 * other)
+            for number, (other, total) in enumerate(others.items()):
+                n_left, step = total - paired[number], rank * round(2 * other)
                 if n_left:
-                    state = (*paired[:place], paired[place] + 1, *paired[place + 1 :])
+                    state = (*paired[:number], paired[number] + 1, *paired[number + 1 :])
                     sums = longer.setdefault(state, np.zeros(length))
                     sums[step:] += n_left * counts[: length - step]
         ways = longer
@@ -92,8 +92,8 @@ def _drawn_p(
     parts = np.split(centred, np.cumsum(sizes)[:-1])
     n_extreme = n_drawn = 0
     for _ in range(LONGER):
-        drawn = [rng.permuted(np.tile(part, (n_resamples, 1)), axis=1) for part in parts]
-        n_extreme += int((np.abs(np.hstack(drawn) @ x) >= seen).sum())
+        permutations = [rng.permuted(np.tile(part, (n_resamples, 1)), axis=1) for part in parts]
+        n_extreme += int((np.abs(np.hstack(permutations) @ x) >= seen).sum())
         n_drawn += n_resamples
         if n_extreme >= EXTREME:
             break
@@ -115,9 +115,9 @@ class Correlation(NamedTuple):
 
 def average_ranks(values: Array) -> Array:
     """Return the ranks of values from 1, where equal values share the mean of their ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[place]
+    return (last - (counts - 1) / 2)[inverse]
 
 
 def spearman(
@@ -220,8 +220,12 @@ def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
     `measured` has the estimates and their lower and upper limits, for each variable that is an
     estimate rather than known. The result is None if the reliability of one of them is unknown.
     """
-    known = [found for part in measured if (found := reliability(*part)) is not None]
-    return float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
+    reliabilities = [
+        part_reliability
+        for part in measured
+        if (part_reliability := reliability(*part)) is not None
+    ]
+    return float(np.sqrt(np.prod(reliabilities))) if len(reliabilities) == len(measured) else None
 
 
 def of_measured(found: Correlation, factor: float | None) -> Correlation:
@@ -319,9 +323,9 @@ def _numbers_of_both(tables: Array) -> tuple[Array, Array]:
         logs += _log_choose(total - of_row, of_column - counts)
         weights = np.convolve(weights, np.exp(logs - logs.max()))
         weights, first = weights / weights.max(), first + float(counts[0])
-    kept = np.flatnonzero(weights > NEGLIGIBLE)
-    numbers = first + kept
-    return numbers, np.log(weights[kept]) - near * numbers
+    frequent = np.flatnonzero(weights > NEGLIGIBLE)
+    numbers = first + frequent
+    return numbers, np.log(weights[frequent]) - near * numbers
 
 
 def _log_choose(n: float, k: Array) -> Array:

@@ -44,13 +44,13 @@ def clustered_mean(
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
         return Interval(None, None, None)
-    found = _mean(x, clusters)
-    if found.n_clusters < 2:
-        return Interval(found.mean, None, None)
-    quantile = student_of(confidence, found.n_clusters)
-    most = max(quantile, _skewed_back(quantile, found.skewness))
-    least = min(-quantile, _skewed_back(-quantile, found.skewness))
-    mean, error = found.mean, found.error
+    estimate = _mean(x, clusters)
+    if estimate.n_clusters < 2:
+        return Interval(estimate.mean, None, None)
+    quantile = student_of(confidence, estimate.n_clusters)
+    most = max(quantile, _skewed_back(quantile, estimate.skewness))
+    least = min(-quantile, _skewed_back(-quantile, estimate.skewness))
+    mean, error = estimate.mean, estimate.error
     return Interval(mean, mean - most * error, mean - least * error)
 
 
@@ -118,8 +118,8 @@ def counted(words: npt.ArrayLike, clusters: npt.ArrayLike) -> Counted:
     """Return the count of each word in each cluster, both given as numbers from 0."""
     word, cluster = (np.asarray(numbers, dtype=np.int64) for numbers in (words, clusters))
     n_words = int(word.max(initial=0)) + 1
-    place, n = np.unique(cluster * n_words + word, return_counts=True)
-    return Counted(place // n_words, place % n_words, n.astype(np.int64))
+    pairs, n = np.unique(cluster * n_words + word, return_counts=True)
+    return Counted(pairs // n_words, pairs % n_words, n.astype(np.int64))
 
 
 def distinct(n: Counts) -> float | None:
@@ -178,12 +178,12 @@ def window_shares(words: npt.ArrayLike, window: int = WINDOW) -> Array:
     The mean of the shares is MATTR (Covington and McFall 2010, J Quant Linguist 17:94-100). The
     array is empty if there are fewer words than a window has.
     """
-    found = np.asarray(words, dtype=np.int64)
-    if len(found) < window:
+    codes = np.asarray(words, dtype=np.int64)
+    if len(codes) < window:
         return np.empty(0)
-    order = np.lexsort((np.arange(len(found)), found))
-    same = np.r_[False, np.diff(found[order]) == 0]
-    before = np.full(len(found), -1)
+    order = np.lexsort((np.arange(len(codes)), codes))
+    same = np.r_[False, np.diff(codes[order]) == 0]
+    before = np.full(len(codes), -1)
     before[order[same]] = order[np.flatnonzero(same) - 1]
     # A word is new in a window where its last occurrence is before the window's beginning.
     view = np.lib.stride_tricks.sliding_window_view(before, window)

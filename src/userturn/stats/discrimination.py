@@ -82,13 +82,13 @@ def _placements(x: Array, is_positive: Mask) -> Array:
     """Return per turn the share of turns of the other kind that it is ranked correctly against."""
     from scipy.stats import rankdata  # seconds, which rates would pay
 
-    found = np.empty(len(x))
+    placements = np.empty(len(x))
     ranks = rankdata(x)
     for kind, right in ((is_positive, 1), (~is_positive, -1)):
         below = ranks[kind] - rankdata(x[kind])  # of the other kind; ties count as half
         share = below / (~kind).sum()
-        found[kind] = share if right > 0 else 1 - share
-    return found
+        placements[kind] = share if right > 0 else 1 - share
+    return placements
 
 
 def _variance(excess: Array, is_positive: Mask, clusters: np.ndarray) -> float:
@@ -196,10 +196,10 @@ def change_from_random(best: Array, share: Array, n_answers: int) -> Change:
     """
     if not len(best):
         return Change(None, None, None, None)
-    found = clustered_change(np.ones(len(best)), share, best, (n_answers, 1))
+    change = clustered_change(np.ones(len(best)), share, best, (n_answers, 1))
     chances = np.ones(1)
     for rate in np.sort(share):
         chances = np.convolve(chances, [1 - rate, rate])
     away = np.abs(np.arange(len(chances)) - share.sum())
     p = chances[away >= abs(best.sum() - share.sum()) - ROUNDING].sum()
-    return Change(*found, float(min(p, 1)))
+    return Change(*change, float(min(p, 1)))

@@ -81,9 +81,9 @@ def correlations(counts: Counts) -> Array:
     half = np.minimum.outer(least, least) / 2
     corrected = np.where(products > 0, np.maximum(products - half, 0), products)
     sizes = np.sqrt(np.outer(np.diag(products), np.diag(products)))
-    found = np.divide(corrected, sizes, out=np.zeros_like(products), where=sizes > 1e-12)
-    np.fill_diagonal(found, 1.0)
-    return np.asarray(found)
+    quotients = np.divide(corrected, sizes, out=np.zeros_like(products), where=sizes > 1e-12)
+    np.fill_diagonal(quotients, 1.0)
+    return np.asarray(quotients)
 
 
 def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDENCE) -> Interval:

@@ -156,20 +156,20 @@ def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> N
     """
     lower = np.minimum(sizes, least).astype(float)
     total = int(min(max(n, lower.sum()), sizes.sum()))
-    wanted, is_open = lower.copy(), np.ones(len(sizes), dtype=bool)
+    sizes_of_strata, is_open = lower.copy(), np.ones(len(sizes), dtype=bool)
     while is_open.any():
         weights = np.maximum((sizes * spreads)[is_open], 1e-12)
-        share = (total - wanted[~is_open].sum()) * weights / weights.sum()
+        share = (total - sizes_of_strata[~is_open].sum()) * weights / weights.sum()
         above, below = share > sizes[is_open], share < lower[is_open]
         if not (above | below).any():
-            wanted[is_open] = share
+            sizes_of_strata[is_open] = share
             break
         # Strata above their size first: their excess goes to the others.
         fixed, limit = (above, sizes) if above.any() else (below, lower)
         places = np.flatnonzero(is_open)[fixed]
-        wanted[places] = limit[places]
+        sizes_of_strata[places] = limit[places]
         is_open[places] = False
-    return _whole(wanted, sizes, total)
+    return _whole(sizes_of_strata, sizes, total)
 
 
 def _whole(wanted: Array, sizes: Array, total: int) -> NDArray[np.int64]:

@@ -170,8 +170,8 @@ class Patterns(NamedTuple):
     @property
     def seen(self) -> "Patterns":
         """The items with a scored turn."""
-        kept = self.n_scored > 0
-        return Patterns(*(values[kept] for values in self))
+        is_scored = self.n_scored > 0
+        return Patterns(*(values[is_scored] for values in self))
 
     @property
     def total_scored(self) -> float:
@@ -206,9 +206,9 @@ def copies(*counts: ArrayLike) -> float:
     """
     if not _has_copies.get(False):
         return 1.0
-    found = np.concatenate([np.ravel(values) for values in counts])
-    whole = np.rint(found)
-    is_whole = bool(np.all(np.abs(found - whole) < WHOLE))
+    flat = np.concatenate([np.ravel(values) for values in counts])
+    whole = np.rint(flat)
+    is_whole = bool(np.all(np.abs(flat - whole) < WHOLE))
     return max(1.0, float(np.gcd.reduce(whole.astype(np.int64)))) if is_whole else 1.0
 
 
@@ -257,7 +257,7 @@ def clustered_rate(
     the effective number of turns. `macro` is the mean of the datasets' rates. Their Jeffreys limits
     are combined by MOVER (`proportions.combine`), so a dataset at 0 or 1 is not certain.
     """
-    seen = [found for patterns in datasets if len((found := patterns.seen).n_items)]
+    seen = [scored for patterns in datasets if len((scored := patterns.seen).n_items)]
     if not seen:
         return Interval(None, None, None), "none"
     once = all(patterns.n_scored.max() <= 1 for patterns in seen)

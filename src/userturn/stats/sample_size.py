@@ -85,11 +85,11 @@ def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: fl
         chances = betabinom.pmf(positive, k, turns.rate * scale, (1 - turns.rate) * scale)
     else:
         chances = (positive == k * turns.rate).astype(float)
-    drawn = np.random.default_rng(0).multinomial(n_items, chances / chances.sum(), STUDIES)
-    seen = drawn @ positive
+    studies = np.random.default_rng(0).multinomial(n_items, chances / chances.sum(), STUDIES)
+    seen = studies @ positive
     # As `proportions.design_effect`, of many studies at once.
     middle = (seen / k + 0.5) / (n_items + 1)
-    spread = drawn @ positive**2 - 2 * middle * k * seen + n_items * (middle * k) ** 2
+    spread = studies @ positive**2 - 2 * middle * k * seen + n_items * (middle * k) ** 2
     spread += k**2 * ((1 - middle) ** 2 + middle**2) / 2
     effect = np.maximum(1.0, spread / ((n_items + 1) * k * middle * (1 - middle)))
     worth = n_items * k / effect
@@ -183,10 +183,10 @@ def follow_ups_for_gain(
     level = level_of(n_tests)
     variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
     effect = abs(difference) * (assumed.of_one / variance) ** 0.5 if variance else np.inf
-    found = smallest(
+    least = smallest(
         lambda n: n > 1 and 2.0 ** (1 - n) <= level and _detects(n, effect, level) >= power
     )
-    return MOST + 1 if found is None else int(np.ceil(found * assumed.of_one))
+    return MOST + 1 if least is None else int(np.ceil(least * assumed.of_one))
 
 
 def _detects(n: int, effect: float, level: float) -> float:
@@ -201,9 +201,9 @@ def _detects(n: int, effect: float, level: float) -> float:
     studies = min(5 * STUDIES, MOST_DRAWN // n)
     if studies < STUDIES:
         return float(nct.sf(float(t.ppf(1 - level / 2, n - 1)), n - 1, min(effect * n**0.5, 30.0)))
-    drawn = np.random.default_rng(0).standard_normal((studies, n)) + min(effect, 30.0)
-    mean = drawn.mean(1)
-    from_mean = drawn - mean[:, np.newaxis]
+    samples = np.random.default_rng(0).standard_normal((studies, n)) + min(effect, 30.0)
+    mean = samples.mean(1)
+    from_mean = samples - mean[:, np.newaxis]
     square = (from_mean**2).sum(1)
     statistic = mean * n / np.sqrt(n / (n - 1) * square)
     p = studentised_p(statistic, (from_mean**3).sum(1) / square**1.5, n)
@@ -252,12 +252,14 @@ def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int
     sides = _sides(turns.rate, judge)
     sizes = np.array([max(1, round(n_turns * side.share)) for side in sides])
     shares = np.array([side.genuine for side in sides])
-    drawn = allocated(sizes, np.sqrt(shares * (1 - shares)), n_labels)
-    middle = (drawn * shares + 0.5) / (drawn + 1)
+    allocation = allocated(sizes, np.sqrt(shares * (1 - shares)), n_labels)
+    middle = (allocation * shares + 0.5) / (allocation + 1)
     added = ((1 - middle) ** 2 + middle**2) / 2
-    spread = (drawn * (shares * (1 - shares) + (shares - middle) ** 2) + added) / (drawn + 1)
+    spread = (allocation * (shares * (1 - shares) + (shares - middle) ** 2) + added) / (
+        allocation + 1
+    )
     weights = sizes / sizes.sum()
-    of_labels = float((weights**2 * (1 - drawn / sizes) * spread / drawn).sum())
+    of_labels = float((weights**2 * (1 - allocation / sizes) * spread / allocation).sum())
     variance = turns.rate * (1 - turns.rate) / n_turns + of_labels
     smoothed = float(weights @ middle)
     most = float(n_turns)  # also where nothing varies: a rate of 0 or 1, and all turns labelled
@@ -272,7 +274,7 @@ def labels_for_half_width(turns: Turns, judge: Judge, n_turns: int, wished: floa
     """
     if corrected_half_width(turns, judge, n_turns, n_turns) > wished:
         return None
-    found = smallest(
+    least = smallest(
         lambda n: corrected_half_width(turns, judge, n_turns, min(n, n_turns)) <= wished
     )
-    return None if found is None else min(found, n_turns)
+    return None if least is None else min(least, n_turns)

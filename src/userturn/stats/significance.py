@@ -47,21 +47,21 @@ def is_exact(values: Array, n_items: Array) -> bool:
 
 def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
     """Return the characteristic function of the sum of flipped steps, at half of its points."""
-    found = np.zeros(n_points // 2 + 1)
-    order = [place for place in np.argsort(-counts, kind="stable") if sizes[place]]
-    for start in range(0, len(found), AT_ONCE):
-        alive = np.arange(start, min(start + AT_ONCE, len(found)))
+    spectrum = np.zeros(n_points // 2 + 1)
+    order = [index for index in np.argsort(-counts, kind="stable") if sizes[index]]
+    for start in range(0, len(spectrum), AT_ONCE):
+        alive = np.arange(start, min(start + AT_ONCE, len(spectrum)))
         values = np.ones(len(alive))
-        for place in order:
-            cosines = np.cos(2 * np.pi / n_points * alive * float(sizes[place]))
-            n = int(counts[place])
+        for index in order:
+            cosines = np.cos(2 * np.pi / n_points * alive * float(sizes[index]))
+            n = int(counts[index])
             # With many items nearly nothing is kept, and powers are what takes the time.
-            kept = np.abs(cosines) > (NEGLIGIBLE / 2) ** (1 / max(n, 1))
-            alive, values = alive[kept], values[kept] * cosines[kept] ** n
-            kept = np.abs(values) > NEGLIGIBLE
-            alive, values = alive[kept], values[kept]
-        found[alive] = values
-    return found
+            is_kept = np.abs(cosines) > (NEGLIGIBLE / 2) ** (1 / max(n, 1))
+            alive, values = alive[is_kept], values[is_kept] * cosines[is_kept] ** n
+            is_kept = np.abs(values) > NEGLIGIBLE
+            alive, values = alive[is_kept], values[is_kept]
+        spectrum[alive] = values
+    return spectrum
 
 
 def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
@@ -81,8 +81,8 @@ def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
         return 1.0
     observed = abs(float(steps @ n_items))
     n_points = 1 << int(2 * reach + 1).bit_length()
-    sizes, place = np.unique(np.abs(steps), return_inverse=True)
-    counts = np.bincount(place, weights=n_items)
+    sizes, inverse = np.unique(np.abs(steps), return_inverse=True)
+    counts = np.bincount(inverse, weights=n_items)
     chances = np.fft.irfft(_spectrum(sizes, counts, n_points), n_points)
     first = round(observed)
     tail = float(chances[first : int(reach) + 1].sum() - (1 - seen) * chances[first])

@@ -94,10 +94,10 @@ def read_artifact(path: str | Path) -> dict[str, Any]:
         if Path(path).suffix == ".parquet":
             return _parquet_metadata(path)
         content = json.loads(Path(path).read_bytes())
-        found = content.get("artifact") or content["usermeta"]["artifact"]
+        artifact = content.get("artifact") or content["usermeta"]["artifact"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return artifact if isinstance(artifact, dict) else {}
 
 
 def _parquet_metadata(path: str | Path) -> dict[str, str]:
@@ -140,8 +140,8 @@ def _tell(error: OSError) -> None:
 def check_is_file(path: Path, expected: str) -> None:
     """Check that a path is a file, or raise a `UserError`."""
     if not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
-        raise UserError(f"'{path}' {found}; expected {expected}{near_path(path)}")
+        state = "is a folder" if path.is_dir() else "does not exist"
+        raise UserError(f"'{path}' {state}; expected {expected}{near_path(path)}")
 
 
 def given_text(path: str | Path) -> str:

@@ -52,10 +52,10 @@ def check_sha256(path: str | Path, expected: str) -> None:
     Raises:
         UserError: the file's sha256 differs.
     """
-    found = file_sha256(path)
-    if found != expected:
+    digest = file_sha256(path)
+    if digest != expected:
         raise UserError(
-            f"'{path}': found the sha256 {found}, expected {expected}; download the pinned file "
+            f"'{path}': found the sha256 {digest}, expected {expected}; download the pinned file "
             "again, or correct `sha256` in the dataset's entry"
         )
 

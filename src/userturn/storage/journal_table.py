@@ -63,10 +63,10 @@ def read_outcomes(
         schema: schema of the records.
     """
     schema = {name: schema[name] for name in columns or schema}
-    wanted = None if keys is None else keys.drop_nulls().sort()
+    sorted_keys = None if keys is None else keys.drop_nulls().sort()
     if isinstance(journal, pl.DataFrame):
-        return _only(wanted, journal.select(*schema))
-    blocks = (_only(wanted, part.drop_nulls("key")) for part in blocks_of(journal, schema))
+        return _only(sorted_keys, journal.select(*schema))
+    blocks = (_only(sorted_keys, part.drop_nulls("key")) for part in blocks_of(journal, schema))
     return _one_a_key(pl.concat([pl.DataFrame(schema=schema), *blocks]))
 
 
@@ -105,10 +105,10 @@ def read_asked(
 
     Notes have no key, so they are found by their asks.
     """
-    wanted = pl.col("key").is_in(keys.implode())
+    is_asked = pl.col("key").is_in(keys.implode())
     if asks is not None:
-        wanted |= pl.col("ask").is_in(asks.implode())
-    parts = (block.filter(wanted) for block in blocks_of(journal, ASKED_SCHEMA))
+        is_asked |= pl.col("ask").is_in(asks.implode())
+    parts = (block.filter(is_asked) for block in blocks_of(journal, ASKED_SCHEMA))
     return pl.concat([pl.DataFrame(schema=ASKED_SCHEMA), *parts])
 
 

@@ -56,8 +56,8 @@ def table_writer(
     """Yield a function that adds rows to a table, whose file appears when the block ends."""
     import pyarrow.parquet as pq  # half a second to import
 
-    known = pl.DataFrame(schema=schema).to_arrow().schema
-    noted = known.with_metadata(_metadata(identity) | more)
+    arrow_schema = pl.DataFrame(schema=schema).to_arrow().schema
+    noted = arrow_schema.with_metadata(_metadata(identity) | more)
     with (
         written_whole(path) as temporary,
         pq.ParquetWriter(temporary, noted, compression="zstd") as writer,

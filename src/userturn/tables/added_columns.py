@@ -50,8 +50,8 @@ def mark_seen(
         rows += [(name, dataset, dataset in seen, *how) for dataset in datasets]
         rows += [(name, ALL, bool(seen & set(datasets)), *how), (name, HELD_OUT, False, *how)]
     schema: Schema = {model: pl.String, "dataset": pl.String, **SEEN}
-    known = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.join(known, on=[model, "dataset"], how="left", maintain_order="left")
+    seen_datasets = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.join(seen_datasets, on=[model, "dataset"], how="left", maintain_order="left")
 
 
 def marked(table: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -84,11 +84,13 @@ def split_formats(table: pl.DataFrame) -> pl.DataFrame:
     named = [name for name in (*NAMING, *ALSO) if name in table.columns]
     naming = [name for name in NAMING if name in named]
     formats = [pl.col(n).str.split_exact(BETWEEN, 1).struct.field("field_1") for n in naming]
-    found = table.select(pl.coalesce(*formats, pl.lit(None)).alias(FORMAT)).to_series()
-    if not naming or not found.count():
+    formats_of_rows = table.select(pl.coalesce(*formats, pl.lit(None)).alias(FORMAT)).to_series()
+    if not naming or not formats_of_rows.count():
         return table
     split = table.with_columns(_name(name) for name in named)
-    return split.insert_column(table.columns.index(naming[0]) + 1, found.fill_null(DEFAULT))
+    return split.insert_column(
+        table.columns.index(naming[0]) + 1, formats_of_rows.fill_null(DEFAULT)
+    )
 
 
 def join_formats(table: pl.DataFrame) -> pl.DataFrame:

@@ -29,11 +29,11 @@ def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) ->
     The table has a column per rater, `weight` of the turn, and `dataset` and `item`, which make a
     cluster. If the scale has two labels, any other label counts as the second.
     """
-    known = {label: position for position, label in enumerate(scale)}
+    positions = {label: position for position, label in enumerate(scale)}
     other = 1 if len(scale) == 2 else None
     codes = [
         pl.when(pl.col(rater).is_not_null())
-        .then(pl.col(rater).replace_strict(known, default=other, return_dtype=pl.Int64))
+        .then(pl.col(rater).replace_strict(positions, default=other, return_dtype=pl.Int64))
         .fill_null(-1)
         .alias(f"rater {position}")
         for position, rater in enumerate(raters)
@@ -72,23 +72,23 @@ def coefficients(
     rated = ratings(part, columns, of_scale)
     if weights == "sample":
         rated = rated._replace(weights=np.ones(len(rated.weights)))
-    for name, found in estimate_all(rated, names, generator).items():
-        yield dict(zip(AGREEMENT, [*where, name, *counts, *found], strict=True))
+    for name, coefficient in estimate_all(rated, names, generator).items():
+        yield dict(zip(AGREEMENT, [*where, name, *counts, *coefficient], strict=True))
 
 
 def agreement(
     labelled: pl.DataFrame, judged: pl.DataFrame, labels: Sequence[str], seed: int
 ) -> pl.DataFrame:
     """Return every coefficient of every comparison, or a row with the reason why there is none."""
-    found = list(comparisons(labelled, judged))
-    rows = [row for comparison in found for row in _rows(comparison, labels, seed)]
+    compared = list(comparisons(labelled, judged))
+    rows = [row for comparison in compared for row in _rows(comparison, labels, seed)]
     n_annotators = sum(name.startswith("annotator ") for name in labelled.columns)
     reasons = {
         "human-human": "one annotator only, two are needed" if n_annotators else NO_LABELS,
         "judge-human": NO_LABELS,
         "judge-judge": "one judge only, two are needed",
     }
-    have = {comparison.kind for comparison in found}
+    have = {comparison.kind for comparison in compared}
     rows += [
         {"part": k, "group": ALL, "reason": why} for k, why in reasons.items() if k not in have
     ]

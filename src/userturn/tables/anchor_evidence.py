@@ -62,8 +62,8 @@ def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Fou
     rows = table.drop_nulls("estimate")
     if rows.is_empty():
         return missing(what)
-    found = _interval(rows.row(0, named=True))
-    return Found(shown(found), rule.share_is(found, value, rounding), None, _items(rows))
+    interval = _interval(rows.row(0, named=True))
+    return Found(shown(interval), rule.share_is(interval, value, rounding), None, _items(rows))
 
 
 def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
@@ -113,13 +113,13 @@ def highest_when_sampled(tables: Tables) -> Found:
     rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
     if rows.is_empty():
         return missing("sampled turns of a qwen3.5 model")
-    best, found = rows.row(0, named=True), rule.highest(_intervals(rows))
+    best, highest = rows.row(0, named=True), rule.highest(_intervals(rows))
     where = f"{best['model']}, {best['dataset']}, temperature {best['temperature']:g}"
     note = (
         f"highest of {rows.height} cells: {where}; what could be read does not say over which "
         "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
     )
-    return Found(shown(found), rule.share_is(found, 0.22, 0.005), note, _items(rows))
+    return Found(shown(highest), rule.share_is(highest, 0.22, 0.005), note, _items(rows))
 
 
 def larger_is_not_better(tables: Tables) -> Found:
@@ -145,9 +145,9 @@ def restating(tables: Tables) -> Found:
         perturbation=PLAIN,
         temperature=0,
     )
-    found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
+    share = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
     note = "over which models, datasets and temperatures is not known; its user header is inferred"
-    return found if found.decision is None else found._replace(note=note)
+    return share if share.decision is None else share._replace(note=note)
 
 
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
@@ -197,12 +197,12 @@ def post_training(tables: Tables) -> Found:
 
 def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield in words what a trained model has already seen of what it is measured by."""
-    said = {
+    conditions = {
         "seen": "has seen a dataset of these",
         "trains_on_the_metric": "was trained on the metric",
         "learns_user_turns": "learns user turns",
     }
-    yield from (f"{row['model']} {words}" for column, words in said.items() if row[column])
+    yield from (f"{row['model']} {words}" for column, words in conditions.items() if row[column])
     if row["n_trainings"] == 1:
         yield f"{row['model']} is one training, whose seed is not in its limits"
 
@@ -243,11 +243,11 @@ def find(tables: Tables, one: Prediction) -> Found:
         if corrected
         else ("difference" if "against" in one else "estimate", "lower", "upper")
     )
-    found = Interval(*(row[name] for name in names))
-    if found.lower is None:
+    interval = Interval(*(row[name] for name in names))
+    if interval.lower is None:
         return missing("scored turns of such cells")
-    decision = within(found, one.get("above", -inf), one.get("below", inf))
-    text = points(found) if "against" in one else shown(found)
+    decision = within(interval, one.get("above", -inf), one.get("below", inf))
+    text = points(interval) if "against" in one else shown(interval)
     note = CORRECTED if corrected else None
     return Found(text, decision, note, row["n_items"])
 
@@ -264,22 +264,22 @@ def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
         return tables["accuracy"].filter(*(pl.col(k) == v for k, v in at.items()))
     is_change = "against" in one
     table = tables["contrasts" if is_change else "rates"]
-    kept = [pl.col("family") == one["family"]] if "family" in one else []
-    kept += [pl.col("model") == one["model"]] if "model" in one else []
-    kept += [pl.col("scope") == _scope(one, is_change)]
-    kept += [pl.col("dataset") == one.get("dataset", ALL)]
+    filters = [pl.col("family") == one["family"]] if "family" in one else []
+    filters += [pl.col("model") == one["model"]] if "model" in one else []
+    filters += [pl.col("scope") == _scope(one, is_change)]
+    filters += [pl.col("dataset") == one.get("dataset", ALL)]
     factor = next(iter(one.get("against", {})), None)
     if factor != "perturbation":
-        kept.append(pl.col("perturbation") == one.get("perturbation", PLAIN))
+        filters.append(pl.col("perturbation") == one.get("perturbation", PLAIN))
     if factor != "temperature":
         coolest = tables["rates"]["temperature"].min()
-        kept.append(pl.col("temperature") == one.get("temperature", coolest))
+        filters.append(pl.col("temperature") == one.get("temperature", coolest))
     if not is_change:
-        kept += [pl.col("label") == GENUINE, pl.col("average") == "micro"]
-        return table.filter(*kept)
+        filters += [pl.col("label") == GENUINE, pl.col("average") == "micro"]
+        return table.filter(*filters)
     ends = {"condition": one.get(str(factor)), "baseline": one["against"][factor]}
-    kept += [pl.col(end) == _text(value) for end, value in ends.items()]
-    return table.filter(*kept, pl.col("factor") == factor)
+    filters += [pl.col(end) == _text(value) for end, value in ends.items()]
+    return table.filter(*filters, pl.col("factor") == factor)
 
 
 def _text(value: Any) -> str:

@@ -60,9 +60,9 @@ def table(material: Material) -> pl.DataFrame:
     grid, judge = material.grid, material.grid.primary_judge
     card = material.table("judges")
     why_not = not_validated(card, grid, judge)
-    found = anchors(tables, judge, None if judge == PAPERS_JUDGE else why_not)
+    rows = anchors(tables, judge, None if judge == PAPERS_JUDGE else why_not)
     predictions = grid.config.get("predictions", {})
-    return pl.concat([found, of_predictions(predictions, tables, judge, why_not)])
+    return pl.concat([rows, of_predictions(predictions, tables, judge, why_not)])
 
 
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
@@ -73,11 +73,11 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     seen = _of_judge(tables, judge)
     rows = []
     for anchor in ANCHORS:
-        found = anchor.find(seen)
+        evidence = anchor.find(seen)
         why_not = unlike if anchor.is_judged else None
         named = {name: getattr(anchor, name) for name in ("quantity", "published", "source")}
-        said = {"criterion": anchor.criterion, "refuted_if": anchor.refuted_if, "judge": judge}
-        rows.append({**named, **said, **_compared(found, why_not, OF_THE_PAPER)})
+        shared = {"criterion": anchor.criterion, "refuted_if": anchor.refuted_if, "judge": judge}
+        rows.append({**named, **shared, **_compared(evidence, why_not, OF_THE_PAPER)})
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -94,13 +94,13 @@ def of_predictions(
     seen = _of_judge(tables, judge)
     rows = []
     for name, one in predictions.items():
-        found = own.find(seen, one)
-        is_finding = one.get("of") == "accuracy" or own.is_corrected(found)
+        evidence = own.find(seen, one)
+        is_finding = one.get("of") == "accuracy" or own.is_corrected(evidence)
         region = own.predicted(one)
         rows.append(
             {
                 **{"quantity": own.quantity(name, one), "published": region, "source": OWN},
-                **_compared(found, None if is_finding else not_shown),
+                **_compared(evidence, None if is_finding else not_shown),
                 **{"criterion": f"the interval lies {region}", "refuted_if": "it lies outside"},
                 "judge": judge,
             }

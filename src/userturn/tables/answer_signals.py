@@ -90,12 +90,12 @@ def table(material: Material) -> pl.DataFrame:
         )
         for path in sorted(material.paths["candidate_items"])
     )
-    asked = candidates.join(arguments, on=["dataset", "item"], how="left")
+    with_arguments = candidates.join(arguments, on=["dataset", "item"], how="left")
     scored = [*CANDIDATE, "context", "n_tokens", "logprob"]
-    known = reaction_signals(material.read("reactions", scored))
+    reactions = reaction_signals(material.read("reactions", scored))
     entries = material.grid.datasets
     verifiers = {name: entry["verifier"] for name, entry in entries.items()}
-    return answer_signals(with_signals(asked, known, verdicts, verifiers))
+    return answer_signals(with_signals(with_arguments, reactions, verdicts, verifiers))
 
 
 def with_signals(
@@ -110,8 +110,11 @@ def with_signals(
     judged = verdicts.with_columns(
         name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
     ).pivot("name", index=CANDIDATE, values="value", sort_columns=True)
-    asked = candidates.select("dataset", "answer", "verifier_arguments").iter_rows()
-    results = [final_result(verifiers[name], answer or "", given) for name, answer, given in asked]
+    answers = candidates.select("dataset", "answer", "verifier_arguments").iter_rows()
+    results = [
+        final_result(verifiers[name], answer or "", arguments)
+        for name, answer, arguments in answers
+    ]
     alike = ["model", "dataset", "item", "result"]
     votes = pl.when(pl.col("result").is_not_null()).then(pl.len().over(alike)).cast(pl.Float64)
     return (
@@ -144,30 +147,30 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one model and dataset."""
-    graded, known = _graded(candidates), candidates.drop_nulls("correct")
-    place = {"model": candidates["model"][0], "dataset": candidates["dataset"][0]}
+    graded, decided = _graded(candidates), candidates.drop_nulls("correct")
+    names = {"model": candidates["model"][0], "dataset": candidates["dataset"][0]}
     scores = {
-        name: known[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in signals
+        name: decided[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in signals
     }
     missing = {name: int(np.isnan(values).sum()) for name, values in scores.items()}
-    random = chosen(np.zeros(known.height), graded.right, graded.items)
+    random = chosen(np.zeros(decided.height), graded.right, graded.items)
     best = {n: chosen(x, graded.right, graded.items) for n, x in scores.items()}
     yield {
-        **place,
+        **names,
         **graded.counts,
         "signal": RANDOM,
         "measure": ACCURACY,
         **_share(random, graded.n_samples)._asdict(),
     }
     for name in signals:
-        of = {**place, **graded.counts, "signal": name, "n_without_signal": missing[name]}
+        of = {**names, **graded.counts, "signal": name, "n_without_signal": missing[name]}
         yield of | _area(scores[name], graded)
-        if missing[name] == known.height:
+        if missing[name] == decided.height:
             continue
         chance = float(random.mean())
         yield of | {"measure": ACCURACY, "chance": chance, **_share(best[name], 1)._asdict()}
         others = [RANDOM] if name == LOG_PROBABILITY else [o for o in BASELINES if o != name]
-        for other in (o for o in others if missing.get(o, 0) < known.height):
+        for other in (o for o in others if missing.get(o, 0) < decided.height):
             if other == RANDOM:
                 change = change_from_random(best[name], random, graded.n_samples)
             else:
@@ -176,9 +179,9 @@ def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[s
 
 
 def _graded(candidates: pl.DataFrame) -> Graded:
-    known = candidates.drop_nulls("correct")
-    _, items = np.unique(known.select(clusters()).to_series().to_numpy(), return_inverse=True)
-    right = known["correct"].to_numpy().astype(float)
+    decided = candidates.drop_nulls("correct")
+    _, items = np.unique(decided.select(clusters()).to_series().to_numpy(), return_inverse=True)
+    right = decided["correct"].to_numpy().astype(float)
     share = np.bincount(items, right) / np.bincount(items) if len(items) else np.zeros(0)
     counts = {
         "n_items": len(share),
@@ -186,9 +189,9 @@ def _graded(candidates: pl.DataFrame) -> Graded:
         "n_all_right": int((share == 1).sum()),
         "n_all_wrong": int((share == 0).sum()),
         "n_answers": candidates.height,
-        "n_undecided": candidates.height - known.height,
+        "n_undecided": candidates.height - decided.height,
     }
-    most = max(known["item"].value_counts()["count"], default=1)
+    most = max(decided["item"].value_counts()["count"], default=1)
     return Graded(right, items, most, counts)
 
 
@@ -204,8 +207,8 @@ def _area(scores: Array, graded: Graded) -> dict[str, Any]:
     """Return the columns of the area within items, tested against one half."""
     there = ~np.isnan(scores)
     pairs = won_pairs(scores[there], graded.right[there], graded.items[there])
-    found, n_pairs = auc_within(pairs), int(pairs.n_pairs.sum())
-    row = {"measure": AREA, "chance": 0.5, "n_pairs": n_pairs, **found._asdict()}
+    area, n_pairs = auc_within(pairs), int(pairs.n_pairs.sum())
+    row = {"measure": AREA, "chance": 0.5, "n_pairs": n_pairs, **area._asdict()}
     if not n_pairs:
         return row | {"reason": NOT_MIXED if there.any() else NO_SIGNAL}
     excess = pairs.won - pairs.n_pairs / 2

@@ -117,8 +117,14 @@ def _correlate(
     measured = [name.removesuffix("_estimate") for name in (x, y) if name != "size"]
     factor = attenuation([limits_over_models(seen, name) for name in measured])
     families = seen["of_family"].to_list()
-    found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng, families=families)
-    row = {"n_models": seen.height, **of_measured(found, factor)._asdict(), "attenuation": factor}
+    correlation = spearman(
+        seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng, families=families
+    )
+    row = {
+        "n_models": seen.height,
+        **of_measured(correlation, factor)._asdict(),
+        "attenuation": factor,
+    }
     return row | {"note": _floor(seen) if "followup" in measured else None}
 
 

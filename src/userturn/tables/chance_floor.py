@@ -75,8 +75,8 @@ def chance_floor(
     both = both.with_columns(source=pl.col("dataset"))
     groups = pl.concat([both, both.with_columns(dataset=pl.lit(ALL))])
     rows = []
-    for place, part in by_place(groups, JUDGED_CELL_KEYS):
-        rows.append(place | measure(part, sensitivity.get(place["judge"])))
+    for names, part in by_place(groups, JUDGED_CELL_KEYS):
+        rows.append(names | measure(part, sensitivity.get(names["judge"])))
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -93,15 +93,15 @@ def measure(items: pl.DataFrame, sensitivity: Interval | None) -> dict[str, Any]
     if items["n"].sum() == 0 or n_scored == 0 or without:
         why = f"no floor of {', '.join(without)}" if n_scored and without else NOT_SCORED
         return {**counts, "floor_reason": why if n_turns else NO_OTHER_ANSWER}
-    found = _margins(items, of_cells)
+    margins = _margins(items, of_cells)
     row = {
         **counts,
-        **limits_of("floor", rates(found)[0]),
-        **limits_of("above_floor", change(found)),
+        **limits_of("floor", rates(margins)[0]),
+        **limits_of("above_floor", change(margins)),
     }
     if sensitivity is None:
         return {**row, "reacts_reason": NOBODY}
-    reacts = share_that_reacts(found, sensitivity)
+    reacts = share_that_reacts(margins, sensitivity)
     reason = NOT_ABOVE if reacts.estimate is None else None
     return {**row, **limits_of("reacts", reacts), "reacts_reason": reason}
 

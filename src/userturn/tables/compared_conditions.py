@@ -186,7 +186,7 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
     together.
     """
     counts = _counts(group)
-    found = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
+    interaction = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
     changes = [
         change(counts._replace(turns=counts.turns[:, of], positive=counts.positive[:, of])).estimate
         for of in ([0, 1], [2, 3])
@@ -204,9 +204,9 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
         **models,
         "change": changes[0],
         "change_other": changes[1],
-        "difference": found.estimate,
-        "lower": found.lower,
-        "upper": found.upper,
+        "difference": interaction.estimate,
+        "lower": interaction.lower,
+        "upper": interaction.upper,
         "p": sign_flip_p(values, n.astype(float)),
         "test": f"{name} of first samples" if unequal else name,
     }
@@ -223,8 +223,10 @@ def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
         groups = both.sort(*PLACE, *ITEM).partition_by(PLACE, as_dict=True, maintain_order=True)
         for names, group in groups.items():
             if group.drop_nulls(["change", "change" + OTHER]).height:
-                place = dict(zip(PLACE, names, strict=True))
-                rows.append({**place, "family": family, "other_family": other, **_compared(group)})
+                names_of_row = dict(zip(PLACE, names, strict=True))
+                rows.append(
+                    {**names_of_row, "family": family, "other_family": other, **_compared(group)}
+                )
     return rows
 
 
@@ -261,13 +263,15 @@ def interactions(
         for table in (part, part.with_columns(dataset=pl.lit(ALL)))
         for row in _rows(table)
     ]
-    place = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
+    shared = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
     if rows:
-        found = pl.DataFrame(rows, infer_schema_length=None)
-        return _adjusted(found.with_columns(**{k: pl.lit(v) for k, v in place.items()}), controls)
-    known = ", ".join(sorted(seen["family"].cast(pl.String).unique()))
-    reason = f"no two families under two conditions on the same items; families: {known}"
-    return pl.DataFrame([place | {"dataset": ALL, "reason": reason}])
+        joined = pl.DataFrame(rows, infer_schema_length=None)
+        return _adjusted(joined.with_columns(**{k: pl.lit(v) for k, v in shared.items()}), controls)
+    names_of_families = ", ".join(sorted(seen["family"].cast(pl.String).unique()))
+    reason = (
+        f"no two families under two conditions on the same items; families: {names_of_families}"
+    )
+    return pl.DataFrame([shared | {"dataset": ALL, "reason": reason}])
 
 
 def _adjusted(table: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:

@@ -100,7 +100,7 @@ def disagreements(labelled: pl.DataFrame) -> pl.DataFrame:
         )
         for column, judge in judges_of(labelled).items()
     ]
-    found = pl.concat([pl.DataFrame(schema=SCHEMA), *tables], how="diagonal_relaxed")
-    return found.select(list(SCHEMA)).sort(
+    pairs = pl.concat([pl.DataFrame(schema=SCHEMA), *tables], how="diagonal_relaxed")
+    return pairs.select(list(SCHEMA)).sort(
         "differ_in_genuine", "second", "round", "id", descending=[True, False, False, False]
     )

@@ -131,10 +131,10 @@ def table(material: Material) -> pl.DataFrame:
     parts.append(interactions(material.items, members, controls))
     if not recipes:
         parts.append(pl.DataFrame({"factor": ["model"], "scope": ["model"], "reason": [NO_BASE]}))
-    found = pl.concat(parts, how="diagonal_relaxed").select(
+    joined = pl.concat(parts, how="diagonal_relaxed").select(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name not in CORRECTED
     )
-    return with_corrected(found, domains_of(material), OF_TURNS, of_contrast)
+    return with_corrected(joined, domains_of(material), OF_TURNS, of_contrast)
 
 
 def contrasts(
@@ -146,12 +146,12 @@ def contrasts(
     """Return every contrast of follow-ups, from the pairs of `item_pairs.paired_items`."""
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
-    found = compare(chain.from_iterable(paired_items(items, coolest, models)))
+    compared = compare(chain.from_iterable(paired_items(items, coolest, models)))
 
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return beside_base(some, *pair)
 
-    return adjusted(of_recipes(found, items, pairs_of, trainings, seen), controls)
+    return adjusted(of_recipes(compared, items, pairs_of, trainings, seen), controls)
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
@@ -180,8 +180,10 @@ def accuracy_contrasts(
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return beside_bases(some, [pair])[0]
 
-    found = compare(beside_bases(items, [pair for pairs in trainings.values() for pair in pairs]))
-    return adjusted(of_recipes(found, items, pairs_of, trainings, seen), [])
+    compared = compare(
+        beside_bases(items, [pair for pairs in trainings.values() for pair in pairs])
+    )
+    return adjusted(of_recipes(compared, items, pairs_of, trainings, seen), [])
 
 
 def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -190,9 +192,9 @@ def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataF
     A model trained from a trained one has rows against that model and against their common base.
     """
     is_trained = pl.col("factor") == "model"
-    kept = table.filter(~is_trained | (pl.col("scope") != "family"))
+    untrained = table.filter(~is_trained | (pl.col("scope") != "family"))
     methods = families.select("model", "method")
-    told = kept.join(methods, on="model", how="left", maintain_order="left")
+    told = untrained.join(methods, on="model", how="left", maintain_order="left")
     told = mark_seen(told, grid.entries, grid.contents.recipes, grid.datasets)
     told = told.with_columns(n_trainings(trainings(grid.models, grid.entries)))
     return told.with_columns(pl.when(is_trained).then(pl.col("method", "n_trainings", *SEEN)))

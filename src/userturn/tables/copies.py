@@ -35,7 +35,7 @@ def _messages(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the cluster of each item of a prepared table, and a hash of the item's messages."""
     items = pl.scan_parquet(path).select("item", "messages")
     for part in slices(items, SLICE):
-        yield from ((cluster_of(item), fingerprint(said)) for item, said in part.iter_rows())
+        yield from ((cluster_of(item), fingerprint(message)) for item, message in part.iter_rows())
 
 
 def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -51,7 +51,7 @@ def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         return name
 
     seen: dict[str, str] = {}
-    for name, said in items:
-        one, other = sorted((root(name), root(seen.setdefault(said, name))))
+    for name, text in items:
+        one, other = sorted((root(name), root(seen.setdefault(text, name))))
         first[other] = one
     return sorted((name, root(name)) for name in first if root(name) != name)

@@ -40,18 +40,18 @@ class Domain:
 
         A domain that has no other datasets is returned itself, so that its rate is computed once.
         """
-        kept = pl.col("dataset").is_in(datasets)
-        if self.turns.select(kept.all()).item():
+        is_kept = pl.col("dataset").is_in(datasets)
+        if self.turns.select(is_kept.all()).item():
             return self
-        return self.part(self.turns.filter(kept), self.drawn.filter(kept))
+        return self.part(self.turns.filter(is_kept), self.drawn.filter(is_kept))
 
     def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
         """Return the parts of the domain by the values of some columns, sorted by these values."""
         if not by:
             return {(): self} if self.turns.height else {}
-        turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
+        turns, drawn_parts = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
         nothing = self.drawn.clear()
-        return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
+        return {v: self.part(turns[v], drawn_parts.get(v, nothing)) for v in sorted(turns)}
 
     @cached_property
     def reason(self) -> str | None:
@@ -128,8 +128,8 @@ def drawn_and_labelled(
     turns: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return those of some turns that any round drew, each once, and people's labels of them."""
-    drawn = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
-    return drawn, people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
+    sampled = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
+    return sampled, people(annotations).filter(pl.col("id").is_in(sampled["id"].to_list()))
 
 
 def domains(
@@ -140,17 +140,17 @@ def domains(
     A domain over datasets has only the cells that turns were drawn from.
     """
     frame = turns.filter(pl.col("outcome") != "error")
-    drawn, labelled = drawn_and_labelled(frame, annotations, keys)
-    found: dict[tuple[Any, ...], Domain] = {}
+    sampled, labelled = drawn_and_labelled(frame, annotations, keys)
+    by_names: dict[tuple[Any, ...], Domain] = {}
     for judge in sorted(verdicts["judge"].unique()):
         of_judge = verdicts.filter(judge=judge).select(*TURN_KEYS, "genuine")
         judged = frame.join(of_judge, on=TURN_KEYS, how="left", maintain_order="left")
-        cells = Domain(judged, drawn, labelled)
-        drawn_from = judged.join(drawn, on=CELL_KEYS, how="semi", maintain_order="left")
-        pools = cells.part(drawn_from, drawn).parts([k for k in CELL_KEYS if k != "dataset"])
-        found |= {(*cell, judge): part for cell, part in cells.parts(CELL_KEYS).items()}
-        found |= {(model, ALL, *rest, judge): part for (model, *rest), part in pools.items()}
-    return found
+        cells = Domain(judged, sampled, labelled)
+        drawn_from = judged.join(sampled, on=CELL_KEYS, how="semi", maintain_order="left")
+        pools = cells.part(drawn_from, sampled).parts([k for k in CELL_KEYS if k != "dataset"])
+        by_names |= {(*cell, judge): part for cell, part in cells.parts(CELL_KEYS).items()}
+        by_names |= {(model, ALL, *rest, judge): part for (model, *rest), part in pools.items()}
+    return by_names
 
 
 def domains_of(material: Material) -> Domains | None:
@@ -168,8 +168,8 @@ def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[st
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}
     if reason := domain.reason or why_not:
         return counts | {"corrected_reason": reason}
-    found = domain.corrected
-    return counts | limits_of("corrected", (found.estimate, found.lower, found.upper))
+    estimate = domain.corrected
+    return counts | limits_of("corrected", (estimate.estimate, estimate.lower, estimate.upper))
 
 
 def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str, Any]:
@@ -186,8 +186,8 @@ def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str,
     }
     if reason := after.reason or before.reason:
         return counts | {"corrected_reason": reason}
-    found = difference(before.corrected, after.corrected, correlation(before, after))
-    return counts | limits_of("corrected", found)
+    change = difference(before.corrected, after.corrected, correlation(before, after))
+    return counts | limits_of("corrected", change)
 
 
 def of_rate(found: Domains, row: Mapping[str, Any]) -> dict[str, Any]:

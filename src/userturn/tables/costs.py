@@ -44,14 +44,14 @@ def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
     removed from the config is charged at the last price in its account.
     """
     of: dict[tuple[str, str], list[AccountOnDisk]] = {}
-    known = dict(prices)
+    price_of = dict(prices)
     for account in read_accounts(folder):
         for key in ((account.judge, ALL), (account.judge, account.cell)):
             of.setdefault(key, []).append(account)
         if account.price is not None:
-            known.setdefault(account.judge, account.price)
+            price_of.setdefault(account.judge, account.price)
     order = sorted(of, key=lambda key: (key[0], key[1] != ALL, key[1]))
-    return pl.DataFrame([_row(*key, of[key], known) for key in order], schema=SCHEMA)
+    return pl.DataFrame([_row(*key, of[key], price_of) for key in order], schema=SCHEMA)
 
 
 def _row(

@@ -109,8 +109,8 @@ def table(material: Material) -> pl.DataFrame:
     columns = [name for name in named if name != REFERENCE] or named
     several = turns.with_columns(dataset=pl.lit(ALL)) if len(grid.datasets) > 1 else turns.clear()
     rows = [
-        place | row
-        for place, part in by_place(pl.concat([turns, several]), PLACE)
+        names | row
+        for names, part in by_place(pl.concat([turns, several]), PLACE)
         for row in (*pairs(part), *effects(part, list(grid.models), sorted(columns)))
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -162,27 +162,27 @@ def effects(
         if not len(counts.n):
             yield {**row, "n_items": 0, "reason": NO_ITEM}
             continue
-        found = combination(counts, coefficients.ravel())
+        estimate = combination(counts, coefficients.ravel())
         n_scored = int(counts.turns.sum())
         n_items = len(counts.n)
         sizes = {"n_items": n_items, "n_turns": n_turns, "n_scored": n_scored}
-        yield {**row, **sizes, **found._asdict()}
+        yield {**row, **sizes, **estimate._asdict()}
 
 
 def _complete(
     turns: pl.DataFrame, speakers: Sequence[str], answering: Sequence[str]
 ) -> tuple[Counts, int]:
     """Return the turns of items that were scored in every pair, and the number of these turns."""
-    wanted = [(speaker, answerer) for speaker in speakers for answerer in answering]
-    block = pl.DataFrame(wanted, schema=PAIR, orient="row").with_row_index("pair")
+    pairs = [(speaker, answerer) for speaker in speakers for answerer in answering]
+    block = pl.DataFrame(pairs, schema=PAIR, orient="row").with_row_index("pair")
     counted = (
         turns.join(block, on=PAIR)
         .group_by("cluster", "pair")
         .agg(n=pl.len(), m=pl.col("genuine").count(), y=pl.col("genuine").sum())
-        .filter((pl.col("m") > 0) & (pl.col("m") > 0).sum().over("cluster").eq(len(wanted)))
+        .filter((pl.col("m") > 0) & (pl.col("m") > 0).sum().over("cluster").eq(len(pairs)))
         .sort("cluster", "pair")
     )
-    shape = -1, len(wanted)
+    shape = -1, len(pairs)
     m, y = (counted[name].cast(pl.Float64).to_numpy().reshape(shape) for name in ("m", "y"))
     return Counts(np.ones(len(m)), m, y), int(counted["n"].sum())
 

@@ -65,11 +65,11 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     cells = cells.sort(keys)  # the datasets of `all` are added up in this order
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
-        for place, group in by_place(table, keys):
+        for names, group in by_place(table, keys):
             counts = group.select(pl.col("^n_.*$"))
-            found = common_odds_ratio(counts.to_numpy())
-            row = place | counts.sum().row(0, named=True)
-            rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
+            odds_ratio = common_odds_ratio(counts.to_numpy())
+            row = names | counts.sum().row(0, named=True)
+            rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **odds_ratio._asdict()})
     finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
     table = pl.DataFrame(rows, schema=ASSOCIATED).with_columns(finite)
     table = table.with_columns(in_default=is_default())

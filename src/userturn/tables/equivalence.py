@@ -90,8 +90,8 @@ def table(material: Material) -> pl.DataFrame:
     if margins is None:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
-    found = material.table("decoupling")
-    models = in_default_format(found.filter(over=OF_A_MODEL))
+    decoupling = material.table("decoupling")
+    models = in_default_format(decoupling.filter(over=OF_A_MODEL))
     beside = models.filter(pl.col("base").is_null())
     recipes = trainings(grid.models, grid.entries)
     rows = [
@@ -99,7 +99,7 @@ def table(material: Material) -> pl.DataFrame:
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
         *accuracy_kept(graded_answers(material.grades, members), recipes, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
-        *decoupled_over_items(found.filter(over=OVER_ITEMS), margins["odds_ratio"]),
+        *decoupled_over_items(decoupling.filter(over=OVER_ITEMS), margins["odds_ratio"]),
     ]
     grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
     claims = of_shown_judges(adjusted(rows), grades).drop(list(SEEN))
@@ -152,10 +152,12 @@ def _against(
     row |= {"margin_lower": margins.lower, "margin_upper": margins.upper}
     if limits(1 - 2 * LEVEL).lower is None:
         return row
-    found = equivalence(limits, margins)
-    outside = "no" if found.is_outside else "undecided"
-    shown = {name: x if np.isfinite(x) else None for name, x in found.interval._asdict().items()}
-    return row | shown | {"p": found.p, "holds": outside}
+    verdict = equivalence(limits, margins)
+    outside = "no" if verdict.is_outside else "undecided"
+    limits_of_row = {
+        name: x if np.isfinite(x) else None for name, x in verdict.interval._asdict().items()
+    }
+    return row | limits_of_row | {"p": verdict.p, "holds": outside}
 
 
 def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
@@ -166,10 +168,10 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
     counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
     counted = patterns(counts, [*keys, "dataset"], "n_genuine")
-    for place, group in by_place(counted, keys):
+    for names, group in by_place(counted, keys):
         columns = ("n_items", "n_scored", "n_positive")
         of_all = Patterns(*(group[name].cast(pl.Float64).to_numpy() for name in columns))
-        row = {"claim": NEAR_ZERO, "quantity": "rate", **place}
+        row = {"claim": NEAR_ZERO, "quantity": "rate", **names}
         row |= {"n": int(of_all.seen.n_items.sum())}
         nothing = {} if row["n"] else {"reason": "no turn was scored"}
         yield _against(row | nothing, partial(_rate, of_all), Margins(None, margin))
@@ -193,14 +195,14 @@ def _changes(
     """
     for parts in paired:
         of_one = {"model": parts[0]["model"][0]} if by_training else {}
-        for place, group in in_scopes(parts, {scope: SCOPES[scope] | of_one}):
+        for names_of_row, group in in_scopes(parts, {scope: SCOPES[scope] | of_one}):
             turns = scored_margins(group)
             limits: Callable[[float], Interval] = partial(change, turns)
             if by_training:
-                each = by_training[place_of(place)]
+                each = by_training[place_of(names_of_row)]
                 limits = partial(limits_over_trainings, turns=turns, changes=each)
             n = int(group.filter(pl.col("change").is_not_null())["n"].sum())
-            row = fixed | {name: place[name] for name in PLACE} | {"n": n}
+            row = fixed | {name: names_of_row[name] for name in PLACE} | {"n": n}
             yield _against(row, limits, margins)
 
 
@@ -246,18 +248,18 @@ def accuracy_kept(
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield the claims that accuracy and follow-ups are uncorrelated over models without a base."""
-    for place, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
+    for names, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
-        row |= place | {"reason": _correlation(seen).reason}
+        row |= names | {"reason": _correlation(seen).reason}
         yield _against(row, partial(_correlation, seen), Margins(-margin, margin))
 
 
 def _correlation(models: pl.DataFrame, confidence: float = CONFIDENCE) -> Correlation:
     accuracy, followup = (limits_over_models(models, of) for of in ("accuracy", "followup"))
     families, rng = models["family"].to_list(), np.random.default_rng(0)
-    found = spearman(accuracy[0], followup[0], 1, rng, confidence, families)
-    return of_measured(found, attenuation([accuracy, followup]))
+    correlation = spearman(accuracy[0], followup[0], 1, rng, confidence, families)
+    return of_measured(correlation, attenuation([accuracy, followup]))
 
 
 def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
@@ -268,10 +270,10 @@ def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[d
     keys = ["family", "model", "temperature", "judge"]
     cells = ["n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not"]
     datasets = association.filter(pl.col("dataset") != ALL)
-    for place, group in by_place(datasets, keys):
+    for names, group in by_place(datasets, keys):
         counts = group.select(cells).to_numpy()
         row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
-        row |= place | {"reason": common_odds_ratio(counts).reason}
+        row |= names | {"reason": common_odds_ratio(counts).reason}
         yield _against(row, partial(common_odds_ratio, counts), Margins(1 / margin, margin))
 
 

@@ -47,8 +47,8 @@ def families_table(
     rows = []
     for name, family, size, active in families(models):
         base = models[name].get("base")
-        shown = family if base is None else POST_TRAINED.format(family)
-        rows.append((name, shown, size, active, base, recipes.get(name, {}).get("method")))
+        printed = family if base is None else POST_TRAINED.format(family)
+        rows.append((name, printed, size, active, base, recipes.get(name, {}).get("method")))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(
         pl.col("base").is_not_null(), maintain_order=True
     )

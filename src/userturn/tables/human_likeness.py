@@ -108,21 +108,23 @@ def human_likeness(
     `paired` is the result of `paired_turns`, for all cells. Pairs whose turn the study no longer
     has are left out.
     """
-    held = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
-    labels = labels.join(held, on="id", how="semi").sort("id", "annotator")
+    labelled_pairs = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
+    labels = labels.join(labelled_pairs, on="id", how="semi").sort("id", "annotator")
     rows = []
     for scope, by in SCOPES.items():
-        turns, pairs, said = (_parts(table, by) for table in (paired, held, labels))
+        turns, pairs, labels_of = (_parts(table, by) for table in (paired, labelled_pairs, labels))
         for names, part in sorted(turns.items()):
-            place = {"scope": scope, "model": ALL, "dataset": ALL, "annotator": ALL}
-            place |= dict(zip(by, names, strict=True))
-            drawn = pairs.get(names, keys.clear())
-            of_part = said.get(names, labels.clear())
-            counts = _counts(part, drawn)
+            names_of_row = {"scope": scope, "model": ALL, "dataset": ALL, "annotator": ALL}
+            names_of_row |= dict(zip(by, names, strict=True))
+            drawn_pairs = pairs.get(names, keys.clear())
+            of_part = labels_of.get(names, labels.clear())
+            counts = _counts(part, drawn_pairs)
             measures = _measures(of_part, seed, *names)
-            rows.append(place | counts | measures | {"reason": _reason(part, drawn, of_part)})
+            rows.append(
+                names_of_row | counts | measures | {"reason": _reason(part, drawn_pairs, of_part)}
+            )
             if scope == "study":
-                rows += [place | counts | row for row in _by_annotator(of_part, seed)]
+                rows += [names_of_row | counts | row for row in _by_annotator(of_part, seed)]
     return with_holm(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None), "scope")
 
 
@@ -185,9 +187,9 @@ def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | 
     if len(raters) < 2:
         return [None, None, None]
     wide = labels.pivot("annotator", index=["dataset", "item", "id"], values="label")
-    given = ratings(wide.sort("id").with_columns(weight=pl.lit(1.0)), raters, SIDES)
+    codes = ratings(wide.sort("id").with_columns(weight=pl.lit(1.0)), raters, SIDES)
     random = generator(seed, "agreement on pairs", *names)
-    return list(estimate_all(given, ["raw"], random)["raw"][:3])
+    return list(estimate_all(codes, ["raw"], random)["raw"][:3])
 
 
 LAYOUT = Layout(

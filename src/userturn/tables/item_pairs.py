@@ -263,15 +263,15 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
     unequal = bool(((group["design"] == UNEQUAL) & group["change"].is_not_null()).any())
     margins = _scored_margins(counts)
     turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
-    found = change(margins)
+    difference = change(margins)
     return {
         "n_scored_baseline": round(turns[0]),
         "n_scored": round(turns[1]),
         "rate_baseline": float(positive[0] / turns[0]),
         "rate_condition": float(positive[1] / turns[1]),
-        "difference": found.estimate,
-        "lower": found.lower,
-        "upper": found.upper,
+        "difference": difference.estimate,
+        "lower": difference.lower,
+        "upper": difference.upper,
         **_if_unscored(counts),
         **_tested(counts, unequal),
     }

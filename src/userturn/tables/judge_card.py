@@ -43,14 +43,21 @@ def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dic
 
     Each bin has the mean probability of its turns, and the share of them that is truly genuine.
     """
-    known = turns.drop_nulls("probability").with_columns(genuine=pl.col("truth") == GENUINE)
-    if known.is_empty():
+    with_probability = turns.drop_nulls("probability").with_columns(
+        genuine=pl.col("truth") == GENUINE
+    )
+    if with_probability.is_empty():
         return
     off = pl.col("probability") - pl.col("genuine").cast(pl.Float64)
-    yield _row(known, everywhere, BRIER, estimate=known.select((off**2).mean()).item())
-    place = (pl.col("probability") * N_BINS).floor().clip(0, N_BINS - 1).cast(pl.Int64)
+    yield _row(
+        with_probability,
+        everywhere,
+        BRIER,
+        estimate=with_probability.select((off**2).mean()).item(),
+    )
+    bin_of = (pl.col("probability") * N_BINS).floor().clip(0, N_BINS - 1).cast(pl.Int64)
     for (number,), part in sorted(
-        known.with_columns(bin=place).partition_by(["bin"], as_dict=True).items()
+        with_probability.with_columns(bin=bin_of).partition_by(["bin"], as_dict=True).items()
     ):
         group = f"{number / N_BINS:.1f} to {(number + 1) / N_BINS:.1f}"
         of = {"by": "probability", "group": group}
@@ -140,15 +147,17 @@ def measures(
         if part.height:
             n_scored = part["label"].count()
             if part["source"][0] in OVER_KINDS:
-                found = _mean_over_kinds(part, right)
+                estimate = _mean_over_kinds(part, right)
             else:
-                found = _share(part, right) if side is None else _recalled(part, among, right, side)
+                estimate = (
+                    _share(part, right) if side is None else _recalled(part, among, right, side)
+                )
             yield of | {
                 "measure": measure,
                 "n_turns": part.height,
                 "n_scored": n_scored,
                 "n_conversations": part["cluster"].n_unique(),
-                **found._asdict(),
+                **estimate._asdict(),
                 "reason": None if n_scored else NOT_SCORED,
             }
 
@@ -211,7 +220,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     sides = scored.select((pl.col(name) != GENUINE).cast(pl.Int64) for name in ("truth", "label"))
     weights, clusters = scored["weight"].to_numpy(), scored["cluster"].to_numpy()
     ratings = Ratings(sides.to_numpy(), weights, clusters, 2)
-    found = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
+    kappa = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
     is_one_side = (turns["truth"] == GENUINE).n_unique() == 1
     one_side = "these turns are all of one side" if is_one_side else None
     return {
@@ -221,7 +230,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
         "n_turns": turns.height,
         "n_scored": scored.height,
         "n_conversations": turns["cluster"].n_unique(),
-        **(found._asdict() if one_side is None else {"reason": one_side}),
+        **(kappa._asdict() if one_side is None else {"reason": one_side}),
     }
 
 
@@ -231,9 +240,9 @@ def without_turns(turns: pl.DataFrame) -> list[dict[str, Any]]:
     present = set(controls["kind"])
     none_planted = None if present - {HUMAN} else "no failure was planted"
     counts = dict.fromkeys(("n_turns", "n_scored", "n_conversations"), 0)
-    place = {"by": "kind", "measure": "right side"}
+    names = {"by": "kind", "measure": "right side"}
     return [
-        place
+        names
         | counts
         | {"judge": judge, "source": SOURCES[name], "group": name}
         | {"reason": (name != HUMAN and none_planted) or WHY_NONE.get(name, NO_ANSWER)}

@@ -72,23 +72,23 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
     limit from another is below it.
     """
     own = card.filter(pl.col("lower").is_not_null(), judge=judge, by=ALL)
-    found = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
-    return [one for one in found if one]
+    by_side = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
+    return [one for one in by_side if one]
 
 
 def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None:
     """Return why a judge's card does not show a side, or None if it does."""
     sources = pl.col("source").is_in(list(side.sources))
     rows = card.filter(sources, pl.col("n_scored") > 0, measure=side.measure)
-    known = rows.sort("lower", "source").to_dicts()
-    refuted = [row for row in known if row["upper"] < least]
-    if known and known[-1]["lower"] >= least and not refuted:
+    measured = rows.sort("lower", "source").to_dicts()
+    refuted = [row for row in measured if row["upper"] < least]
+    if measured and measured[-1]["lower"] >= least and not refuted:
         return None
-    if not known:
+    if not measured:
         n = labels_to_reach(least, 0, 0)
         told = f"at least {number_of(n, 'label')} of {side.missing} needed" if n else "not measured"
         return Shortfall(side.measure, f"{side.measure} not shown, {told}", n)
-    row = refuted[0] if refuted else known[-1]
+    row = refuted[0] if refuted else measured[-1]
     n = None if refuted else _still_missing(row, least)
     limits = "{estimate:.2f} [{lower:.2f}, {upper:.2f}]".format_map(row)
     why = f"{side.measure} {limits} on {row['n_scored']} {side.sources[row['source']]}"
@@ -129,16 +129,16 @@ def unknown_rates(
     card: pl.DataFrame | None, thresholds: Mapping[str, float], judges: Sequence[str]
 ) -> str | None:
     """Return the sentence that raw rates by some judges are no findings, or None if all are."""
-    said = []
+    sentences = []
     for judge in judges:
         nothing = card is None or card.is_empty()
-        known = pl.DataFrame(schema=READ) if nothing or card is None else card
-        why = [one.why for one in shortfalls(known, judge, thresholds)]
+        measured = pl.DataFrame(schema=READ) if nothing or card is None else card
+        why = [one.why for one in shortfalls(measured, judge, thresholds)]
         if why:
-            said.append(f"{judge} is not validated ({'; '.join(why)})")
-    if not said:
+            sentences.append(f"{judge} is not validated ({'; '.join(why)})")
+    if not sentences:
         return None
-    judged = ", and ".join(said)
+    judged = ", and ".join(sentences)
     return f"Not a finding, the true rates are unknown from the judge alone: {judged}. {CORRECTED}"
 
 

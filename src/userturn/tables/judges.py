@@ -44,13 +44,13 @@ def flips(own: pl.DataFrame, edited: pl.DataFrame) -> pl.DataFrame:
     for (judge,), part in sorted(both.partition_by(["judge"], as_dict=True).items()):
         accepted = part.filter("genuine")
         n_scored = accepted["flipped"].count()
-        found = rate_over(accepted, ["cluster"], "flipped")[0] if n_scored else None
+        flipped = rate_over(accepted, ["cluster"], "flipped")[0] if n_scored else None
         rows.append(
             {"judge": judge, "source": EDITED, "by": ALL, "group": ALL, "measure": FLIPS}
             | {"n_turns": accepted.height, "n_scored": n_scored}
             | {"n_conversations": accepted["cluster"].n_unique()}
-            | (found._asdict() if found else {})
-            | {"reason": None if found else NONE_SCORED if accepted.height else NONE_ACCEPTED}
+            | (flipped._asdict() if flipped else {})
+            | {"reason": None if flipped else NONE_SCORED if accepted.height else NONE_ACCEPTED}
         )
     return pl.DataFrame(rows, schema=CARD)
 
@@ -136,8 +136,8 @@ def judges(
     of_card = {"second": PEOPLE, "scale": "genuine", "weights": "study", "measure": "kappa"}
     in_card = pl.all_horizontal(pl.col(n) == v for n, v in (of_card | {"by": ALL}).items())
     parts = [pl.DataFrame(schema=SCHEMA)]
-    known = [judge_card(turns, seed), none, *([] if flipped is None else [flipped])]
-    parts += [part.with_columns(part=pl.lit(KNOWN)) for part in known]
+    cards = [judge_card(turns, seed), none, *([] if flipped is None else [flipped])]
+    parts += [part.with_columns(part=pl.lit(KNOWN)) for part in cards]
     parts.append(raters.with_columns(source=pl.when(in_card).then(pl.lit(PEOPLE))))
     whole = pl.concat(parts, how="diagonal_relaxed")
     return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())

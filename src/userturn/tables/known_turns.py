@@ -31,8 +31,8 @@ TURN: Schema = {
 def known_turns(material: Material) -> pl.DataFrame:
     """Return all turns of known kind of a study, one row per turn and judge."""
     labelled, _ = material.labelled
-    made = [_controls(material), _injected_conversations(material), _labelled_turns(material)]
-    return pl.concat([*made, peoples_turns(labelled)])
+    parts = [_controls(material), _injected_conversations(material), _labelled_turns(material)]
+    return pl.concat([*parts, peoples_turns(labelled)])
 
 
 def _verdicts(material: Material, name: str) -> pl.DataFrame:
@@ -57,8 +57,8 @@ def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
         genuine = pl.element().filter(pl.element().struct.field("label") == GENUINE)
         of = pl.col("probabilities").list.eval(genuine.struct.field("probability"))
         nothing["probability"] = of.list.first()
-    found = nothing | own | columns
-    return verdicts.select(found[name].cast(kind).alias(name) for name, kind in TURN.items())
+    joined = nothing | own | columns
+    return verdicts.select(joined[name].cast(kind).alias(name) for name, kind in TURN.items())
 
 
 def _controls(material: Material) -> pl.DataFrame:
@@ -94,17 +94,17 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
     if not material.paths["labelled_verdicts"]:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
-    said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
+    texts = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
     verdicts = _verdicts(material, "labelled_verdicts")
     tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
-    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, said)
+    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, texts)
 
 
 def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     """Return verdicts on the labelled turns with the turns' true labels."""
-    known = items.select("item", "conversation", "language", truth="label").join(said, on="item")
+    truths = items.select("item", "conversation", "language", truth="label").join(said, on="item")
     return turns_of(
-        verdicts.join(known, on="item", how="left", maintain_order="left"),
+        verdicts.join(truths, on="item", how="left", maintain_order="left"),
         source=pl.lit(LABELLED),
         cluster=pl.col("conversation"),
         truth=pl.col("truth"),

@@ -50,12 +50,12 @@ def languages_table(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     graded = grades.filter(pl.col("correct").is_not_null()).select(*ANSWER_KEYS, "correct")
     rows = []
     for names, turns in told.partition_by([*CELL_KEYS, "prompt_language"], as_dict=True).items():
-        place = dict(zip([*CELL_KEYS, "language"], names, strict=True))
+        names_of_row = dict(zip([*CELL_KEYS, "language"], names, strict=True))
         n_items = turns.select(clusters().n_unique()).item()
         counts = {"n_items": n_items, "n_turns": turns.height}
-        rows.append(place | counts | _accuracy(turns, graded) | _changes(turns))
-    found = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
-    return found.sort(*CELL_KEYS, "language", nulls_last=True)
+        rows.append(names_of_row | counts | _accuracy(turns, graded) | _changes(turns))
+    table = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
+    return table.sort(*CELL_KEYS, "language", nulls_last=True)
 
 
 def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
 
 def _changes(turns: pl.DataFrame) -> dict[str, Any]:
     """Return counts and rates of texts in another language, and why some have no language."""
-    known = turns.with_columns(clusters(), probe="item")
+    clustered = turns.with_columns(clusters(), probe="item")
     row: dict[str, Any] = {}
     for change in CHANGES:
-        once = known.unique("probe") if change == "answered_in_another" else known
+        once = clustered.unique("probe") if change == "answered_in_another" else clustered
         limits, _ = rate_over(once, ["item"], change)
         row |= {f"n_{change}": once[change].count()} | limits_of(change, limits)
     answers = _reasons("answer", turns.unique("item"))

@@ -121,8 +121,8 @@ def layouts() -> dict[str, tuple[Layout, ...]]:
 
 def parts_of(name: str) -> tuple[Layout, ...]:
     """Return the parts in which a table is shown, from its module's `LAYOUT` of one or several."""
-    found = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", ())
-    return (found,) if isinstance(found, Layout) else found
+    layouts = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", ())
+    return (layouts,) if isinstance(layouts, Layout) else layouts
 
 
 def _rows(table: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
@@ -161,8 +161,8 @@ def printed(layout: Layout, table: pl.DataFrame) -> pl.DataFrame:
     rows = _rows(table, layout.wanted if layout.printed is None else layout.printed)
     if rows.is_empty() and "reason" in table.columns and table["reason"].count():
         return table.select(pl.col("reason").drop_nulls())
-    shown = {column.printed: _text(column) for column in layout.columns if column.printed}
-    return _spread(rows, *layout.spread, shown=shown) if layout.spread else rows.select(**shown)
+    columns = {column.printed: _text(column) for column in layout.columns if column.printed}
+    return _spread(rows, *layout.spread, shown=columns) if layout.spread else rows.select(**columns)
 
 
 def _spread(
@@ -171,8 +171,8 @@ def _spread(
     """Return rows with a column for each of the values of the column `by`."""
     keys = [heading for heading in shown if "{}" not in heading]
     (spread,) = shown.keys() - keys
-    found = rows.select(pl.format(spread, by).alias(by), **shown)
-    table = found.pivot(by, index=keys, values=spread)
+    formatted = rows.select(pl.format(spread, by).alias(by), **shown)
+    table = formatted.pivot(by, index=keys, values=spread)
     headings = [spread.format(value) for value in values] or table.columns[len(keys) :]
     missing = {heading: pl.lit(None, pl.String) for heading in headings if heading not in table}
     return table.with_columns(**missing).select(*keys, pl.col(headings).fill_null(DASH))

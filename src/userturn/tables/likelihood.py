@@ -48,7 +48,7 @@ def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _row(turns: pl.DataFrame) -> dict[str, Any]:
-    found = clustered_auc(turns["value"], turns["genuine"], turns["conversation"].to_list())
+    area = clustered_auc(turns["value"], turns["genuine"], turns["conversation"].to_list())
     n_genuine = int(turns["genuine"].sum())
     return {
         **turns.select(PLACE).row(0, named=True),
@@ -57,8 +57,8 @@ def _row(turns: pl.DataFrame) -> dict[str, Any]:
         "n_genuine": n_genuine,
         "n_not_genuine": turns.height - n_genuine,
         "n_conversations": turns["conversation"].n_unique(),
-        **found._asdict(),
-        "reason": NOT_BOTH if found.estimate is None else None,
+        **area._asdict(),
+        "reason": NOT_BOTH if area.estimate is None else None,
     }
 
 
@@ -85,9 +85,9 @@ def _rows(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         "n_scored": seen.height,
         "n_conversations": seen["conversation"].n_unique(),
     }
-    found = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
+    identified = identification(turns, IDENTIFIED_ANSWER, IDENTIFIED[IDENTIFIED_ANSWER])
     gain = mean_over(seen, "value")
-    yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **found}
+    yield row | {"measure": IDENTIFIED_ANSWER, "unit": "share", **identified}
     yield row | {"measure": GAIN, "unit": CHARACTER, **gain._asdict()}
 
 

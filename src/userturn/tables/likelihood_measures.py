@@ -38,8 +38,8 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(turns, name, "share") | identification(turns, name, n_others)
     for name in GAINS:
         for unit, length in LENGTHS.items():
-            found = mean_over(turns.with_columns(value=pl.col(name) / length), "value")
-            yield _row(turns, name, unit) | found._asdict()
+            mean = mean_over(turns.with_columns(value=pl.col(name) / length), "value")
+            yield _row(turns, name, unit) | mean._asdict()
 
 
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
@@ -204,8 +204,8 @@ def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
     changes = []
     for model, base in zip(pair.models, pair.models_before, strict=True):
         both = _means(seen, [model]).join(_means(seen, [base]), on=keys, suffix="_before")
-        kept = both.join(of_all, on=keys, how="semi").sort(keys)
-        changes.append(float((kept["value"] - kept["value_before"]).mean()))  # type: ignore[arg-type]
+        shared = both.join(of_all, on=keys, how="semi").sort(keys)
+        changes.append(float((shared["value"] - shared["value_before"]).mean()))  # type: ignore[arg-type]
     return changes
 
 
@@ -215,8 +215,8 @@ def _tested(
     """Return limits and p over follow-ups, and over trainings where there are several."""
 
     def limits(confidence: float) -> Interval:
-        found = _limits(both, sums, pair, unit, confidence)
-        return over_trainings(found, by_training, confidence) if by_training else found
+        interval = _limits(both, sums, pair, unit, confidence)
+        return over_trainings(interval, by_training, confidence) if by_training else interval
 
     at_95 = limits(CONFIDENCE)
     p = p_of_none(limits) if by_training else _p(both, sums["change"].to_numpy(), unit)

@@ -51,14 +51,14 @@ class Material:
 
     def _make(self, name: str) -> pl.DataFrame:
         module = import_module(f"userturn.tables.{name}")
-        made: pl.DataFrame = module.table(self)
-        wrong = set(made.schema.items()) ^ set(pl.Schema(module.SCHEMA).items())
-        if wrong or made.columns != list(module.SCHEMA):
+        table: pl.DataFrame = module.table(self)
+        wrong = set(table.schema.items()) ^ set(pl.Schema(module.SCHEMA).items())
+        if wrong or table.columns != list(module.SCHEMA):
             raise TypeError(
-                f"table '{name}' has the columns {dict(made.schema)}, expected SCHEMA of "
+                f"table '{name}' has the columns {dict(table.schema)}, expected SCHEMA of "
                 f"tables/{name}.py, {module.SCHEMA}; correct either"
             )
-        return made
+        return table
 
     def read(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
         """Return the rows of all files of an input, in the order of their paths."""
@@ -158,8 +158,8 @@ def make_tables(
     material = Material(grid, inputs)
     with one_cluster_each(material.copies), rows_have_copies(not material.copies.is_empty()):
         for name, paths in outputs.items():
-            made = split_formats(marked(material.table(name), grid))
-            write_all(made, paths, identity, parts_of(name), material.warning)
+            table = split_formats(marked(material.table(name), grid))
+            write_all(table, paths, identity, parts_of(name), material.warning)
 
 
 Parts = Sequence[tuple[str, pl.DataFrame]]  # tables of texts, each with its title or none
@@ -207,9 +207,12 @@ def write_all(
             write_text(csv_of(table), path)
         elif layouts:
             # The other layouts are shown in the report alone.
-            shown = [one for one in layouts if any(column.printed for column in one.columns)]
-            titled = len(shown) > 1
+            printed_layouts = [
+                one for one in layouts if any(column.printed for column in one.columns)
+            ]
+            titled = len(printed_layouts) > 1
             parts = [
-                (one.title if titled else "", printed(one, join_formats(table))) for one in shown
+                (one.title if titled else "", printed(one, join_formats(table)))
+                for one in printed_layouts
             ]
             {"md": write_markdown, "tex": write_latex}[ending](parts, path, note)

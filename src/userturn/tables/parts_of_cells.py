@@ -49,20 +49,20 @@ NOT_OF_EACH = "not every stratum of the cell has a drawn turn in this language"
 def parts_of_cells(material: Material) -> list[pl.DataFrame]:
     """Return the rates of the parts of a study's cells, none without datasets that have parts."""
     members = material.table("families").select("model", "family")
-    found = []
+    parts = []
     if paths := material.paths.get("conversation_verdicts"):
         scored = (
             scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "label", "genuine").collect()
         )
-        found.append(rates_of_parts(in_turns(scored), members, BY_TURN))
+        parts.append(rates_of_parts(in_turns(scored), members, BY_TURN))
     if material.paths.get("turn_languages"):
         told = material.read("turn_languages").select(
             *TURN_KEYS, "turn_reason", group="prompt_language"
         )
         verdicts = material.verdicts.join(told, on=TURN_KEYS, maintain_order="left")
         labels = _labels(material, told.drop("turn_reason"))
-        found.append(rates_by_language(verdicts, members, english_only(material), labels))
-    return found
+        parts.append(rates_by_language(verdicts, members, english_only(material), labels))
+    return parts
 
 
 def in_turns(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -79,8 +79,8 @@ def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) ->
         n_lenient=pl.col("label").is_in([GENUINE, ARGUABLE]).sum().cast(pl.Int64),
     )
     by = ["family", *JUDGED_CELL_KEYS, "group"]
-    found = pool(counts.join(members, on="model"), by, STRICT_AND_LENIENT, AVERAGES[:1])
-    rated = beside_strict(found).drop("counted")
+    pooled = pool(counts.join(members, on="model"), by, STRICT_AND_LENIENT, AVERAGES[:1])
+    rated = beside_strict(pooled).drop("counted")
     return rated.with_columns(scope=pl.lit(scope), label=pl.lit(GENUINE))
 
 
@@ -92,37 +92,39 @@ def rates_by_language(
     A judge whose rules know only English has no rate in other languages, where its verdicts say
     nothing. Verdicts and labels have the language in `group`.
     """
-    found = rates_of_parts(verdicts, members, BY_LANGUAGE)
+    by_language = rates_of_parts(verdicts, members, BY_LANGUAGE)
     cannot = pl.col("judge").is_in(sorted(english_only)) & pl.col("group").ne_missing(ENGLISH)
-    known = [pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE, *LENIENT)]
+    known_columns = [
+        pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE, *LENIENT)
+    ]
     why = pl.when(cannot).then(pl.lit(ENGLISH_ONLY)).otherwise("reason").alias("reason")
-    found = found.with_columns(*known, why)
+    by_language = by_language.with_columns(*known_columns, why)
     parts = verdicts.partition_by([*JUDGED_CELL_KEYS, "group"], as_dict=True)
     rows = [
         {"corrected_reason": ENGLISH_ONLY}
         if row["reason"] == ENGLISH_ONLY
         else _corrected(parts[tuple(row[key] for key in (*JUDGED_CELL_KEYS, "group"))], labels)
-        for row in found.iter_rows(named=True)
+        for row in by_language.iter_rows(named=True)
     ]
-    return pl.concat([found, pl.DataFrame(rows, schema=CORRECTED)], how="horizontal")
+    return pl.concat([by_language, pl.DataFrame(rows, schema=CORRECTED)], how="horizontal")
 
 
 def _labels(material: Material, told: pl.DataFrame) -> Domain:
     """Return the turns that people labelled, with the language of the prompt in `group`."""
-    drawn, labelled = drawn_and_labelled(material.user_turns, *material.annotations_and_keys)
-    drawn = drawn.join(told, on=TURN_KEYS, maintain_order="left")
-    return Domain(drawn.clear(), drawn, labelled)
+    sampled, labelled = drawn_and_labelled(material.user_turns, *material.annotations_and_keys)
+    sampled = sampled.join(told, on=TURN_KEYS, maintain_order="left")
+    return Domain(sampled.clear(), sampled, labelled)
 
 
 def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
     """Return the columns of the rate of a cell and language, corrected by people's labels."""
     here = turns.select(*CELL_KEYS, "group").unique()
-    drawn = labels.drawn.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
+    sampled = labels.drawn.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
     written = turns.filter(~pl.col("turn_reason").eq_missing(FAILED))
-    domain = labels.part(written, drawn)
+    domain = labels.part(written, sampled)
     # Strata are of a cell: turns of one without a drawn turn in this language stand for nothing.
     cell = labels.drawn.join(here, on=CELL_KEYS, how="semi")
-    n_missing = cell["stratum"].n_unique() - drawn["stratum"].n_unique()
+    n_missing = cell["stratum"].n_unique() - sampled["stratum"].n_unique()
     return corrected_rate(domain, f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
 
 
@@ -154,12 +156,12 @@ def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
         first=pl.col("genuine").sort_by("sample").first(),
     )
     ordered = counted.sort(*JUDGED_ITEM_KEYS, TURN)
-    found = [
+    changes = [
         pairs(turns_of_one, TURN, turns_of_one[TURN].min(), JUDGED_ITEM_KEYS)
         for turns_of_one in ordered.partition_by("dataset")
     ]
     none = pairs(ordered.clear(), TURN, 1, JUDGED_ITEM_KEYS)
-    return pl.concat([none, *found]).filter(pl.col("change").is_not_null())
+    return pl.concat([none, *changes]).filter(pl.col("change").is_not_null())
 
 
 LANGUAGE = "language"
@@ -176,14 +178,14 @@ def language_contrasts(material: Material) -> pl.DataFrame:
     cannot = english_only(material)
     scored = scored_problems(told, material.verdicts).join(members, on="model")
     graded = graded_problems(told, material.grades).join(members, on="model")
-    kept = scored.filter(~pl.col("judge").is_in(sorted(cannot)))
-    found = pl.concat(
+    judged = scored.filter(~pl.col("judge").is_in(sorted(cannot)))
+    compared = pl.concat(
         [
-            between_languages(kept, [*JUDGED_CELL_KEYS, "item"], controls),
+            between_languages(judged, [*JUDGED_CELL_KEYS, "item"], controls),
             between_languages(graded, ["model", "dataset", "item"], controls),
         ]
     )
-    return without_contrast(found, cannot, material.grid.judges)
+    return without_contrast(compared, cannot, material.grid.judges)
 
 
 def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
@@ -191,16 +193,16 @@ def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
 
     `place` is the language, a line end and the problem. Pairs are later made of equal problems.
     """
-    known = told.drop_nulls(["problem", "prompt_language"])
-    place = pl.concat_str("prompt_language", "problem", separator="\n")
-    return known.with_columns(place=place)
+    with_problem = told.drop_nulls(["problem", "prompt_language"])
+    language_and_problem = pl.concat_str("prompt_language", "problem", separator="\n")
+    return with_problem.with_columns(place=language_and_problem)
 
 
 def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return counts of verdicts by problem and language, in the form of counted items."""
     keys = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
-    known = _in_problems(told).select(*keys, "place")
-    turns = verdicts.join(known, on=keys).sort("judge", *keys)
+    problems = _in_problems(told).select(*keys, "place")
+    turns = verdicts.join(problems, on=keys).sort("judge", *keys)
     return (
         turns.group_by(*JUDGED_CELL_KEYS, "place", maintain_order=True)
         .agg(
@@ -215,8 +217,8 @@ def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the grades of answers by problem and language, in the form of counted items."""
-    known = _in_problems(told).select(*ANSWER_KEYS, "place").unique()
-    return count_answers(grades.join(known, on=ANSWER_KEYS), pl.col("place"))
+    problems = _in_problems(told).select(*ANSWER_KEYS, "place").unique()
+    return count_answers(grades.join(problems, on=ANSWER_KEYS), pl.col("place"))
 
 
 def between_languages(
@@ -243,9 +245,9 @@ def without_contrast(
 ) -> pl.DataFrame:
     """Return contrasts with a row for each judge without any, which gives the reason."""
     missing = sorted(set(judges) - set(table["judge"]))
-    place = {"measure": FOLLOW_UP, "factor": LANGUAGE, "scope": "model"}
+    names = {"measure": FOLLOW_UP, "factor": LANGUAGE, "scope": "model"}
     rows = [
-        place | {"judge": judge, "reason": ENGLISH_ONLY if judge in cannot else NO_PROBLEM}
+        names | {"judge": judge, "reason": ENGLISH_ONLY if judge in cannot else NO_PROBLEM}
         for judge in missing
     ]
     return pl.concat([table, pl.DataFrame(rows, schema=ADJUSTED_SCHEMA)])

@@ -53,13 +53,13 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         raise UserError(
             f"'{judge}' is not a judge of the rates in '{results}'{near_miss(judge, judges)}"
         )
-    kept = {n: t.filter(judge=judge) if "judge" in t.columns else t for n, t in tables.items()}
+    of_judge = {n: t.filter(judge=judge) if "judge" in t.columns else t for n, t in tables.items()}
     return {
-        **_rate(kept["rates"]),
-        "related": _related(kept["contrasts"]),
+        **_rate(of_judge["rates"]),
+        "related": _related(of_judge["contrasts"]),
         "alike": _alike(results, judge),
-        "tests": _tests(kept["contrasts"]),
-        **_judge(kept["judges"]),
+        "tests": _tests(of_judge["contrasts"]),
+        **_judge(of_judge["judges"]),
     }
 
 
@@ -106,11 +106,11 @@ def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
     tested = _of_models(contrasts).filter(pl.col("test").is_in(ONE_EACH))
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
-    found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
-    if not found:
+    correlations = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
+    if not correlations:
         return Assumption(None, "the pilot has no contrast of one turn an item")
-    source = f"mean of {len(found)} contrasts of the pilot, at least 0"
-    return Assumption(max(0.0, sum(found) / len(found)), source)
+    source = f"mean of {len(correlations)} contrasts of the pilot, at least 0"
+    return Assumption(max(0.0, sum(correlations) / len(correlations)), source)
 
 
 def _phi(row: Mapping[str, Any]) -> float | None:
@@ -145,8 +145,10 @@ def _alike(results: Path, judge: str) -> Assumption:
     if sums.filter(pl.col("pairs") * pl.col("pairs_apart") > 0).height < max(1, sums.height):
         return Assumption(None, "the pilot has one sample an item")
     same, apart = pl.col("both") / pl.col("pairs"), pl.col("both_apart") / pl.col("pairs_apart")
-    found = sums.select(between=same - apart, within=pl.col("genuine") / pl.col("turns") - same)
-    between, within = (max(0.0, float(found[name].sum())) for name in ("between", "within"))
+    components = sums.select(
+        between=same - apart, within=pl.col("genuine") / pl.col("turns") - same
+    )
+    between, within = (max(0.0, float(components[name].sum())) for name in ("between", "within"))
     total = between + within
     return Assumption(between / total if total else 0.0, "the pilot's items of several samples")
 
@@ -185,17 +187,17 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
         UserError: the study scored too few reference follow-ups.
     """
     values = _values(results, measure)
-    found = [
+    pilots = [
         pair
         for (dataset,), part in sorted(values.group_by("dataset"))
         for pair in _pairs(str(dataset), part)
     ]
-    if not found:
+    if not pilots:
         raise UserError(
             f"'{results}/likelihood': found no {FEWEST} reference follow-ups with {measure} by one "
             "model; expected a finished study with `likelihood`"
         )
-    widest, source = max(found, key=lambda pair: _variance(pair[0]))
+    widest, source = max(pilots, key=lambda pair: _variance(pair[0]))
     assumed = {name: Assumption(value, source) for name, value in widest._asdict().items()}
     if values["model"].n_unique() < 2:
         assumed["related"] = Assumption(None, "the pilot has one model")
@@ -242,12 +244,12 @@ def _of_both(both: pl.DataFrame) -> FollowUps:
 
 def _design_effect(values: Floats, conversations: list[str]) -> float:
     """Return the clustered variance of a mean over that of independent values, at least 1."""
-    found = clustered_mean(values, conversations)
+    mean = clustered_mean(values, conversations)
     alone = float(values.var(ddof=1)) / len(values)
-    if found.lower is None or found.upper is None or not alone:
+    if mean.lower is None or mean.upper is None or not alone:
         return 1.0
     quantile = student_of(CONFIDENCE, len(set(conversations)))
-    return max(1.0, ((found.upper - found.lower) / 2 / quantile) ** 2 / alone)
+    return max(1.0, ((mean.upper - mean.lower) / 2 / quantile) ** 2 / alone)
 
 
 def _variance(pair: FollowUps) -> float:

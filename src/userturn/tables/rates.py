@@ -125,8 +125,8 @@ def table(material: Material) -> pl.DataFrame:
         scan_verdicts(material.paths["verdicts"]),
         material.answers,
     )
-    found = rates(material.items_by_label, outcomes, material.rubric.paper)
-    floored = beside(found, chance_floors(material), FLOOR)
+    counted = rates(material.items_by_label, outcomes, material.rubric.paper)
+    floored = beside(counted, chance_floors(material), FLOOR)
     floored = beside(floored, over_distinct_texts(material), COPIED)
     whole = with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
     together = pl.concat([whole, *parts_of_cells(material)], how="diagonal_relaxed")
@@ -163,13 +163,13 @@ def rates(
     shares = pl.concat([of_genuine, of_labels], how="diagonal").with_columns(
         every, label=label, paper=named
     )
-    known = items.select(pl.col("model", "family").cast(pl.String)).unique()
-    summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
-    found = shares.join(summed, on=[*GROUP, "label"], how="left")
+    families = items.select(pl.col("model", "family").cast(pl.String)).unique()
+    summed = _in_scopes(outcomes.join(families, on="model")).with_columns(label=pl.lit(GENUINE))
+    joined = shares.join(summed, on=[*GROUP, "label"], how="left")
     later = [
         pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | COPIED | CORRECTED).items()
     ]
-    return found.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
+    return joined.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
 def beside(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:

@@ -101,18 +101,18 @@ def stored_tables() -> Iterator[StoredFile]:
 def stored_figures() -> Iterator[StoredFile]:
     """Yield the files of every figure."""
     for name, figure in FIGURES.items():
-        drawn = f"Drawn from {', '.join(f'`tables/{table}.*`' for table in figure.tables)}."
+        sentence = f"Drawn from {', '.join(f'`tables/{table}.*`' for table in figure.tables)}."
         yield StoredFile(
-            name, (f"figures/{name}.*",), (figure.rule,), (f"figures/{name}.py",), drawn, {}
+            name, (f"figures/{name}.*",), (figure.rule,), (f"figures/{name}.py",), sentence, {}
         )
 
 
 def meanings() -> dict[str, str]:
     """Return the meaning of each column, by its name or by `file.column`."""
     own = {
-        f"{name}.{column}": said
+        f"{name}.{column}": text
         for name in TABLES
-        for column, said in getattr(
+        for column, text in getattr(
             import_module(f"userturn.tables.{name}"), "MEANINGS", {}
         ).items()
     }
@@ -135,8 +135,8 @@ def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
     head = ("column", "type", "meaning") if any(file.columns.values()) else ("key", "meaning")
     text += f"\n| {' | '.join(head)} |\n{'|---' * len(head)}|\n"
     for column, kind in file.columns.items():
-        said = meaning(columns, file.name, column)
-        text += f"| {' | '.join((f'`{column}`', *filter(None, (kind,)), said))} |\n"
+        text_of_column = meaning(columns, file.name, column)
+        text += f"| {' | '.join((f'`{column}`', *filter(None, (kind,)), text_of_column))} |\n"
     return text
 
 

@@ -53,8 +53,8 @@ def p_of_none(limits: Limits) -> float:
     """Return the two-sided p that a change is 0: the level at which its limits reach 0."""
 
     def holds_none(p: float) -> bool:
-        found = limits(1 - p)
-        return (found.lower or 0.0) <= 0 <= (found.upper or 0.0)
+        interval = limits(1 - p)
+        return (interval.lower or 0.0) <= 0 <= (interval.upper or 0.0)
 
     least, most = np.log(SMALLEST), 0.0
     if not holds_none(SMALLEST):
@@ -103,7 +103,7 @@ def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) 
 def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
     """Return the change of a rate by each training, by place (`place_of`)."""
     groups = pl.concat([compare([part]) for part in parts]).partition_by(PLACE, as_dict=True)
-    return {place: group["difference"].to_numpy() for place, group in groups.items()}
+    return {names: group["difference"].to_numpy() for names, group in groups.items()}
 
 
 def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -113,10 +113,10 @@ def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> Interval:
     """Return a change of a rate with its limits at a confidence, over items and trainings."""
-    found = over_trainings(change(turns, confidence), changes, confidence)
-    if found.lower is None or found.upper is None:
-        return found
-    return Interval(found.estimate, max(-1.0, found.lower), min(1.0, found.upper))
+    interval = over_trainings(change(turns, confidence), changes, confidence)
+    if interval.lower is None or interval.upper is None:
+        return interval
+    return Interval(interval.estimate, max(-1.0, interval.lower), min(1.0, interval.upper))
 
 
 def compare_trainings(
@@ -141,14 +141,14 @@ def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
     """Return the contrast of pooled pairs, with limits and a test over items and trainings."""
     row = compared(group)
     limits = partial(limits_over_trainings, turns=scored_margins(group), changes=changes)
-    found, apart = limits(CONFIDENCE), distance(changes)
+    interval, apart = limits(CONFIDENCE), distance(changes)
     least, most = (row[f"{name}_if_unscored"] for name in ("least", "most"))
     bounds = {
         "lower_if_unscored": max(-1.0, least - hypot(least - row["lower_if_unscored"], apart)),
         "upper_if_unscored": min(1.0, most + hypot(row["upper_if_unscored"] - most, apart)),
     }
     test = {"p": p_of_none(limits), "test": TEST, "n_tested": None, "differing": None}
-    return row | bounds | {"lower": found.lower, "upper": found.upper} | test
+    return row | bounds | {"lower": interval.lower, "upper": interval.upper} | test
 
 
 def of_recipes(
@@ -190,12 +190,12 @@ def with_held_out(
     """
     datasets = set(items["dataset"].cast(pl.String).unique())
     for name, base in baselines:
-        if not (known := seen.get(name, set()) & datasets):
+        if not (seen_here := seen.get(name, set()) & datasets):
             continue
         is_model = (pl.col("factor") == "model") & (pl.col("scope") == "model")
         is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
         scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
-        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(known)))
+        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(seen_here)))
         held_out = contrasts_of(others, (name, base)).filter(scope="model")
         found = pl.concat(
             [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]

@@ -96,9 +96,9 @@ def table(material: Material) -> pl.DataFrame:
             path = paths["self_play_verdicts"][number * len(grid.judges) + judge]
             judged = beside(turns, pl.read_parquet(path))
             begun = first.setdefault((*at[:3], name), judged)
-            place = {**at._asdict(), "temperature": grid.temperatures[at.temperature]}
-            found = measures(judged, begun, conversations)
-            rows.append({**place, "judge": name, **found, **gain(gains, place)})
+            names = {**at._asdict(), "temperature": grid.temperatures[at.temperature]}
+            measured = measures(judged, begun, conversations)
+            rows.append({**names, "judge": name, **measured, **gain(gains, names)})
     return pl.DataFrame(rows, schema=SCHEMA).sort(*KEYS, "depth")
 
 
@@ -122,8 +122,8 @@ def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
     seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
     if gains.is_empty():
         return {}
-    found = mean_over(seen, "value")
-    return {**dict(zip(GAIN, found, strict=True)), "n_valued": seen.height}
+    mean = mean_over(seen, "value")
+    return {**dict(zip(GAIN, mean, strict=True)), "n_valued": seen.height}
 
 
 def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
@@ -132,8 +132,8 @@ def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int
     Conversations go up to the answer before the turn. Their last `depth - 1` user messages are the
     model's own.
     """
-    said = turns.filter(sample=0).select("item", "outcome", "text")
-    both = said.join(conversations.select("item", "messages"), on="item", maintain_order="left")
+    texts = turns.filter(sample=0).select("item", "outcome", "text")
+    both = texts.join(conversations.select("item", "messages"), on="item", maintain_order="left")
     shares = [
         _repeated(text, messages, depth) if outcome == "ok" else (None, None)
         for _, outcome, text, messages in both.iter_rows()
@@ -189,8 +189,8 @@ def measures(
 def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
     """Return counts and rate of some turns, and the change since the first turns."""
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
-    found, n_shared = change(first, turns, cluster)
-    changed = {**dict(zip(CHANGE, found, strict=True)), "n_shared": n_shared}
+    difference, n_shared = change(first, turns, cluster)
+    changed = {**dict(zip(CHANGE, difference, strict=True)), "n_shared": n_shared}
     return {
         "n_conversations": turns[cluster].n_unique(),
         "n_turns": turns.height,

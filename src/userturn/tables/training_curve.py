@@ -69,9 +69,9 @@ def curve(noted: list[dict[str, Any]], judge: Mapping[str, Any] | None) -> Itera
     turn is scored.
     """
     labels = [judge and _is_genuine(row, judge) for row in noted]
-    known = pl.DataFrame(noted, schema={"step": pl.Int64, **ROWS}, infer_schema_length=None)
-    known = known.with_columns(genuine=pl.Series(labels, dtype=pl.Boolean))
-    for (step,), rows in known.partition_by("step", as_dict=True).items():
+    steps = pl.DataFrame(noted, schema={"step": pl.Int64, **ROWS}, infer_schema_length=None)
+    steps = steps.with_columns(genuine=pl.Series(labels, dtype=pl.Boolean))
+    for (step,), rows in steps.partition_by("step", as_dict=True).items():
         gains = rows.drop_nulls("gain")
         mean = clustered_mean(gains["gain"], gains["conversation"].to_list())
         yield {

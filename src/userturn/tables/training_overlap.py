@@ -41,15 +41,15 @@ def contained(items: Sequence[Sequence[str]], conversations: Iterable[Sequence[s
     """Return the numbers of the items that contain a training text, or are contained in one."""
     of_items = [(n, runs(text)) for n, texts in enumerate(items) for text in texts]
     places: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, (_, found) in enumerate(of_items):
-        for run in found:
-            places[run].append(place)
+    for position, (_, runs_of_item) in enumerate(of_items):
+        for run in runs_of_item:
+            places[run].append(position)
     hits: set[int] = set()
     for texts in conversations:
         parts = [runs(text) for text in texts]
         whole = frozenset[tuple[str, ...]]().union(*parts)
-        for place, n in Counter(p for run in whole for p in places.get(run, ())).items():
-            number, item = of_items[place]
+        for position, n in Counter(p for run in whole for p in places.get(run, ())).items():
+            number, item = of_items[position]
             if _holds(n, item) or any(_is_part(part, item) for part in parts):
                 hits.add(number)
     return hits
@@ -147,8 +147,8 @@ def count_overlap(
     parts = contained(items, conversations)
     best = []
     for number, texts in enumerate(items):
-        found = {*map(learnt.match, texts), "contained" if number in parts else None}
-        best.append(next((kind for kind in KINDS if kind in found), None))
+        matches = {*map(learnt.match, texts), "contained" if number in parts else None}
+        best.append(next((kind for kind in KINDS if kind in matches), None))
     return {"n_items": len(best), **{f"n_{kind}": best.count(kind) for kind in KINDS}}
 
 
@@ -157,8 +157,8 @@ def texts_of(row: Mapping[str, Any], instruction: str = "") -> list[str]:
 
     `instruction` is what the study appends to prompts. It is removed, since training data lack it.
     """
-    said = [m["content"] for m in row["messages"] if m["role"] == "user"]
-    texts = [text.removesuffix(instruction) for text in said]
+    messages = [m["content"] for m in row["messages"] if m["role"] == "user"]
+    texts = [text.removesuffix(instruction) for text in messages]
     return [*texts, *filter(None, [row.get("reference_answer")])]
 
 

@@ -121,8 +121,8 @@ def table(material: Material) -> pl.DataFrame:
         if (cell := pl.read_parquet(path, columns=COLUMNS)).height
     ]
     rows += list(_of_people(material.paths["human_items"], material.seed))
-    found = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
-    return found.sort(*CELL_KEYS, nulls_last=True)
+    joined = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
+    return joined.sort(*CELL_KEYS, nulls_last=True)
 
 
 class Before(NamedTuple):
@@ -135,49 +135,51 @@ class Before(NamedTuple):
 def _read(path: str, seed: int) -> Before:
     """Return the user messages and people's turns of the items in a prepared table."""
     items = pl.read_parquet(path, columns=PEOPLES)
-    said = {
+    people = {
         item: [message["content"] for message in messages if message["role"] == "user"]
         for item, messages in items.select("item", "messages").iter_rows()
     }
-    return Before(said, people_of(items, Path(path).stem, seed))
+    return Before(people, people_of(items, Path(path).stem, seed))
 
 
 def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of human turns, with null in columns that only models' turns have."""
     for path in sorted(paths):
         turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
-        found = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _read(path, seed))
+        measured = properties(turns.with_columns(perturbation=pl.lit(PLAIN)), _read(path, seed))
         itself = {f"{name}{end}": None for name in ("chrf", "chrf_above") for end in LIMITS}
-        yield found | itself | {"temperature": None}
+        yield measured | itself | {"temperature": None}
 
 
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
     """Return the row of the table for the turns of a cell."""
     ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
-    known = _told_languages(_with_words(_with_endings(ordered)))
+    described = _told_languages(_with_words(_with_endings(ordered)))
     repeated = [
         None if text is None else share_repeated(text, before.said[item])
-        for text, item in known.select("said", "item").iter_rows()
+        for text, item in described.select("said", "item").iter_rows()
     ]
-    known = known.with_columns(repeated=pl.Series(repeated, dtype=pl.Float64))
-    language = next(iter(known["language"].drop_nulls().mode().sort()), None)
-    known = known.with_columns(is_in_language=pl.col("language") == pl.lit(language, pl.String))
+    described = described.with_columns(repeated=pl.Series(repeated, dtype=pl.Float64))
+    language = next(iter(described["language"].drop_nulls().mode().sort()), None)
+    described = described.with_columns(
+        is_in_language=pl.col("language") == pl.lit(language, pl.String)
+    )
     measures = {
-        **{name: rate_over(known, ["cluster"], of)[0] for name, of in SHARES.items()},
-        **{name: _mean(known, of) for name, of in MEANS.items()},
-        **dict(zip(VARIETY, _variety(known), strict=True)),
+        **{name: rate_over(described, ["cluster"], of)[0] for name, of in SHARES.items()},
+        **{name: _mean(described, of) for name, of in MEANS.items()},
+        **dict(zip(VARIETY, _variety(described), strict=True)),
     }
     return {
         **turns.select(CELL_KEYS).row(0, named=True),
-        **_counts(known),
+        **_counts(described),
         **{
             key: value
             for name in MEASURES
             for key, value in limits_of(name, measures[name]).items()
         },
         "language": language,
-        **distance(known, before.people),
-        "reason": None if known["said"].count() else NO_TEXT,
+        **distance(described, before.people),
+        "reason": None if described["said"].count() else NO_TEXT,
     }
 
 
@@ -204,8 +206,8 @@ def _with_endings(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_words(turns: pl.DataFrame) -> pl.DataFrame:
-    said = pl.col("said").str.to_lowercase().str.replace_all("’", "'")
-    words = said.str.extract_all(WORD)
+    lowered = pl.col("said").str.to_lowercase().str.replace_all("’", "'")
+    words = lowered.str.extract_all(WORD)
     return turns.with_columns(words=words, n_words=words.list.len())
 
 

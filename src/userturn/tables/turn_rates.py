@@ -190,8 +190,8 @@ def pool(
     for counted in positives:
         table = patterns(counts, keys, counted).group_by(keys, maintain_order=True)
         of_datasets = table.agg("n_items", *COUNTS).iter_rows()
-        for names, found in groupby(of_datasets, key=lambda row: row[: len(by)]):
-            datasets = [np.array(row[len(keys) :], dtype=float) for row in found]
+        for names, group in groupby(of_datasets, key=lambda row: row[: len(by)]):
+            datasets = [np.array(row[len(keys) :], dtype=float) for row in group]
             for average in averages[: len(datasets)]:
                 row = _rate(datasets, average)
                 rows.append(dict(zip(by, names, strict=True)) | {"counted": counted, **row})

@@ -89,15 +89,15 @@ def chrf(text: str, reference: str) -> float:
     It is the F-score with double weight on recall, from the mean precision and the mean recall of
     character n-grams of 1 to 6, for the lengths that both texts have. White space does not count.
     """
-    one, other = ("".join(said.split()) for said in (text, reference))
+    one, other = ("".join(string.split()) for string in (text, reference))
     lengths = range(1, min(LONGEST, len(one), len(other)) + 1)
     shared = [(_counts(one, n) & _counts(other, n)).total() for n in lengths]
     if not any(shared):
         return 0.0
     precision, recall = (
-        sum(found / (len(said) - n + 1) for found, n in zip(shared, lengths, strict=True))
+        sum(matches / (len(string) - n + 1) for matches, n in zip(shared, lengths, strict=True))
         / len(lengths)
-        for said in (one, other)
+        for string in (one, other)
     )
     return 100 * (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
 
@@ -117,9 +117,9 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
     answers are exchanged for the chance floor. Items have the columns `PEOPLES`.
     """
     turns = {
-        item: said.strip()
-        for item, messages, context, said in items.select(PEOPLES).iter_rows()
-        if said and said.strip() and answer_to(messages, context) is not None
+        item: text.strip()
+        for item, messages, context, text in items.select(PEOPLES).iter_rows()
+        if text and text.strip() and answer_to(messages, context) is not None
     }
     order = drawn_order(list(turns), generator(seed, "an unrelated person's turn", dataset))
     others = donors(turns, order)
@@ -129,9 +129,9 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
 def distance(turns: pl.DataFrame, people: Mapping[str, People]) -> dict[str, Any]:
     """Return the columns `n_compared` and those of chrF for the turns of a cell."""
     rows = [
-        (cluster, chrf(said, people[item].there), chrf(said, people[item].elsewhere))
-        for item, cluster, said in turns.select("item", "cluster", "said").iter_rows()
-        if said and item in people
+        (cluster, chrf(text, people[item].there), chrf(text, people[item].elsewhere))
+        for item, cluster, text in turns.select("item", "cluster", "said").iter_rows()
+        if text and item in people
     ]
     return {"n_compared": len(rows), **above_unrelated("chrf", rows)}
 
@@ -145,10 +145,10 @@ def above_unrelated(measure: str, rows: Sequence[tuple[str, float, float]]) -> d
     clusters, there, elsewhere = zip(*rows, strict=True) if rows else ((), (), ())
     above = [one - other for one, other in zip(there, elsewhere, strict=True)]
     means = {measure: there, f"{measure}_unrelated": elsewhere, f"{measure}_above": above}
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for name, values in means.items():
-        found |= limits_of(name, clustered_mean(values, clusters))
-    return found
+        limits |= limits_of(name, clustered_mean(values, clusters))
+    return limits
 
 
 def embed_turns(
@@ -168,11 +168,11 @@ def embed_turns(
     people = people_of(pl.read_parquet(path_to_items, columns=PEOPLES), dataset, seed)
     columns = [*TURN_KEYS, "outcome", "text"]
     turns = pl.concat([pl.read_parquet(path, columns=columns) for path in paths_to_user_turns])
-    said = turns.select(*TURN_KEYS, SAID).filter(pl.col("said") != "").sort(TURN_KEYS)
-    compared = said.filter(pl.col("item").is_in(list(people)))
+    texts = turns.select(*TURN_KEYS, SAID).filter(pl.col("said") != "").sort(TURN_KEYS)
+    compared = texts.filter(pl.col("item").is_in(list(people)))
     rows = _similarities(compared, people, embedder) if compared.height else ()
-    found = pl.DataFrame(rows, schema=SIMILARITIES, orient="row")
-    write_table(found, path_to_similarities, identity)
+    similarities = pl.DataFrame(rows, schema=SIMILARITIES, orient="row")
+    write_table(similarities, path_to_similarities, identity)
 
 
 def _similarities(
@@ -183,9 +183,9 @@ def _similarities(
     texts = sorted({*turns["said"], *of_people})
     vectors = embedded(texts, embedder["source"], embedder.get("revision"))
     vector_of = dict(zip(texts, vectors, strict=True))
-    for *keys, said in turns.iter_rows():
+    for *keys, turn in turns.iter_rows():
         there, elsewhere, other_item = people[keys[TURN_KEYS.index("item")]]
-        cosines = (float(vector_of[said] @ vector_of[text]) for text in (there, elsewhere))
+        cosines = (float(vector_of[turn] @ vector_of[text]) for text in (there, elsewhere))
         yield (*keys, other_item, *(round(cosine, DIGITS_OF_COSINE) for cosine in cosines))
 
 
@@ -199,8 +199,8 @@ def table(material: Material) -> pl.DataFrame:
         {**cell, **_similar(of_cells.get(tuple(cell[name] for name in CELL_KEYS), nothing))}
         for cell in cells.select(*CELL_KEYS, *LIMITS_OF_CHRF).iter_rows(named=True)
     ]
-    found = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
-    return found.sort(*CELL_KEYS, nulls_last=True)
+    joined = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
+    return joined.sort(*CELL_KEYS, nulls_last=True)
 
 
 def _similar(turns: pl.DataFrame) -> dict[str, Any]:

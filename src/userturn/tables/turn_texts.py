@@ -42,14 +42,14 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     Near copies are as in `tables.training_overlap`: the Jaccard similarity of their sets of
     character 5-grams is 0.8 or more. A turn without a word is near no other.
     """
-    texts = {said: normalised(said) for said in turns["said"].drop_nulls().unique()}
-    held: dict[str, set[str]] = {}
-    for said, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
-        held.setdefault(texts[said], set()).add(cluster)
-    near = _near({text: of for text, of in sorted(held.items()) if text})
+    texts = {turn: normalised(turn) for turn in turns["said"].drop_nulls().unique()}
+    clusters_of_text: dict[str, set[str]] = {}
+    for turn, cluster in turns.select("said", "cluster").drop_nulls().iter_rows():
+        clusters_of_text.setdefault(texts[turn], set()).add(cluster)
+    near = _near({text: of for text, of in sorted(clusters_of_text.items()) if text})
     is_near = [
-        None if said is None else is_copy or texts[said] in near
-        for said, is_copy in turns.select("said", "is_copy").iter_rows()
+        None if turn is None else is_copy or texts[turn] in near
+        for turn, is_copy in turns.select("said", "is_copy").iter_rows()
     ]
     return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
 
@@ -65,15 +65,15 @@ def _near(held: Mapping[str, set[str]]) -> set[str]:
     there = np.ones(len(columns), dtype=np.int32)
     matrix = csr_array((there, columns, np.r_[0, sizes.cumsum()]), shape=(len(sets), len(names)))
     clusters_of = [tuple(sorted(of)) for of in held.values()]
-    number = {of: place for place, of in enumerate(dict.fromkeys(clusters_of))}
+    number = {of: number_of for number_of, of in enumerate(dict.fromkeys(clusters_of))}
     cluster = np.array([number[of] for of in clusters_of])
-    found = np.array([len(of) > 1 for of in clusters_of])
+    has_other = np.array([len(of) > 1 for of in clusters_of])
     for start in range(0, len(sets), AT_ONCE):
         shared = (matrix[start : start + AT_ONCE] @ matrix.T).tocoo()
         one, other = shared.row + start, shared.col
         is_near = shared.data >= NEAR * (sizes[one] + sizes[other] - shared.data) - ROUNDING
-        found[one[is_near & (cluster[one] != cluster[other])]] = True
-    return {text for text, is_found in zip(held, found, strict=True) if is_found}
+        has_other[one[is_near & (cluster[one] != cluster[other])]] = True
+    return {text for text, is_found in zip(held, has_other, strict=True) if is_found}
 
 
 Triple = tuple[str, str, str]
@@ -81,8 +81,8 @@ Triple = tuple[str, str, str]
 
 def triples(text: str) -> list[Triple]:
     """Return the triples of neighbouring words in a text, in lower case."""
-    said = words(text)
-    return list(zip(said, said[1:], said[2:], strict=False))
+    words_of_text = words(text)
+    return list(zip(words_of_text, words_of_text[1:], words_of_text[2:], strict=False))
 
 
 def share_repeated(text: str, others: Iterable[str]) -> float | None:
@@ -91,8 +91,8 @@ def share_repeated(text: str, others: Iterable[str]) -> float | None:
     It is the containment of Broder (1997, Proc. SEQUENCES, 21-29).
     """
     own = triples(text)
-    known = {triple for other in others for triple in triples(other)}
-    return sum(triple in known for triple in own) / len(own) if own else None
+    triples_of_others = {triple for other in others for triple in triples(other)}
+    return sum(triple in triples_of_others for triple in own) / len(own) if own else None
 
 
 COPIED: Schema = {
@@ -153,15 +153,15 @@ def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for place, items in by_place(groups, JUDGED_CELL_KEYS):
-        found = Interval(None, None, None)
+    for names, items in by_place(groups, JUDGED_CELL_KEYS):
+        rate = Interval(None, None, None)
         seen = items.filter(pl.col("m") > 0)
         if seen.height:
             m, y = (seen[name].to_numpy() for name in ("m", "y"))
-            found = pooled_rate(Patterns(np.ones(len(m)), m, y))
+            rate = pooled_rate(Patterns(np.ones(len(m)), m, y))
         yield {
-            **place,
+            **names,
             "n_copies": int(items["n_copies"].sum()),
             "n_distinct": round(items["m"].sum()),
-            **limits_of("distinct", found),
+            **limits_of("distinct", rate),
         }

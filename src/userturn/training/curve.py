@@ -51,8 +51,10 @@ class Curve:
     @property
     def points(self) -> Rows:
         """The rows of all points, each with its step."""
-        found = {point["step"]: point["rows"] for point in notes_in(self.folder)}
-        return [{"step": step, **row} for step in sorted(found) for row in found[step]]
+        rows_of_step = {point["step"]: point["rows"] for point in notes_in(self.folder)}
+        return [
+            {"step": step, **row} for step in sorted(rows_of_step) for row in rows_of_step[step]
+        ]
 
     def _point(self, model: Any) -> Rows:
         talks = {
@@ -62,8 +64,8 @@ class Curve:
         }
         references = {row["conversation"]: row["reference_answer"] for row in self.rows}
         most = self.settings["max_tokens"]
-        asked = [self._ids(talk[:1]) for talk in talks.values()]
-        answers = written(model, self.template, asked, self.template.end_token_ids, most)
+        prompts = [self._ids(talk[:1]) for talk in talks.values()]
+        answers = written(model, self.template, prompts, self.template.end_token_ids, most)
         probes = [
             self._ids([talk[0], {"role": "assistant", "content": answer}])
             for talk, answer in zip(talks.values(), answers, strict=True)
@@ -121,15 +123,15 @@ def written(
     """
     import torch
 
-    asked = {place: list(ids) for place, ids in enumerate(prompts) if ids}
-    longest = max(map(len, asked.values()), default=0)
+    by_position = {position: list(ids) for position, ids in enumerate(prompts) if ids}
+    longest = max(map(len, by_position.values()), default=0)
     if not longest:
         return [""] * len(prompts)
     pad = template.tokenizer.pad_token_id
-    padded = torch.tensor([[pad] * (longest - len(p)) + p for p in asked.values()])
-    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in asked.values()])
+    padded = torch.tensor([[pad] * (longest - len(p)) + p for p in by_position.values()])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in by_position.values()])
     with torch.no_grad():
-        found = model.generate(
+        generated = model.generate(
             input_ids=padded.to(model.device),
             attention_mask=mask.to(model.device),
             max_new_tokens=max_tokens,
@@ -137,13 +139,14 @@ def written(
             pad_token_id=pad,
             **{"do_sample": False} | sampling,
         )[:, longest:]
-    said = {
-        place: _said(template, row.tolist(), ends) for place, row in zip(asked, found, strict=True)
+    texts = {
+        position: _said(template, row.tolist(), ends)
+        for position, row in zip(by_position, generated, strict=True)
     }
-    return [said.get(place, "") for place in range(len(prompts))]
+    return [texts.get(position, "") for position in range(len(prompts))]
 
 
 def _said(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
     """Return the text of a turn, up to the token that ends it."""
-    stops = [place for place, token in enumerate(ids) if token in ends]
+    stops = [position for position, token in enumerate(ids) if token in ends]
     return template.decode(ids[: stops[0]] if stops else ids).strip()

@@ -51,13 +51,13 @@ def _check_columns(row: Row, where: str, form: str) -> None:
 
 def _spoken(messages: Any, where: str) -> list[Message]:
     """Return messages that can be learnt, all with text and at least one by each role."""
-    taken = conversation(messages, where)
-    roles = [message["role"] for message in taken]
+    messages_read = conversation(messages, where)
+    roles = [message["role"] for message in messages_read]
     if "assistant" not in roles or "user" not in roles:
         raise UserError(f"{where}: found no answer to a user; correct or remove that row")
-    if not all(message["content"].strip() for message in taken):
+    if not all(message["content"].strip() for message in messages_read):
         raise UserError(f"{where}: a message has no text; correct or remove that row")
-    return taken
+    return messages_read
 
 
 def final_answer(solution: str | None) -> str | None:
@@ -105,7 +105,7 @@ def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
             continue
         answered = [*row["prompt"], {"role": "assistant", "content": row["completion"]}]
         name = str(row["conv_id"])
-        taken = {
+        turns = {
             "conversation": name,
             "messages": _spoken(answered, where),
             "reference_answer": final_answer(row.get("single_turn_completion")),
@@ -113,7 +113,7 @@ def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
         }
         rank = (row["turn_id"], row["score"] or 0.0, row["completion"])
         if name not in best or rank > best[name][0]:
-            best[name] = rank, taken
+            best[name] = rank, turns
     return [row for _, row in best.values()]
 
 
@@ -131,8 +131,8 @@ def _pinned(part: Mapping[str, Any], pins: dict[str, str]) -> dict[str, Any]:
 
 def _commit(path: Path, revision: str) -> str:
     """Return the commit of a file in the hub's cache, by its snapshot's folder."""
-    found = [part for part in path.parts if COMMIT.fullmatch(part)]
-    return found[-1] if found else revision
+    commits = [part for part in path.parts if COMMIT.fullmatch(part)]
+    return commits[-1] if commits else revision
 
 
 def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
@@ -144,8 +144,8 @@ def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
         commit = _commit(path, settings["revision"])
         pins[f"{part['hub']}@{part['revision']}"] = commit
         source = f"{part['hub']}@{commit}"
-    found = FORMATS[part["format"]](read_rows(path), settings)
-    return [row | {"source": source} for row in found]
+    rows = FORMATS[part["format"]](read_rows(path), settings)
+    return [row | {"source": source} for row in rows]
 
 
 def prepare_training_data(

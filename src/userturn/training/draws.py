@@ -59,7 +59,7 @@ def write_draws(folder: Path, path_to_table: Path, identity: str) -> None:
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for row in notes_in(folder):
         rows[row["step"], row["draw"]] = row
-    table = pl.DataFrame([rows[place] for place in sorted(rows)], schema=SCHEMA)
+    table = pl.DataFrame([rows[position] for position in sorted(rows)], schema=SCHEMA)
     write_table(table, path_to_table, identity)
 
 

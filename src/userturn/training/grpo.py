@@ -68,7 +68,7 @@ def tasks(
     Raises:
         UserError: there is no such place, or the trainer would read other tokens than the study.
     """
-    found: dict[str, Task] = {}
+    by_prompt: dict[str, Task] = {}
     for row in rows:
         messages = row["messages"]
         for end in range(1, len(messages) + 1):
@@ -81,14 +81,14 @@ def tasks(
                 continue
             task = Task(prompt, tuple(messages[:end]), row["reference_answer"], row["goal"])
             if len(prompt.token_ids) <= max_tokens:
-                found.setdefault(prompt.text, task)
-    if not found:
+                by_prompt.setdefault(prompt.text, task)
+    if not by_prompt:
         raise UserError(
             f"the training data has no place for a turn of the {turn} after at most {max_tokens} "
             "tokens; correct `data` or `max_prompt_tokens` in the recipe"
         )
-    _check_tokens(template, list(found.values()))
-    return list(found.values())
+    _check_tokens(template, list(by_prompt.values()))
+    return list(by_prompt.values())
 
 
 def tasks_of(template: Template, training: Training) -> list[Task]:
@@ -204,19 +204,19 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
     from trl import GRPOConfig, GRPOTrainer
 
     how, template = training.recipe["grpo"], parts.template
-    found = tasks_of(template, training)
+    tasks = tasks_of(template, training)
     stops = template.stop_token_ids if how["turn"] == "user" else template.end_token_ids
     parts.model.generation_config.eos_token_id = list(stops)
     trainers: list[Any] = []
 
     def draw(completions: Sequence[Sequence[int]], numbers: Sequence[int]) -> list[SampledTurn]:
-        said = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completions]
-        drawn = zip(said, numbers, strict=True)
-        return [found[number].drawn(template.decode(ids)) for ids, number in drawn]
+        texts = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completions]
+        turns = zip(texts, numbers, strict=True)
+        return [tasks[number].drawn(template.decode(ids)) for ids, number in turns]
 
     configuration = GRPOConfig(**parts.arguments, **_drawing(how))
-    prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
-    of_trl = _rewards(grid, training, template, draw, trainers, found)
+    prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(tasks)]
+    of_trl = _rewards(grid, training, template, draw, trainers, tasks)
     trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=of_trl)
     trainers.append(trainer)
     return trainer
@@ -237,8 +237,8 @@ def _rewards(
 
     named = endpoints_of(training.recipe)
     judges = {name: judge_of(grid, name) for name in named.values()}
-    kept = KeptReplies(training.checkpoints / "replies")
-    ask = training_endpoints(judges, named, training.model, kept)
+    stored_replies = KeptReplies(training.checkpoints / "replies")
+    ask = training_endpoints(judges, named, training.model, stored_replies)
     rewards = rewards_of(
         training.recipe,
         judges,
@@ -246,7 +246,7 @@ def _rewards(
         ask,
         lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),
         PROMPTS["interactivity"].read_text(),
-        kept,
+        stored_replies,
         gain,
     )
     notes = Writer(training.checkpoints / "draws")

@@ -22,8 +22,8 @@ LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "
 
 def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
     """Return the step and folder of the last whole checkpoint, or 0 and None without one."""
-    found = {step: path for step, path in _by_step(folder).items() if is_whole(path)}
-    return max(found.items()) if found else (0, None)
+    checkpoints = {step: path for step, path in _by_step(folder).items() if is_whole(path)}
+    return max(checkpoints.items()) if checkpoints else (0, None)
 
 
 def remove_torn(folder: Path) -> None:

@@ -45,15 +45,15 @@ def kept_change(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     trained = adapted(whole_model(base, dtype="float32"), adapter).to(device).eval()
     measured = whole_model(swept, dtype=entry["dtype"]).to(device).eval()
-    taken = [list(ids[:MOST_TOKENS]) for ids in rows[:N_ROWS] if len(ids) > 1]
+    prefixes = [list(ids[:MOST_TOKENS]) for ids in rows[:N_ROWS] if len(ids) > 1]
     with torch.inference_mode():
-        of_rows = [_sums(trained, measured, torch.tensor([ids], device=device)) for ids in taken]
+        of_rows = [_sums(trained, measured, torch.tensor([ids], device=device)) for ids in prefixes]
         with trained.disable_adapter():
             before = _loss(trained, held_out, device)
         after = _loss(measured, held_out, device)
     n_tokens, kl_adapter, kl_swept, moved, lost = torch.stack(of_rows).sum(0).tolist()
     return {
-        "n_rows": len(taken),
+        "n_rows": len(prefixes),
         "kl_adapter": kl_adapter / n_tokens,
         "kl_swept": kl_swept / n_tokens,
         "lost": (lost / moved) ** 0.5 if moved else None,
@@ -67,12 +67,12 @@ def _loss(model: Any, rows: Sequence[Mapping[str, Sequence[int]]], device: str) 
 
     total, n = 0.0, 0
     for row in rows:
-        said = [label for label in row["labels"] if label != IGNORED]
+        labels = [label for label in row["labels"] if label != IGNORED]
         ids = torch.tensor([list(row["input_ids"])], device=device)
-        logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
-        target = torch.tensor(said, device=device)
+        logits = model(input_ids=ids, logits_to_keep=len(labels) + 1).logits[0, :-1].float()
+        target = torch.tensor(labels, device=device)
         total += torch.nn.functional.cross_entropy(logits, target, reduction="sum").item()
-        n += len(said)
+        n += len(labels)
     return total / max(1, n)
 
 
@@ -83,11 +83,11 @@ def _sums(trained: Any, swept: Any, ids: Any) -> Any:
     with trained.disable_adapter():
         before = _log_probabilities(trained, ids)
     after, measured = _log_probabilities(trained, ids), _log_probabilities(swept, ids)
-    said = ids[0, 1:, None]
-    b, a, m = (rows.gather(1, said) for rows in (before, after, measured))
+    next_ids = ids[0, 1:, None]
+    b, a, m = (rows.gather(1, next_ids) for rows in (before, after, measured))
     divergences = [(rows.exp() * (rows - before)).sum() for rows in (after, measured)]
     distances = [(a - b).square().sum(), (m - a).square().sum()]
-    return torch.stack([torch.tensor(len(said)).to(b), *divergences, *distances])
+    return torch.stack([torch.tensor(len(next_ids)).to(b), *divergences, *distances])
 
 
 def _log_probabilities(model: Any, ids: Any) -> Any:

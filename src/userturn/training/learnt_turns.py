@@ -85,7 +85,7 @@ def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list
         [message["content"] for message in talk if message["role"] == "assistant"]
         for talk in ordered
     ]
-    made = []
+    rows = []
     for number, (talk, own) in enumerate(zip(ordered, answers, strict=True)):
         following = answers[number + 1 :] + answers[:number]
         others = next((found for found in following if found and not set(found) & set(own)), None)
@@ -94,14 +94,14 @@ def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list
                 "the training data cannot be shuffled: a conversation has no other with other "
                 "answers; give `data` more conversations"
             )
-        taken = cycle(others)
-        made.append(
+        donors = cycle(others)
+        rows.append(
             [
-                {**message, "content": next(taken)} if message["role"] == "assistant" else message
+                {**message, "content": next(donors)} if message["role"] == "assistant" else message
                 for message in talk
             ]
         )
-    return made
+    return rows
 
 
 def held_out(rows: Sequence[Mapping[str, Any]], recipe: Recipe) -> set[str]:

@@ -141,7 +141,7 @@ def training_endpoints(
                 if error is not None
             ]
 
-        found = kept.replies(what, asked, ask_missing, judge.max_error_share)
-        return [Reply(*(fields or (None, "no reply", None))) for fields in found]
+        replies = kept.replies(what, asked, ask_missing, judge.max_error_share)
+        return [Reply(*(fields or (None, "no reply", None))) for fields in replies]
 
     return ask

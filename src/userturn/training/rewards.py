@@ -70,8 +70,8 @@ def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequen
         Case(answer=final_answer(conversation.answers), reference=reference)
         for conversation, reference in zip(conversations, references, strict=True)
     ]
-    known = [case for case in cases if case.reference is not None]
-    grades = iter(verifier_named(verifier)(known, 1) if known else [])
+    cases_with_reference = [case for case in cases if case.reference is not None]
+    grades = iter(verifier_named(verifier)(cases_with_reference, 1) if cases_with_reference else [])
     correct = [None if case.reference is None else next(grades).correct for case in cases]
     return [None if value is None else float(value) for value in correct]
 
@@ -96,9 +96,9 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
     def ask(missing: Sequence[int], keep: Keep) -> list[str]:
         errors = []
         for some in batched(missing, n_at_once):
-            asked = [turns[place] for place in some]
-            verdicts = kind_of(judge.settings).judge_turns(judge, asked, paid_by)
-            for place, verdict in zip(some, verdicts, strict=True):
+            turns_to_judge = [turns[position] for position in some]
+            verdicts = kind_of(judge.settings).judge_turns(judge, turns_to_judge, paid_by)
+            for position, verdict in zip(some, verdicts, strict=True):
                 reason = verdict.unscored_reason or ""
                 if reason.startswith(ERROR):
                     errors.append(
@@ -106,11 +106,11 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
                         f"({reason.removeprefix(ERROR)})"
                     )
                 else:
-                    keep(place, None if verdict.genuine is None else float(verdict.genuine))
+                    keep(position, None if verdict.genuine is None else float(verdict.genuine))
         return errors
 
-    asked = [[turn.messages, turn.said] for turn in drawn]
-    scores: Scores = kept.replies("followup", asked, ask, judge.max_error_share)
+    judged_texts = [[turn.messages, turn.said] for turn in drawn]
+    scores: Scores = kept.replies("followup", judged_texts, ask, judge.max_error_share)
     return scores
 
 
@@ -135,8 +135,8 @@ def complete(scores: Mapping[str, Scores], weights: Mapping[str, float]) -> dict
 
 def interactivity(conversations: Sequence[Rollout], ask: Endpoints, prompt: str) -> Scores:
     """Return a judge's score between 0 and 1 of how well the assistant involves the user."""
-    asked = [[{"role": "user", "content": prompt + c.text}] for c in conversations]
-    return [_read(reply, _read_score) for reply in ask("interactivity", asked)]
+    requests = [[{"role": "user", "content": prompt + c.text}] for c in conversations]
+    return [_read(reply, _read_score) for reply in ask("interactivity", requests)]
 
 
 def _read_score(reply: Reply) -> float:
@@ -175,11 +175,11 @@ def rewards_of(
         kept: the replies that are paid for.
         gain: the likelihood gain of drawn user turns.
     """
-    wanted = recipe["grpo"]["rewards"]
+    names = recipe["grpo"]["rewards"]
 
     def score(name: str) -> Score:
-        settings = wanted[name]
-        known: dict[str, Score] = {
+        settings = names[name]
+        functions: dict[str, Score] = {
             "accuracy": lambda drawn, talks: accuracy(
                 settings["verifier"], talks, [turn.reference_answer for turn in drawn]
             ),
@@ -188,6 +188,6 @@ def rewards_of(
             "followup": lambda drawn, _: followup(drawn, judges[settings["judge"]], paid_by, kept),
             "gain": lambda drawn, _: gain(drawn),
         }
-        return known[name]
+        return functions[name]
 
-    return [Reward(name, settings["weight"], score(name)) for name, settings in wanted.items()]
+    return [Reward(name, settings["weight"], score(name)) for name, settings in names.items()]

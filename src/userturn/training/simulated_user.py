@@ -48,34 +48,36 @@ def continued(
 
     A conversation ends when the simulated user ends it or gives no readable reply.
     """
-    found = list(rollouts)
-    open_ones = list(range(len(found)))
+    conversations = list(rollouts)
+    open_ones = list(range(len(conversations)))
     template = Template(prompt)
     for _ in range(n_turns):
-        asked: list[Conversation] = []
+        open_conversations: list[Conversation] = []
         for i in open_ones:
-            filled = template.substitute(goal=found[i].goal, conversation=found[i].text)
-            asked.append([{"role": "user", "content": filled}])
-        replies = ask("simulator", asked) if asked else []
+            filled = template.substitute(
+                goal=conversations[i].goal, conversation=conversations[i].text
+            )
+            open_conversations.append([{"role": "user", "content": filled}])
+        replies = ask("simulator", open_conversations) if open_conversations else []
         said = {
             i: reply.content.strip()
             for i, reply in zip(open_ones, replies, strict=True)
             if reply.content and reply.content.strip() and END not in reply.content
         }
-        open_ones = _answer(found, said, write)
-    return found
+        open_ones = _answer(conversations, said, write)
+    return conversations
 
 
 def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
     """Add the user's messages and the model's answers, and return the conversations that go on."""
-    asked = {
+    prompts = {
         i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
     }
-    if not asked:
+    if not prompts:
         return []
-    answers = write(list(asked.values()))
+    answers = write(list(prompts.values()))
     gone_on = []
-    for (i, messages), answer in zip(asked.items(), answers, strict=True):
+    for (i, messages), answer in zip(prompts.items(), answers, strict=True):
         if answer.strip():
             spoken = (*messages, {"role": "assistant", "content": answer})
             found[i] = replace(found[i], messages=spoken)

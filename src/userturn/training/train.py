@@ -128,10 +128,10 @@ def _watcher(training: Training, stop: StopFlag, curve: Curve | None) -> Any:
                 control.should_save = control.should_training_stop = True
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any, **_: Any) -> None:
-            shown = [f"{key} {logs[key]:.3g}" for key in ("loss", "reward") if key in logs]
-            if shown:
+            numbers = [f"{key} {logs[key]:.3g}" for key in ("loss", "reward") if key in logs]
+            if numbers:
                 step = f"step {state.global_step}/{training.n_steps}"
-                say(f"train {training.model}: {', '.join([step, *shown])}")
+                say(f"train {training.model}: {', '.join([step, *numbers])}")
 
     return Watcher()
 
@@ -202,19 +202,19 @@ def checkpoint_named(model: str, checkpoints: Path) -> Iterator[None]:
     try:
         yield
     except (UserError, RuntimeError) as error:
-        said = str(error)
+        reason = str(error)
         if not isinstance(error, UserError):
-            if "out of memory" not in said:
+            if "out of memory" not in reason:
                 raise
-            said = (
-                f"the memory of the GPU is full ({said.splitlines()[0]}); ask for a larger one "
+            reason = (
+                f"the memory of the GPU is full ({reason.splitlines()[0]}); ask for a larger one "
                 "(`training: {gpu_model: ...}`), or halve `batch` and double `accumulation` in the "
                 "recipe, which is another training"
             )
         step, _ = last_checkpoint(checkpoints)
-        kept = f"the checkpoint of step {step} is kept" if step else "no step was made yet"
+        checkpoint = f"the checkpoint of step {step} is kept" if step else "no step was made yet"
         raise UserError(
-            f"train {model}: {said}; {kept}, run the same command again when it is fixed"
+            f"train {model}: {reason}; {checkpoint}, run the same command again when it is fixed"
         ) from error
 
 
@@ -266,10 +266,10 @@ def train(
         n_rows = len(learnt_rows(template, training)[0]) if is_sft else 0
         training = replace(training, n_steps=n_steps_of(training.recipe, n_rows))
         checkpoint = run_to_the_end(grid, training, stop)
-        kept = [
+        callbacks = [
             training.checkpoints.glob(f"{name}/*.jsonl") for name in ("replies", "draws", "curve")
         ]
-        for file in sorted(chain(checkpoint.rglob("*"), *kept)):
+        for file in sorted(chain(checkpoint.rglob("*"), *callbacks)):
             note_written(file)
         _write_folder(training, checkpoint, Path(path_to_folder))
         if training.recipe["method"] == "grpo":
@@ -300,8 +300,8 @@ def _measured(
         if training.recipe["sft"].get("validation"):
             others, _ = _rows_of(template, training, is_held_out=True)
     else:
-        found = tasks_of(template, training)
-        ids, left_out = [task.prompt.token_ids for task in found], {}
+        tasks = tasks_of(template, training)
+        ids, left_out = [task.prompt.token_ids for task in tasks], {}
     change = kept_change(training.base, checkpoint, folder, training.entry, ids, others)
     return {"n_learnt": len(ids), "left_out": left_out, "kept_change": change}
 

@@ -34,8 +34,8 @@ def gains(
         turns: turns, each with the conversation that it follows.
         others: the exchanges whose answers are the others, which include those of the turns.
     """
-    drawn = draw_distractors(others, N_DISTRACTORS, SEED)
-    return [_gain(model, template, turn, drawn[turn.item]) for turn in turns]
+    distractors = draw_distractors(others, N_DISTRACTORS, SEED)
+    return [_gain(model, template, turn, distractors[turn.item]) for turn in turns]
 
 
 def _gain(
@@ -44,10 +44,10 @@ def _gain(
     if not turn.turn.strip() or not others:
         return None if turn.turn.strip() else 0.0
     try:
-        asked = [_tokens(template, context, turn) for context in own_contexts(turn, others)]
+        contexts = [_tokens(template, context, turn) for context in own_contexts(turn, others)]
     except TemplateError:
         return None
-    own, *after_others = (log_likelihood(model, tokens) for tokens in asked)
+    own, *after_others = (log_likelihood(model, tokens) for tokens in contexts)
     return (own - sum(after_others) / len(after_others)) / len(turn.turn.strip())
 
 
@@ -60,7 +60,7 @@ def log_likelihood(model: Any, tokens: TurnTokens) -> float:
     import torch
 
     ids = torch.tensor([tokens.token_ids], device=model.device)
-    said = ids[0, tokens.n_context :]
+    turn_ids = ids[0, tokens.n_context :]
     with torch.no_grad():
-        logits = model(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1].float()
-    return float(-torch.nn.functional.cross_entropy(logits, said, reduction="sum"))
+        logits = model(input_ids=ids, logits_to_keep=len(turn_ids) + 1).logits[0, :-1].float()
+    return float(-torch.nn.functional.cross_entropy(logits, turn_ids, reduction="sum"))
