@@ -127,7 +127,7 @@ def _size(key: str, value: Any) -> int:
 
     try:
         if isinstance(value, str) and key == "runtime" and not value.isdecimal():
-            number = max(round(parse_timespan(value) / 60), 1)
+            number: int = max(round(parse_timespan(value) / 60), 1)
         elif isinstance(value, str) and key == "mem" and not value.isdecimal():
             number = max(ceil(parse_size(value) / 1e6), 1)
         else:
