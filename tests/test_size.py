@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_614, 34_784),
-    "tests": (56_369, 32_111),
+    "src": (63_186, 35_029),
+    "tests": (57_058, 32_453),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

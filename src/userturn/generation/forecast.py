@@ -8,6 +8,7 @@ prompt, and is too low only by what the prompts alone would tell.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -20,7 +21,7 @@ from userturn.config.formats import answers_as
 from userturn.datasets.prepare import Item, files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.generation.other_names import PLANNER_VERSION, Name, has_seed
-from userturn.generation.plan_files import AnyPlan
+from userturn.generation.plan_files import AnyPlan, plan_keys
 from userturn.generation.planner import Planned, Planner, Probe
 from userturn.generation.scorer import Context as ScoredContext
 from userturn.generation.scorer import Exchange, Scorer
@@ -36,10 +37,17 @@ from userturn.prompts.perturbations import (
     needs_donor,
     needs_reference,
 )
+from userturn.sources.registry import asked_of
 from userturn.storage.files import read_identity
-from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
+from userturn.storage.journal_table import (
+    ASKED_SCHEMA,
+    OUTCOME_SCHEMA,
+    blocks_of,
+    finished_keys,
+)
 from userturn.storage.table_files import Schema, write_parts
-from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, scan_plans
+from userturn.study.asks import UNKNOWN, ForecastGrid, asks_of, journal_of, scan_plans
+from userturn.study.finished_requests import LostPlansError, written_plans
 from userturn.study.grid import Grid
 from userturn.study.model_description import last_description, longest_text
 
@@ -146,11 +154,14 @@ class Forecast(NamedTuple):
         n_asked: number of different requests without a reply.
         is_known: whether every reply in the journals has its ask, which earlier versions did not
             note.
+        outdated: identities of plans whose requests all have replies, some of them under other
+            names than the plan on disk has.
     """
 
     missing: dict[str, int]
     n_asked: int
     is_known: bool
+    outdated: list[str]
 
 
 def forecast(
@@ -169,10 +180,24 @@ def forecast(
         again = ForecastGrid(grid.config, grid.results, grid.contents, scratch, rows_by_ask)
         present = present_items(again)
         return {
-            model: _missing(again, model, *identities, replies[model], present)
+            model: Forecast(*missing, _outdated(grid, model, missing[0]))
             for model, identities in pending.items()
             if ready == {*grid.prepared_datasets}
+            for missing in [_missing(again, model, *identities, replies[model], present)]
         }
+
+
+def _outdated(grid: Grid, model: str, missing: Mapping[str, int]) -> list[str]:
+    """Return the identities of plans that lack no reply, but name requests that have none."""
+    complete = [identity for identity, n_missing in missing.items() if not n_missing]
+    outdated = []
+    for of in asked_of(grid, model, complete):
+        with suppress(LostPlansError):  # it is planned anyway
+            plans = written_plans(grid.requests_folder(model, of.dataset, of.identity))
+            keys = plan_keys(plans)
+            if not {*keys} <= finished_keys(journal_of(grid, model, of.dataset, plans), keys):
+                outdated.append(of.identity)
+    return outdated
 
 
 def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
@@ -233,7 +258,8 @@ def _missing(
     every: Collection[str],
     rows: pl.DataFrame,
     present: Mapping[Name, str],
-) -> Forecast:
+) -> tuple[dict[str, int], int, bool]:
+    """Return `missing`, `n_asked` and `is_known` of a model's forecast."""
     names: defaultdict[str, set[Name]] = defaultdict(set)
     keys = set(rows["key"].drop_nulls())
     with_ask = rows.drop_nulls("ask").select("ask", "asked_as", "item", "key", "of").iter_rows()
@@ -254,7 +280,7 @@ def _missing(
             complete_plans(plans, counting)
     unsaid = rows.filter(pl.col("key").is_not_null(), pl.col("ask").is_null())
     is_known = set(unsaid["key"]) <= set(rows["of"].drop_nulls())
-    return Forecast(dict(counting.missing), len(counting.asked), is_known)
+    return dict(counting.missing), len(counting.asked), is_known
 
 
 def forecasts_as_json(grid: Grid, pending: Mapping[str, Any]) -> dict[str, Any]:

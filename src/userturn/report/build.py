@@ -1,8 +1,8 @@
 """The report: one page that opens from the file system, and the data files that it loads.
 
 All text by models, people and datasets enters the page as JSON and is shown as text content. The
-page's policy allows only its own script and the data files beside it to run. Times, machines and
-commits are not part of it: a second run of the study gives the same page.
+page's policy allows only its own script and the data files beside it to run. It has no times, machines or
+commits, so that a second run of the study gives the same page.
 """
 
 import json
@@ -46,10 +46,7 @@ SOURCES = ("hub", "file", "config", "split", "files", "folder", "url")
 
 
 def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return rows of three texts: the kind of a thing, its name, and what it was made from.
-
-    `descriptions` of models are in the order of the report.
-    """
+    """Return rows of three texts: the kind of a thing, its name, and what it was made from."""
     of_models = {
         n: [_of_model(grid, n, of), *_of_server(grid, n)] for n, of in descriptions.items()
     }

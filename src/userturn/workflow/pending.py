@@ -1,14 +1,13 @@
 """The pending part of a grid: what its sweeps still have to ask, and the inputs of their jobs.
 
 A table needs no sweep if its file carries the identity that the config asks for. Otherwise its
-requests are looked up in the journals. If each has a reply and the plans exist, the table is
-collected at once. If only plans are missing, they are made again without asking. A sweep asks only
-requests without a reply. It also makes lost plans of finished tables again, since further requests
-may follow from these. Datasets that could not be prepared are not swept, so that the others need
-not wait for them.
+requests are looked up in the journals. If each has a reply under its plan's name, the table is
+collected at once. Plans that are missing or have other names are made again without asking. A sweep
+asks only requests without a reply, and makes lost plans of finished tables again, since further
+requests may follow from these. Datasets that could not be prepared are not swept.
 
-A model has a second sweep if its prompts are made from other models' answers (`after_others`). It
-follows the first sweeps of those models, and its own.
+A model has a second sweep, after all first ones, for prompts made from other models' answers
+(`after_others`).
 """
 
 import json
@@ -50,9 +49,10 @@ def _state(grid: Grid, models: Collection[str]) -> list[Any]:
     contents = [grid.contents.models[model] for model in models]
     journals = [states(_journals(grid, model)) for model in models]
     tables = asked(grid).values()
+    plans = states(sorted((grid.results / "requests").rglob("[!.]*.parquet")))
     paths = {path for of in tables if follows_others(grid, of) for path in of.after}
     answers = states([path for path in map(grid.at, sorted(paths)) if path.is_file()])
-    return [datasets, prepared, contents, journals, grid.contents.reactions, answers]
+    return [datasets, prepared, contents, journals, plans, grid.contents.reactions, answers]
 
 
 def any_of(names: Iterable[str]) -> str:
@@ -137,6 +137,11 @@ class Pending:
         vouched = finished_requests(self.grid, model) if is_old else set()
         return lacking - vouched | absent & must_send(self.grid, model) | self._of_another(model)
 
+    @cached_property
+    def _outdated(self) -> set[str]:
+        """The identities of plans made before an equal request had its reply, by another name."""
+        return {one for forecast in self.forecasts.values() for one in forecast["outdated"]}
+
     def _of_another(self, model: str) -> set[str]:
         """Return the identities of absent tables planned under another description of their model.
 
@@ -146,12 +151,11 @@ class Pending:
             identity = request_identity(self.grid, model, present_description(self.grid, model))
         except (OSError, ValueError, LookupError):
             return set()  # not described yet
-        by = fingerprint(identity)
 
         def is_of_another(of: Asked) -> bool:
             folder = self.grid.requests_folder(model, of.dataset, of.identity)
             plans = folder.glob("[!.]*.parquet")
-            return any(read_artifact(path).get("model") != by for path in plans)
+            return any(read_artifact(path).get("model") != fingerprint(identity) for path in plans)
 
         return _identities(filter(is_of_another, self._absent[model]))
 
@@ -163,7 +167,7 @@ class Pending:
             of.path: of
             for model, absent in self._absent.items()
             for of in absent
-            if of.identity in self._lacking[model] or of.path in planless
+            if of.identity in self._lacking[model] | self._outdated or of.path in planless
         }
 
     def datasets(self, model: str, after_others: bool = False) -> list[str]:
@@ -190,8 +194,9 @@ class Pending:
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model's first sweep lacks plans, but no reply to a request."""
         lacks_requests = self._lacking[model] | must_send(self.grid, model)
+        outdated = _identities(self._absent[model]) & self._outdated - self._after_others
         planless = self._in_sweep(self._planless[model], after_others=False)
-        return bool(planless) and not lacks_requests - self._after_others
+        return bool(planless or outdated) and not lacks_requests - self._after_others
 
     def _in_sweep(self, tables: Iterable[Asked], after_others: bool) -> list[Asked]:
         """Return the tables that a model's first sweep (or its sweep after other models') fills."""
@@ -325,8 +330,7 @@ class GenerationGrid:
     def waits_for(self, *paths: str) -> list[str]:
         """Return the paths, such as markers of sweeps, for which the collection of tables waits.
 
-        The tables are of one model and dataset. A renamed model is described before its answers are
-        collected, since its description has their form.
+        They are of one model and dataset. Answers of a renamed model wait for its description.
         """
         tables = [asked(self.grid)[path] for path in paths]
         model, dataset = tables[0].model, tables[0].dataset
