@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_186, 35_029),
+    "src": (63_162, 35_027),
     "tests": (57_058, 32_453),
     "scripts": (21, 16),
     "rules": (258, 0),
