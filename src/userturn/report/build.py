@@ -1,8 +1,8 @@
 """The report: one page that opens from the file system, and the data files that it loads.
 
 All text by models, people and datasets enters the page as JSON and is shown as text content. The
-page's policy allows only its own script and the data files beside it to run. It has no times, machines
-or commits, so that a second run of the study gives the same page.
+page's policy allows only its own script and the data files beside it to run. It has no times,
+machines or commits, so that a second run of the study gives the same page.
 """
 
 import json
