@@ -1,6 +1,6 @@
 """Build the documentation site into build/site: `make docs`.
 
-Sphinx and its theme are installed into build/sphinx, at the versions of envs/locks/docs.lock. The
+Sphinx and its theme are installed into build/sphinx, at the versions of envs/docs.lock. The
 pages are copied to build/pages, where the help of every command and the notebook are written into
 them. If `results` has a finished study, such as that of `make demo`, its pages become the example
 study of the site, the notebook is run beside it, and pictures of it are taken anew. A warning of
@@ -23,7 +23,7 @@ from userturn.cli.main import COMMANDS, parser
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 PAGES, SITE, SPHINX = BUILD / "pages", BUILD / "site", BUILD / "sphinx"
-LOCK = ROOT / "envs" / "locks" / "docs.lock"
+LOCK = ROOT / "envs" / "docs.lock"
 RESULTS = ROOT / "results"
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "results/README.md")
 BENCHMARKS = sorted(path.relative_to(ROOT) for path in (ROOT / "benchmarks").glob("*.md"))

@@ -193,7 +193,7 @@ def test_a_file_that_neither_cache_nor_hub_gives_is_named(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match=r"'main/test.jsonl' of the hub's dataset some/thing"):
+    with pytest.raises(UserError, match=r"dataset 'some/thing' \('main/test.jsonl' at "):
         fetch(hub_entry())
 
 

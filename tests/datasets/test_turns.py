@@ -17,6 +17,7 @@ from userturn.errors import ConfigError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 CHATS = {"fields": {"id": "id", "messages": "messages"}, "turns": "all"}
+GRADED = {"id": "id", "messages": "messages", "reference": "answer"}
 TREES = {"fields": {"tree": "prompt"}, "turns": "all"}
 
 
@@ -133,7 +134,7 @@ def test_prepared_tables_have_the_two_columns_only_with_turns(tmp_path: Path) ->
     ("settings", "found"),
     [
         ({"fields": {"prompt": "q"}}, "needs `fields.messages` or `fields.tree`"),
-        ({"verifier": "numeric"}, "goes with `verifier: none` only"),
+        ({"verifier": "numeric", "fields": GRADED}, "goes with `verifier: none` only"),
         ({"condition": "gold_context"}, "takes the place of `condition`"),
         ({"turns": "last"}, "found 'last', expected exactly one of: all, a list"),
         ({"turns": [0]}, "found 0, expected at least 1"),

@@ -8,6 +8,7 @@ from typing import Any
 import huggingface_hub
 import pytest
 
+from userturn.models import fetch
 from userturn.models.fetch import bytes_to_download
 from userturn.workflow.downloads import too_large
 
@@ -31,6 +32,7 @@ def ask(source: str, *, local_files_only: bool = False, dry_run: bool = False, *
 @pytest.fixture(autouse=True)
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(huggingface_hub, "snapshot_download", ask)
+    monkeypatch.setattr(fetch, "hub_answers", lambda: True)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
 
 
