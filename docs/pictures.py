@@ -17,12 +17,13 @@ class Picture(NamedTuple):
     page: str  # below the study's results
     view: str  # the address within the page
     waits_for: str  # a selector of what has to be seen
+    keys: tuple[str, ...] = ()  # pressed one after another before the picture is taken
 
 
 PICTURES = {
     "report": Picture("report/index.html", "", "h1"),
-    "explorer": Picture("report/index.html", "#/cells", "main"),
-    "annotation": Picture("humans/first/task.html", "", "body"),
+    "explorer": Picture("report/index.html", "#/grid", "main"),
+    "annotation": Picture("humans/first/task.html", "", "body", ("A", "Enter", "Escape", "Escape")),
 }
 
 
@@ -36,6 +37,8 @@ def take(results: Path, folder: Path) -> None:
         for name, picture in PICTURES.items():
             page.goto(f"{(results / picture.page).resolve().as_uri()}{picture.view}")
             page.wait_for_selector(picture.waits_for)
+            for key in picture.keys:
+                page.keyboard.press(key)
             page.wait_for_timeout(1000)  # charts are drawn after the page is shown
             page.screenshot(path=folder / f"{name}.png")
 
