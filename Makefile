@@ -46,7 +46,7 @@ test-long: setup ## Probe many edits of a finished study, and hostile archives o
 	$(RUN) pytest -n 2 --dist worksteal -m long
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
-	$(RUN) pytest -m slurm tests/slurm
+	$(RUN) pytest -m "slurm and not long" tests/slurm
 
 rehearsal: setup ## Run the paper's grid on a SLURM started here, with an engine that answers at once; takes hours.
 	$(RUN) python -m tests.slurm.rehearsal $(WIDTH)

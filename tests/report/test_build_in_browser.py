@@ -512,7 +512,7 @@ def test_a_printed_list_and_table_say_what_they_are_filtered_by(tab: Any, uri: s
     tab.goto(f"{uri}#/cell/{CELL}?label=generic&outcome=ok")
     tab.wait_for_selector(".turn-row")
     tab.emulate_media(media="print")
-    shown = tab.locator("#view .controls > :visible")
+    shown = tab.locator("#view .controls .choice:visible")
     told = {
         one.locator("span").inner_text(): one.locator("select").input_value() for one in shown.all()
     }

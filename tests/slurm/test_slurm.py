@@ -277,7 +277,7 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}, "modest": {}})
     command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
     done = subprocess.run(
-        command, cwd=folder, text=True, capture_output=True, env=cluster.environment
+        command, cwd=folder, text=True, capture_output=True, env=cluster.environment | WIDE
     )
     assert done.returncode == 1
     lines = done.stdout.splitlines()
@@ -290,6 +290,7 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     assert lines[-2].startswith("ok   job of model modest")
 
 
+WIDE = {"COLUMNS": "1000"}  # no sentence is wrapped
 SICK = {  # what is wrong, and what the doctor says of it
     "preempted": "FAIL preempted jobs are run again: PreemptMode is CANCEL in gpu,",
     "preempted in the default": "FAIL preempted jobs are run again: PreemptMode is CANCEL in cpu,",
@@ -362,7 +363,7 @@ def test_doctor_names_what_would_make_jobs_fail_or_wait_for_ever(
     command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
     with sick(cluster, what):
         done = subprocess.run(
-            command, cwd=folder, text=True, capture_output=True, env=cluster.environment
+            command, cwd=folder, text=True, capture_output=True, env=cluster.environment | WIDE
         )
     assert SICK[what] in done.stdout
 

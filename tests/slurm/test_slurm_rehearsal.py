@@ -13,7 +13,7 @@ from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.instant_engine import AT_START
 from tests.support.snakemake_runs import ROOT
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.long]
 
 WIDTH = Namespace(models=2, datasets=2, temperatures=1, perturbations=1, items=3)
 FEW = {"planted": 0, "chance_floor": 0, "edited": 0, "labelled": False, "injected": False}
