@@ -43,7 +43,7 @@ test-fast: setup ## Run the tests that start no Snakemake, browser, server or SL
 	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm and not long"
 
 test-long: setup ## Probe many edits of a finished study, and hostile archives of one; takes half an hour and more.
-	$(RUN) pytest -n 2 --dist worksteal -m long
+	$(RUN) pytest -n 2 --dist worksteal -m "long and not slurm"
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
 	$(RUN) pytest -m "slurm and not long" tests/slurm
