@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_162, 35_027),
-    "tests": (57_062, 32_457),
+    "tests": (57_064, 32_459),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

@@ -17,6 +17,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.config.load import load_study
 from userturn.errors import UserError
+from userturn.models import fetch
 from userturn.slurm import node_check
 from userturn.slurm.doctor import examine
 from userturn.slurm.mistakes import mistakes_of
@@ -240,6 +241,7 @@ def test_doctor_tells_a_download_that_its_disk_has_no_room_for(
         return files
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", ask)
+    monkeypatch.setattr(fetch, "hub_answers", lambda: True)
     lines = told({"source": "org/large", "revision": "a" * 40})
     (said,) = [line for line in lines if "to be downloaded are 1,000,000,000.0 GB" in line]
     assert "set HF_HOME to a folder on a larger one" in said

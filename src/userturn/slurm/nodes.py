@@ -56,7 +56,7 @@ def lacking(
     if not here:
         return None
     where = f"no node of partition {', '.join(partitions)}"
-    return next((said for said in _lacking(options, where, here, kinds)), None)
+    return next(_lacking(options, where, here, kinds), None)
 
 
 def _lacking(
