@@ -54,15 +54,15 @@ def probed() -> list[dict[str, Any]]:
 
 def table_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
     """Return outcomes as a table in Markdown, in the order of the list of edits."""
-    found = {outcome["edit"]: outcome for outcome in outcomes}
-    rows = [_row(found[name]) for name in EDITS if name in found]
+    by_name = {outcome["edit"]: outcome for outcome in outcomes}
+    rows = [_row(by_name[name]) for name in EDITS if name in by_name]
     return HEAD + "".join(rows)
 
 
 def excerpt_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
     """Return what the edits of `SHOWN` made a run send, as a table in Markdown."""
-    found = {outcome["edit"]: outcome for outcome in outcomes}
-    rows = [(name, found[name]["asked"], found[name]["judged"]) for name in SHOWN if name in found]
+    by_name = {outcome["edit"]: outcome for outcome in outcomes}
+    rows = [(name, by_name[name]["asked"], by_name[name]["judged"]) for name in SHOWN if name in by_name]
     head = "| edit | requests sent | questions to the judge (–: not counted) |\n|---|---|---|\n"
     return head + "".join(
         f"| {name} | {n} | {'–' if judged is None else judged} |\n" for name, n, judged in rows

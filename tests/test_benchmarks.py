@@ -65,7 +65,7 @@ def test_outcomes_of_edits_stand_in_the_page_in_the_order_of_the_edits(tmp_path:
     asked = {"needed": 2, "asked": 2, "sweeps": 1, "judged": None, "judged_again": 0}
     nothing = {"needed": 0, "asked": 0, "sweeps": 0, "judged": 3, "judged_again": 0}
     outcomes = [{"edit": "seed changed", **asked}, {"edit": "nothing", **nothing}]
-    edits.write(outcomes, page, "0123abcd")
+    edits.write(edits.table_of(outcomes), page, "0123abcd")
     rows = ["| nothing | 0 | 0 | no | 3 | 0 |", "| seed changed | 2 | 2 | yes |  |  |"]
     assert page.read_text().splitlines()[4:6] == rows
     assert "old" not in page.read_text() and "at 0123abcd." in page.read_text()

@@ -344,7 +344,7 @@ def test_hub_s_refusal_of_a_judge_is_known_without_its_weights(
     entry = {"model": "org/gated"}
     with judge_server(lambda _: http(403, b"", "X-Error-Code: GatedRepo")) as hub:
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url.removesuffix("/v1"))
-        with pytest.raises(UserError, match=r"'org/gated' .* GatedRepoError"):
+        with pytest.raises(UserError, match=r"'org/gated' .* is gated: accept its terms"):
             check_served_judge("mine", entry)
     check_served_judge("mine", entry)  # no hub answers: nothing is known
 

@@ -42,7 +42,7 @@ def without_numbers(text: str) -> str:
 
 def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
     write_tiny_model(tmp_path / "my-model")
-    (questions,) = re.findall(r"```csv\n(.*?)```", TUTORIAL, re.S)
+    (questions,) = re.findall(r"```text\n(question,.*?)```", TUTORIAL, re.S)
     (tmp_path / "questions.csv").write_text(questions)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said: dict[str, str] = {}
