@@ -17,10 +17,22 @@ from userturn.slurm.driver import Gate, stand_between
 from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease, swept_now, this_owner
+from userturn.study.finished_requests import note_finished
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
 
 PENDING = ["a1", "b2"]
 MARKER = Path("results/sweeps/m/1of1.json")
+MODELS = {"m": {"dtype": "float32", "max_model_len": 512}}
+GRID: Any = SimpleNamespace(  # as much of one as a gate looks at
+    results=Path("results"),
+    config={"engine": "transformers"},
+    models=MODELS,
+    places=SimpleNamespace(of_model=str, of_dataset=str),
+    leases_folder=lambda model: Path("results/leases") / model,
+    journal_folder=lambda model, dataset: Path("results/journal") / model / dataset,
+    model_fingerprint=lambda model: f"weights of {model}",
+)
 LINE = "{number}|{name}|{state}|None|gpu1|{folder}|rule_sweep_wildcards_m_1of1"
 
 
@@ -86,8 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gate(executor: Executor, in_doubt: tuple[str, ...] = ()) -> Gate:
-    grid: Any = SimpleNamespace(leases_folder=lambda model: Path("results/leases") / model)
-    return Gate(executor, grid, "userturn_2", 0.05, frozenset(in_doubt))
+    return Gate(executor, GRID, "userturn_2", 0.05, frozenset(in_doubt))
 
 
 def in_queue(here: Path, **job: str) -> None:
@@ -139,6 +150,22 @@ def test_what_was_asked_otherwise_is_not_taken_over(folder: Path) -> None:
     write_json({"pending": ["a1"]}, MARKER, fingerprint(["a1"]))
     (folder / "queue").write_text("")
     assert within(20, lambda: executor.ran == [job])
+
+
+def test_what_a_requeued_job_finished_in_parts_is_taken_over(folder: Path) -> None:
+    executor, job = Executor(), sweep()
+    description = Path("results/models/m.json")
+    write_json({"identity": {"weights": "w"}}, description, "weights of m")
+    identity = request_identity(GRID, "m", read_description(GRID, "m"))
+    described_as = fingerprint(identity)
+    note_finished(GRID, "m", "1of1", {"items": ["a1"]}, described_as)  # its first run
+    in_queue(folder)
+    gate(executor).executor.run_jobs([job])
+    note_finished(GRID, "m", "1of1", {"items": ["b2"]}, described_as)  # its second run
+    write_json({"pending": ["b2"]}, MARKER, fingerprint(["b2"]))
+    (folder / "queue").write_text("")
+    assert within(20, lambda: executor.finished == [job])
+    assert not executor.ran
 
 
 def test_own_jobs_and_those_of_another_folder_keep_no_job_waiting(folder: Path) -> None:

@@ -138,7 +138,7 @@ def _wrong_count(
     an earlier configuration may be gone, so its markers are not compared.
     """
     shard, model = Path(path).stem, path.split("/")[2]
-    found = [_plans(files, identity, shard) for identity in content["pending"]]
+    found = [_plans(files, identity, shard, model) for identity in content["pending"]]
     if not all(found) or not {*content["pending"]} <= {*wanted.values()}:
         return None
     plans = [plan for of_identity in found for plan in of_identity]
@@ -148,7 +148,7 @@ def _wrong_count(
             plan
             for name, identity in wanted.items()
             if name.startswith(f"results/{kind}/{model}/") and identity is not None
-            for plan in _plans(files, identity, shard)
+            for plan in _plans(files, identity, shard, model)
             if any(plan.parts[-3] == cell.parts[-3] for cell in plans)
         ]
         for kind in ("answers", "candidates")
@@ -183,9 +183,14 @@ def _lent(plan: Path) -> Iterator[tuple[str, str]]:
     return ((plan.parts[-3], keys[item]) for item in lenders if keys[item] is not None)
 
 
-def _plans(files: Files, identity: str, shard: str) -> list[Path]:
-    """Return the paths of one shard's plans with an identity, under any model and dataset."""
-    return sorted(files.results.glob(f"requests/*/*/{identity}/{shard}.parquet"))
+def _plans(files: Files, identity: str, shard: str, model: str) -> list[Path]:
+    """Return the paths of one shard's plans with an identity, under a model's name if any is there.
+
+    A renamed model's plans may be under its earlier name. Two models of equal weights have plans
+    with equal identities, which differ where one of them took over replies under other names.
+    """
+    plans = sorted(files.results.glob(f"requests/*/*/{identity}/{shard}.parquet"))
+    return [plan for plan in plans if plan.parts[-4] == model] or plans
 
 
 def _requests(plan: Path) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from userturn.slurm.scheduler import PASSES, run
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import LeaseError, describe_owner, lease, rivals
+from userturn.study.finished_requests import finished_by_shard
 from userturn.study.grid import Grid
 from userturn.workflow.job_record import SWEEPS
 
@@ -46,13 +47,22 @@ def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path,
     )
 
 
-def is_made(job: Any) -> bool:
+def is_made(grid: Grid, job: Any) -> bool:
     """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
+    made = [str(path) for path in job.output]
+    if not all(map(os.path.exists, made)):
+        return False
     params = dict(job.params.items())
     pending = params.get("pending")
     wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
-    made = [str(path) for path in job.output]
-    return all(map(os.path.exists, made)) and wanted in map(read_identity, made)
+    return wanted in map(read_identity, made) or (
+        job.rule.name in SWEEPS and {*pending} <= _finished(grid, **dict(job.wildcards.items()))
+    )
+
+
+def _finished(grid: Grid, model: str, shard: str) -> set[str]:
+    """Return what a shard has finished; a sweep planned later names less, if any is collected."""
+    return finished_by_shard(grid, model).get(shard, set())
 
 
 def say(line: str) -> None:
@@ -131,7 +141,7 @@ class Gate:
             self.ended.wait(self.pause)
         if self.ended.is_set():
             return
-        if is_made(job):
+        if is_made(self.grid, job):
             say(f"{_name(job)}: another job has made it")
             self.executor.workflow.scheduler.finish_callback(job)
         else:

@@ -139,20 +139,29 @@ def _lengths(note: Mapping[str, Any]) -> set[int]:
     return {length for length in found if type(length) is int} if isinstance(found, list) else set()
 
 
-def finished_requests(grid: Grid, model: str) -> set[str]:
-    """Return the identities of a model's answers, cells and scores that need no sweep.
+def finished_by_shard(grid: Grid, model: str) -> dict[str, set[str]]:
+    """Return the identities of a model's answers, cells and scores that the note of a shard names.
 
-    An identity counts if it is in the notes of all shards, of the present or an earlier number of
-    shards. Without a description of the model there are none.
+    Without a description of the model there are none.
     """
     try:
         identity = request_identity(grid, model, present_description(grid, model))
     except (OSError, ValueError, LookupError):
-        return set()
+        return {}
     described_as = fingerprint(identity)
     of_shard: defaultdict[str, set[str]] = defaultdict(set)
     for path in _notes(grid, model):
         of_shard[path.stem].update(_believed(grid, model, _read_note(path, described_as)))
+    return of_shard
+
+
+def finished_requests(grid: Grid, model: str) -> set[str]:
+    """Return the identities of a model's answers, cells and scores that need no sweep.
+
+    An identity counts if it is in the notes of all shards, of the present or an earlier number of
+    shards.
+    """
+    of_shard = finished_by_shard(grid, model)
     by_all = [set.intersection(*(of_shard[n] for n in names)) for names in whole_splits(of_shard)]
     return set().union(*by_all)
 
