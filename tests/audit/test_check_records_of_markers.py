@@ -57,6 +57,13 @@ def test_what_a_sweep_under_a_new_name_left_is_compared_with_the_plans_of_the_fi
     assert len(found(results)) == 2
 
 
+def test_plans_of_another_model_of_equal_weights_do_not_count(results: Path) -> None:
+    theirs = results / "requests" / "other" / "d" / "aa" / "1of1.parquet"
+    theirs.parent.mkdir(parents=True)
+    pl.DataFrame({"key": ["x", "taken over"]}).write_parquet(theirs)
+    assert found(results) == []
+
+
 @pytest.mark.parametrize(
     ("path", "edit", "said"),
     [
