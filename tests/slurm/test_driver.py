@@ -9,30 +9,25 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import polars as pl
 import pytest
 
+from tests.support.tiny_grid import tiny_grid
 from userturn.config import slurm_resources
 from userturn.errors import UserError
 from userturn.slurm.driver import Gate, stand_between
+from userturn.sources.registry import asked_of
 from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease, swept_now, this_owner
+from userturn.storage.table_files import write_table
 from userturn.study.finished_requests import note_finished
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 
 PENDING = ["a1", "b2"]
+ONE_CELL = {"temperatures": [0], "perturbations": ["none"]}
 MARKER = Path("results/sweeps/m/1of1.json")
-MODELS = {"m": {"dtype": "float32", "max_model_len": 512}}
-GRID: Any = SimpleNamespace(  # as much of one as a gate looks at
-    results=Path("results"),
-    config={"engine": "transformers"},
-    models=MODELS,
-    places=SimpleNamespace(of_model=str, of_dataset=str),
-    leases_folder=lambda model: Path("results/leases") / model,
-    journal_folder=lambda model, dataset: Path("results/journal") / model / dataset,
-    model_fingerprint=lambda model: f"weights of {model}",
-)
 LINE = "{number}|{name}|{state}|None|gpu1|{folder}|rule_sweep_wildcards_m_1of1"
 
 
@@ -97,8 +92,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def gate(executor: Executor, in_doubt: tuple[str, ...] = ()) -> Gate:
-    return Gate(executor, GRID, "userturn_2", 0.05, frozenset(in_doubt))
+def gate(executor: Executor, in_doubt: tuple[str, ...] = (), grid: Any = None) -> Gate:
+    leases = SimpleNamespace(leases_folder=lambda model: Path("results/leases") / model)
+    return Gate(executor, grid or leases, "userturn_2", 0.05, frozenset(in_doubt))
 
 
 def in_queue(here: Path, **job: str) -> None:
@@ -145,24 +141,27 @@ def test_job_is_run_when_that_of_a_killed_run_ends_without_its_work(folder: Path
 def test_what_was_asked_otherwise_is_not_taken_over(folder: Path) -> None:
     executor, job = Executor(), sweep()
     in_queue(folder)
-    gate(executor).executor.run_jobs([job])
+    gate(executor, grid=tiny_grid(folder, 1, run=ONE_CELL)).executor.run_jobs([job])
     MARKER.parent.mkdir(parents=True)
     write_json({"pending": ["a1"]}, MARKER, fingerprint(["a1"]))
     (folder / "queue").write_text("")
     assert within(20, lambda: executor.ran == [job])
 
 
-def test_what_a_requeued_job_finished_in_parts_is_taken_over(folder: Path) -> None:
-    executor, job = Executor(), sweep()
-    description = Path("results/models/m.json")
-    write_json({"identity": {"weights": "w"}}, description, "weights of m")
-    identity = request_identity(GRID, "m", read_description(GRID, "m"))
-    described_as = fingerprint(identity)
-    note_finished(GRID, "m", "1of1", {"items": ["a1"]}, described_as)  # its first run
+def test_what_a_requeued_job_finished_beside_collected_tables_is_taken_over(folder: Path) -> None:
+    grid = tiny_grid(folder, 1, run=ONE_CELL)
+    collected, *others = asked_of(grid, "tiny")
+    executor, job = Executor(), sweep("tiny")
+    job.params["pending"] = [of.identity for of in (collected, *others)]
     in_queue(folder)
-    gate(executor).executor.run_jobs([job])
-    note_finished(GRID, "m", "1of1", {"items": ["b2"]}, described_as)  # its second run
-    write_json({"pending": ["b2"]}, MARKER, fingerprint(["b2"]))
+    (folder / "queue").write_text((folder / "queue").read_text().replace("_m_", "_tiny_"))
+    gate(executor, grid=grid).executor.run_jobs([job])
+    assert not executor.ran
+    write_table(pl.DataFrame(), grid.at(collected.path), collected.identity)
+    left = sorted({of.identity for of in others})
+    identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
+    note_finished(grid, "tiny", "1of1", {"items": left}, fingerprint(identity))
+    write_json({"pending": left}, job.output[0], fingerprint(left))
     (folder / "queue").write_text("")
     assert within(20, lambda: executor.finished == [job])
     assert not executor.ran

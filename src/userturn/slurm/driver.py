@@ -21,6 +21,7 @@ from userturn.errors import UserError
 from userturn.slurm.mistakes import mistakes_of
 from userturn.slurm.queue import QueuedJob, does_the_same, queue
 from userturn.slurm.scheduler import PASSES, run
+from userturn.sources.registry import asked_of
 from userturn.storage.files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import LeaseError, describe_owner, lease, rivals
@@ -56,13 +57,19 @@ def is_made(grid: Grid, job: Any) -> bool:
     pending = params.get("pending")
     wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
     return wanted in map(read_identity, made) or (
-        job.rule.name in SWEEPS and {*pending} <= _finished(grid, **dict(job.wildcards.items()))
+        job.rule.name in SWEEPS and _is_swept(grid, set(pending), **dict(job.wildcards.items()))
     )
 
 
-def _finished(grid: Grid, model: str, shard: str) -> set[str]:
-    """Return what a shard has finished; a sweep planned later names less, if any is collected."""
-    return finished_by_shard(grid, model).get(shard, set())
+def _is_swept(grid: Grid, pending: set[str], model: str, shard: str) -> bool:
+    """Return whether each pending table of a shard is noted as finished, or collected by now."""
+    left = pending - finished_by_shard(grid, model).get(shard, set())
+    collected = {
+        of.identity
+        for of in asked_of(grid, model, left)
+        if read_identity(grid.at(of.path)) == of.identity
+    }
+    return left <= collected
 
 
 def say(line: str) -> None:
