@@ -54,7 +54,7 @@ def is_made(grid: Grid, job: Any) -> bool:
     if not all(map(os.path.exists, made)):
         return False
     params = dict(job.params.items())
-    pending = params.get("pending")
+    pending: Any = params.get("pending")
     wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
     return wanted in map(read_identity, made) or (
         job.rule.name in SWEEPS and _is_swept(grid, set(pending), **dict(job.wildcards.items()))
