@@ -107,7 +107,16 @@ ELSEWHERE = {  # why a program is not run here, mostly since other tests run its
     "vllm_on_gpu": "tests/test_vllm_on_gpu.py",
     "wordings": "it needs a server of vLLM",
 }
-LONG = ("architectures", "known_studies", "mutations", "planning", "report", "sweeping", "scoring")
+LONG = (
+    "architectures",
+    "known_studies",
+    "mutations",
+    "planning",
+    "report",
+    "scoring",
+    "serving",
+    "sweeping",
+)
 OF_PEOPLE = ("batching", "heuristic", "rated_answers", "real_turns")  # need the shared data
 
 

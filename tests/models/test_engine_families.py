@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -60,7 +60,15 @@ class Swept(NamedTuple):
         return dict(json.loads(text))
 
 
-@pytest.fixture(scope="module", params=RUNS.values(), ids=RUNS.keys())
+IN_THE_GATE = ("qwen3.5", "gpt-oss")  # one for each engine
+
+
+def marked(name: str) -> Any:
+    marks = [] if name in IN_THE_GATE else [pytest.mark.long]
+    return pytest.param(RUNS[name], id=name, marks=marks)
+
+
+@pytest.fixture(scope="module", params=[*map(marked, RUNS)])
 def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Swept:
     """Sweep one family in a process of its own."""
     run: Run = request.param

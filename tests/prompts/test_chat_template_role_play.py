@@ -82,11 +82,13 @@ def template() -> Template:
     return load_template(ROOT / "data/chat_api", entry, "2026-04-02")
 
 
-def _ids(one: Format) -> str:
-    return one.name
-
-
-@pytest.mark.parametrize("one", all_formats(), ids=_ids)
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.long] if one.has_own_vocabulary else [])
+        for one in all_formats()
+    ],
+)
 def test_every_format_that_answers_plays_the_user(one: Format) -> None:
     raw = one.made()
     try:

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow  # three processes of four passes over a study
 THREADS = ("1", "2", "8")
 
 
-@pytest.mark.parametrize("n_passes", [1, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("n_passes", [1, 4])
 def test_tables_and_figures_are_equal_in_all_passes_with_one_two_and_eight_threads(
     tmp_path: Path, n_passes: int
 ) -> None:

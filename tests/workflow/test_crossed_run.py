@@ -11,7 +11,7 @@ from tests.support.snakemake_runs import copy_project, n_requests, planned, run
 from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 MODELS = ("a", "b", "c")
 N_ITEMS = 3
 
