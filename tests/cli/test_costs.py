@@ -10,7 +10,7 @@ from userturn.cli.terminal import Output, as_text
 from userturn.endpoints.budget import Account, read_accounts
 from userturn.endpoints.usage import at_most
 from userturn.errors import UserError
-from userturn.judges.batch_files import Batch, Line, note, note_uploaded, open_batches, uploaded
+from userturn.judges.batch_files import Batch, note, note_uploaded, open_batches
 
 JUDGE, PRICE = "gpt-5.4-mini", {"input": 1.0, "output": 10.0}
 
@@ -44,11 +44,10 @@ def asked(folder: Path) -> None:
 def batch(tmp_path: Path) -> Path:
     """A judge's journal about 'd' with a batch whose replies could not be read."""
     journal = tmp_path / "results/journal/judges" / JUDGE / "d"
-    one = uploaded("file-0", [Line(key, b"", at_most(2_000, 100)) for key in "ab"], False)
+    one = Batch("file-0", ("a", "b"), (2_000, 2_000), 100, batch="batch-0")
     with Account(accounts(tmp_path), JUDGE, "batches/d", PRICE) as account:
         account.add(one.most)
     note_uploaded(journal, one)
-    note(journal, "created", Batch("file-0", "batch-0"))
     note(journal, "unread", one, reason="404")
     return journal
 

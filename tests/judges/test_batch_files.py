@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.batches import at, response
 from tests.support.judge_server import GENUINE, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
-from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import at_most, money
 from userturn.errors import UserError
 from userturn.judges import batch_api
@@ -23,7 +23,6 @@ from userturn.judges.batch_files import (
     note,
     note_uploaded,
     open_batches,
-    uploaded,
 )
 from userturn.storage.files import alone
 from userturn.storage.journal import Writer
@@ -37,40 +36,39 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_api, "FIRST_POLL", 0.001)
 
 
-def line(key: str, n_bytes: int = 10) -> Line:
-    return Line(key, b"x" * n_bytes, at_most(n_bytes, 100))
-
-
 def test_files_hold_all_lines_in_order_and_none_is_larger_than_the_api_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("userturn.judges.batch_files.LARGEST_FILE", 33)
     monkeypatch.setattr("userturn.judges.batch_files.LARGEST_BATCH", 4)
-    lines = [line(str(n), 10 if n < 5 else 1) for n in range(12)]
+    lines = [Line(str(n), b"x" * (10 if n < 5 else 1)) for n in range(12)]
     files = [[one.key for one in file] for file in files_of(lines)]
     # Three of 11 bytes, two of 11 and two of 2, then four at a time.
     assert files == [["0", "1", "2"], ["3", "4", "5", "6"], ["7", "8", "9", "10"], ["11"]]
 
 
+ONE = Batch("file-0", ("a", "b"), (10, 15), 100)  # questions of 10 and 15 bytes
+
+
 def test_shares_of_a_batch_are_those_of_its_questions_and_without_sizes_even(
     tmp_path: Path,
 ) -> None:
-    one = uploaded("f", [line("a", 10), line("b", 15)], False)
-    assert [one.share(n) for n in (0, 1)] == [at_most(10, 100), at_most(15, 100)]
-    early = Batch("f", most=one.most, keys=one.keys)
+    assert [ONE.share(n) for n in (0, 1)] == [at_most(10, 100), at_most(15, 100)]
+    assert ONE.most == at_most(10, 100) + at_most(15, 100)
+    note(tmp_path, "uploaded", ONE, keys=ONE.keys, most=vars(ONE.most), are_repairs=False)
+    (early,) = batches_of(tmp_path)
     assert [early.share(n) for n in (0, 1)] == [at_most(12, 100), at_most(13, 100)]
 
 
 def test_batch_that_is_given_up_is_open_no_more_and_keeps_the_reason(tmp_path: Path) -> None:
     journal = tmp_path / "j" / "d"
-    one = uploaded("file-0", [line("a"), line("b")], False)
-    note_uploaded(journal, one)
-    note(journal, "created", Batch("file-0", "batch-0"))
+    note_uploaded(journal, ONE)
+    note(journal, "created", replace(ONE, batch="batch-0"))
     with pytest.raises(UserError, match="no batch 'batch-1' is open, did you mean 'batch-0'"):
-        give_up(tmp_path, "batch-1", "lost", Account)  # type: ignore[arg-type]
+        give_up(tmp_path, "batch-1", "lost")
     with alone(journal / "lock"), pytest.raises(UserError, match="a job is waiting for batch"):
-        give_up(tmp_path, "batch-0", "lost", Account)  # type: ignore[arg-type]
-    assert give_up(tmp_path, "batch-0", "lost", Account) == 2  # type: ignore[arg-type]
+        give_up(tmp_path, "batch-0", "lost")
+    assert give_up(tmp_path, "batch-0", "lost") == 2
     assert not open_batches(journal)
     assert [one.because for one in batches_of(journal)] == ["lost"]
 
@@ -112,7 +110,7 @@ def test_given_up_batch_is_asked_again_once_and_read_later_without_another_verdi
         one = judge(tmp_path, server.url, batch=True)
         with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
             verdicts_of(one, about)
-        give_up(tmp_path / "journal/judges", "batch-0", "lost", Account)  # type: ignore[arg-type]
+        give_up(tmp_path / "journal/judges", "batch-0", "lost")
         api.says.clear()
         api.gone.add("batch-0")
         assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
@@ -137,7 +135,7 @@ def test_replies_that_came_are_not_paid_for_again_where_a_batch_is_given_up_for_
         for _ in range(2):
             with pytest.raises(UserError, match="without a reply to 1 of 3 questions"):
                 verdicts_of(one, about)
-        assert give_up(tmp_path / "journal/judges", "batch-0", "cut off", Account) == 1  # type: ignore[arg-type]
+        assert give_up(tmp_path / "journal/judges", "batch-0", "cut off") == 1
         assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
     assert [len(lines) for lines in api.files.values()] == [3, 1]
     assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (4, 1)
@@ -152,7 +150,7 @@ def test_given_up_batch_never_stops_a_run(status: int, tmp_path: Path) -> None:
         one = judge(tmp_path, server.url, batch=True)
         with pytest.raises(UserError):
             verdicts_of(one, about)
-        give_up(tmp_path / "journal/judges", "batch-0", "no access", Account)  # type: ignore[arg-type]
+        give_up(tmp_path / "journal/judges", "batch-0", "no access")
         server.answer = lambda asked: (
             response(status) if asked.path.endswith("batches/batch-0") else api(asked)
         )

@@ -8,7 +8,7 @@ from typing import Any
 from userturn.cli.arguments import chosen_grid, take_configuration, take_json
 from userturn.cli.terminal import Output, Part, Sheet, prose
 from userturn.config.entries import currency
-from userturn.endpoints.budget import Account, AccountOnDisk, cost_of, read_accounts
+from userturn.endpoints.budget import AccountOnDisk, cost_of, read_accounts
 from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError, near_miss
@@ -66,12 +66,7 @@ def _journals(grid: Grid) -> Path:
 
 def _given_up(grid: Grid, batch: str, because: str) -> str:
     """Give a batch up, and return a sentence on the consequences."""
-    prices = judge_prices(grid)
-
-    def account(judge: str, dataset: str) -> Account:
-        return Account(grid.accounts_folder, judge, f"batches/{dataset}", prices.get(judge))
-
-    n = give_up(_journals(grid), batch, because, account)
+    n = give_up(_journals(grid), batch, because)
     return (
         f"batch {batch} is given up: the next run of the same snakemake command asks its "
         f"{number_of(n, 'question')} again; what it may have cost stays counted until `userturn "
@@ -98,7 +93,7 @@ def _paid(grid: Grid, said: str, because: str) -> str:
         raise UserError(f"'{judge}' has cost nothing so far{near_miss(judge, known)}")
     accounts = sorted((folder / judge).glob("[!.]*.account"))
     journals = sorted((_journals(grid) / judge).glob("*/"))
-    waited = [one.batch or one.file for path in journals for one in open_batches(path)]
+    waited = [one.name for path in journals for one in open_batches(path)]
     if waited or any(map(is_held, accounts)):
         what = f"batch {waited[0]} is open" if waited else "a job is asking it"
         raise UserError(
@@ -157,7 +152,7 @@ def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any
         yield {
             "judge": judge,
             "dataset": dataset,
-            "batch": one.batch or one.file,
+            "batch": one.name,
             "state": state if one.because is None else "given up",
             "questions": one.most.n_requests,
             "most": money(one.most, prices[judge]) if judge in prices else None,

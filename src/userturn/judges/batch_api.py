@@ -8,7 +8,8 @@ the API. If something is absent, the job looks again for minutes, and the batch 
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,19 +29,20 @@ from userturn.judges.batch_files import (
     keys_collected,
     note,
     note_uploaded,
-    uploaded,
 )
 from userturn.judges.batch_output import (
-    BatchReply,
+    RefusedError,
+    Replies,
+    RunningError,
     UnreadError,
-    ended,
-    errors_of,
+    read_output,
     readable,
     record_of_reply,
 )
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.question import Question
 from userturn.judges.session import Session, repaired
+from userturn.logs import say
 from userturn.storage.journal import Writer
 
 PATH = "/v1/chat/completions"
@@ -62,10 +64,6 @@ def pause(number: int) -> float:
     return min(LONGEST_POLL, FIRST_POLL * float(2 ** min(number, 30)))
 
 
-class RefusedError(Exception):
-    """A file from which the API will never make a batch."""
-
-
 def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
     """Submit the questions that journals lack in batches, and then wait for all replies.
 
@@ -75,39 +73,21 @@ def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
 
     Raises:
         UserError: the API cannot be used or refuses a batch, replies that were paid for cannot be
-            read, or the hard cap forbids another request.
+            read or used, or the hard cap or a full queue leaves no room for a question.
     """
     with ExitStack() as stack:
         pools = [stack.enter_context(_opened(*one)) for one in asked]
-        _collect(pools)
-        for _ in range(n_rounds):
-            left = [pool.session.decisions.unfinished() for pool in pools]
-            while any(left):
-                sent = [pool.submit(keys) for pool, keys in zip(pools, left, strict=True)]
-                if not any(sent):
-                    session = pools[0].session
-                    raise cap_reached(session.about, session.account.cap, sum(map(len, left)))
-                back = _collect(pools, sum(map(len, sent)))
-                for pool, keys in zip(pools, sent, strict=True):
-                    _check_usable(pool.session, keys)
-                now = zip(left, sent, back, strict=True)
-                left = [(keys - gone) | again for keys, gone, again in now]
-
-
-def _collect(pools: Sequence["Batches"], n_sent: int = 0) -> list[set[str]]:
-    """Wait for all open batches, and return the keys to send again after a full queue, by pool.
-
-    Raises:
-        UserError: a batch was refused, the queue had no room for any question that was sent, or
-            replies cannot be read.
-    """
-    back = [pool.collect() for pool in pools]
-    refused = [why for pool in pools for why in pool.refused]
-    if (found := [why for pool in pools for why in pool.unread]) or refused:
-        raise UserError("; ".join(found) or refused[0])
-    if n_sent and sum(map(len, back)) >= n_sent:
-        raise UserError(next(pool.queue for pool in pools if pool.queue))
-    return back
+        problems = [problem for pool in pools for problem in pool.collect()]
+        while not problems and any(left := [pool.unfinished(n_rounds) for pool in pools]):
+            sent = [pool.submit(keys) for pool, keys in zip(pools, left, strict=True)]
+            if not any(sent):
+                session = pools[0].session
+                raise cap_reached(session.about, session.account.cap, sum(map(len, left)))
+            problems = [problem for pool in pools for problem in pool.collect()]
+            if left == [pool.unfinished(n_rounds) for pool in pools]:
+                problems += [pool.queue for pool in pools if pool.queue][:1]
+        if problems:
+            raise UserError("; ".join(problems))
 
 
 @contextmanager
@@ -129,16 +109,6 @@ def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> It
             ) from None
 
 
-def _check_usable(session: Session, sent: set[str]) -> None:
-    """Raise a `UserError` before paying for repairs if no first reply of many could be read."""
-    reasons = [session.decisions.reason_of_first(key) for key in sorted(sent)]
-    if len(reasons) >= UNUSABLE and None not in reasons:
-        raise UserError(
-            f"{session.about}: none of {len(reasons)} replies of a batch can be used; the "
-            f"first: {reasons[0]}; correct the judge's entry and run the same command again"
-        )
-
-
 @dataclass
 class Batches:
     """The batches of one judge and dataset.
@@ -148,32 +118,39 @@ class Batches:
         reader: the same client with retries, for reading.
         session: the questions' session.
         questions: function that makes the questions anew.
-        refused: why batches were refused, in sentences.
-        unread: why replies that were paid for cannot be read, in sentences.
-        queue: the error about a full queue, or an empty text.
+        queue: the API's error about a full queue, or an empty text.
     """
 
     client: Any
     reader: Any
     session: Session
     questions: Callable[[], Iterable[Question]]
-    refused: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
     queue: str = ""
+    _n_ended: Counter[str] = field(default_factory=Counter)  # of each key, replies and errors
     _pending: Spent = field(default_factory=Spent)  # of lines not uploaded yet
-    _uploaded: set[str] = field(default_factory=set)  # files of this process
 
-    def submit(self, wanted: Collection[str]) -> set[str]:
-        """Upload the questions of some keys, make batches of them, and return the keys sent.
+    @property
+    def folder(self) -> Path:
+        """The folder of the judge's journal."""
+        return self.session.decisions.folder
+
+    def unfinished(self, n_rounds: int) -> set[str]:
+        """Return the keys of the questions to submit: undecided, and not asked so often yet."""
+        keys = self.session.decisions.unfinished()
+        return {key for key in keys if self._n_ended[key] < n_rounds}
+
+    def submit(self, keys: Iterable[str]) -> bool:
+        """Upload questions, make batches of them, and return whether any went.
 
         First questions and repairs go into files of their own, each as large as the API takes. No
         more are sent than the cap allows.
         """
-        left = set(wanted)
+        left, n_files = set(keys), 0
         for are_repairs in (False, True):
             for lines in files_of(self._lines(left, are_repairs)):
                 self._upload(lines, are_repairs)
-        return set(wanted) - left
+                n_files += 1
+        return n_files > 0
 
     def _lines(self, left: set[str], are_repairs: bool) -> Iterator[Line]:
         """Yield the line of each question that is left and that the cap allows."""
@@ -191,53 +168,58 @@ class Batches:
                 return
             self._pending += most
             left.discard(question.key)
-            yield Line(question.key, content, most)
+            yield Line(question.key, content)
 
     def _upload(self, lines: Sequence[Line], are_repairs: bool) -> None:
         """Upload a file of questions, count them in the account, and make a batch of the file."""
-        content = b"".join(line.content + b"\n" for line in lines)
+        keys, contents = zip(*lines, strict=True)
+        content = b"".join(line + b"\n" for line in contents)
         with readable("an uploaded file"):
-            made = self.client.files.create(file=("questions.jsonl", content), purpose="batch")
-            name = self._id_of(made)
-        one = uploaded(name, lines, are_repairs)
+            name = self._id_of(
+                self.client.files.create(file=("questions.jsonl", content), purpose="batch")
+            )
+        one = Batch(
+            name, keys, tuple(map(len, contents)), self.session.endpoint.max_output, are_repairs
+        )
         self._pending -= one.most
+        self._count(one)
+        with suppress(RefusedError, openai.RateLimitError):  # tried again when it is collected
+            self._create(one)
+
+    def _count(self, one: Batch) -> None:
+        """Count the questions of an uploaded file in the account, and note the file."""
         self.session.account.add(one.most)
         note_uploaded(self.folder, one)
-        self._uploaded.add(name)
-        with suppress(RefusedError, openai.RateLimitError):  # tried again when it is collected
-            self._create(one, 0)
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the judge's journal."""
-        return self.session.decisions.folder
+    def _create(self, one: Batch) -> Batch:
+        """Return a file with a new batch of it."""
+        with readable("a batch"):
+            try:
+                made = self.client.batches.create(
+                    input_file_id=one.file, endpoint=PATH, completion_window="24h"
+                )
+            except REFUSALS as error:
+                raise RefusedError(f"{error}") from None
+            return self._noted(one, made)
 
-    def _create(self, one: Batch, n_looks: int) -> Batch:
-        """Return a file with its batch, which is new unless one of some looks finds it listed."""
-        batch = None
-        for number in range(n_looks):
-            if (batch := self._listed(one.file)) is not None:
-                break
+    def _listed(self, one: Batch) -> Batch | None:
+        """Return a file with its batch from the API's list, or None after looks for minutes."""
+        for number in range(N_LOOKS):
+            with readable("the list of batches"):
+                page = self.reader.batches.list(limit=100)
+                if not isinstance(page.data, list):
+                    raise TypeError("no list")
+                for batch in page:
+                    if batch.input_file_id == one.file:
+                        return self._noted(one, batch)
             time.sleep(pause(number))
-        if batch is None:
-            asked = {"input_file_id": one.file, "endpoint": PATH, "completion_window": "24h"}
-            with readable("a batch"):
-                try:
-                    batch = self._id_of(self.client.batches.create(**asked))
-                except REFUSALS as error:
-                    raise RefusedError(f"{error}") from None
-        one = replace(one, batch=batch)
+        return None
+
+    def _noted(self, one: Batch, batch: Any) -> Batch:
+        """Return a file with its batch, which is noted."""
+        one = replace(one, batch=self._id_of(batch))
         note(self.folder, "created", one)
         return one
-
-    def _listed(self, file: str) -> str | None:
-        """Return the id of the listed batch that was made of a file, or None."""
-        with readable("the list of batches"):
-            page = self.reader.batches.list(limit=100)
-            if not isinstance(page.data, list):
-                raise TypeError("no list")
-            made = (batch for batch in page if batch.input_file_id == file)
-            return next(map(self._id_of, made), None)
 
     def _id_of(self, made: Any) -> str:
         """Return the id of what the API made, checked since it is noted and could be an API key."""
@@ -246,88 +228,106 @@ class Batches:
             raise ValueError("no id that can be noted")
         return name
 
-    def collect(self) -> set[str]:
-        """Wait for open batches, journal their replies, and return keys that found no room."""
-        self.queue, back = "", set[str]()
-        for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):
-            if one.because is None:
-                back |= self._collect(one)
-            elif one.batch is not None:
-                with suppress(UnreadError, openai.OpenAIError):
-                    state, replies = ended(self.reader, one, 1, pause)
-                    self._put_into_journal(one, replies, state.status)
-        self.session.decisions.refresh()
-        return back
+    def collect(self) -> list[str]:
+        """Wait for the open batches, look at those given up, journal their replies.
 
-    def _collect(self, one: Batch) -> set[str]:
-        """Wait for a batch, journal its replies, and return its keys if it found no room."""
-        if not one.is_counted:  # not counted by the version that uploaded it
-            self.session.account.add(one.most)
-            note(self.folder, "counted", one)
+        Returns why the run stops, in sentences.
+        """
+        self.queue, problems = "", list[str]()
+        for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):
+            if not one.is_counted:
+                self._count(one)
+            if one.because is None:
+                problems.append(self._collect(one))
+            elif one.batch is not None:
+                with suppress(UnreadError, RefusedError, openai.OpenAIError):
+                    self._put_into_journal(one, *read_output(self.reader, one, True))
+        self.session.decisions.refresh()
+        return [problem for problem in (*problems, self._why_unusable()) if problem]
+
+    def _collect(self, one: Batch) -> str:
+        """Wait for an open batch, journal its replies, and return why the run stops, or nothing."""
+        redacted = self.session.endpoint.redacted
         try:
             if one.batch is None:
-                one = self._create(one, 1 if one.file in self._uploaded else N_LOOKS)
-            state, replies = ended(self.reader, one, N_LOOKS, pause)
+                one = self._listed(one) or self._create(one)
+            self._put_into_journal(one, *self._ended(one))
         except RefusedError as error:
-            return self._refused(one, f"{error}")
+            note(self.folder, "collected", one)
+            self.session.account.add(Spent() - one.most)
+            problem = (
+                f"the API refused a batch: batch of {one.file}: {redacted(str(error), 300)}; "
+                "correct what that names and run the same command again: the questions then go out "
+                "in a new file"
+            )
+            if QUEUE_IS_FULL not in str(error):
+                return problem
+            self.queue = problem  # sent again, once other batches have ended
         except UnreadError as error:
-            self._put_into_journal(one, error.replies)
-            self._leave_open(one, self.session.endpoint.redacted(f"{error}", 300))
-            return set()
-        if state.status == "failed" and not replies:
-            return self._refused(one, errors_of(state))
-        self._put_into_journal(one, replies, state.status)
-        return set()
+            self._put_into_journal(one, None, error.replies)
+            why = redacted(str(error), 300)
+            note(self.folder, "unread", one, reason=why)
+            return (
+                f"{self.session.about}: batch {one.name} may have been paid for, and its replies "
+                f"cannot be read: {why}; it stays open and nothing is asked twice: run the same "
+                "command again later, or give it up and pay again: `userturn costs --give-up "
+                f'{one.name} --because "..."`'
+            )
+        return ""
 
-    def _refused(self, one: Batch, why: str) -> set[str]:
-        """Close a batch that the API did not begin, and return its keys if it may be sent again."""
-        note(self.folder, "collected", one)
-        self.session.account.add(Spent() - one.most)
-        said = (
-            f"the API refused a batch: batch of {one.file}: "
-            f"{self.session.endpoint.redacted(why, 300)}; correct what that names and run the same "
-            "command again: the questions then go out in a new file"
-        )
-        if QUEUE_IS_FULL in why:
-            self.queue = said
-            return set(one.keys)
-        self.refused.append(said)
-        return set()
-
-    def _leave_open(self, one: Batch, why: str) -> None:
-        """Note why the replies of a batch cannot be read."""
-        note(self.folder, "unread", one, reason=why)
-        self.unread.append(
-            f"{self.session.about}: batch {one.batch or one.file} may have been paid for, and its "
-            f"replies cannot be read: {why}; it stays open and nothing is asked twice: run the "
-            "same command again later, or give it up and pay again: `userturn costs --give-up "
-            f'{one.batch or one.file} --because "..."`'
+    def _why_unusable(self) -> str:
+        """Return why no repair is paid for, if no first reply of many could be read, or nothing."""
+        reasons = [self.session.decisions.reason_of_first(key) for key in sorted(self._n_ended)]
+        if len(reasons) < UNUSABLE or None in reasons:
+            return ""
+        return (
+            f"{self.session.about}: none of {len(reasons)} replies of a batch can be used; the "
+            f"first: {reasons[0]}; correct the judge's entry and run the same command again"
         )
 
-    def _put_into_journal(
-        self, one: Batch, replies: Mapping[str, BatchReply], ended_as: str | None = None
-    ) -> None:
+    def _ended(self, one: Batch) -> tuple[str, Replies]:
+        """Wait for a batch to end, and return its state and its replies.
+
+        Raises:
+            UnreadError: many looks in a row failed.
+            RefusedError: the API did not begin the batch.
+        """
+        n_failed, number = 0, 0
+        while True:
+            try:
+                return read_output(self.reader, one, n_failed + 1 >= N_LOOKS)
+            except UnreadError as error:
+                n_failed = 0 if isinstance(error, RunningError) else n_failed + 1
+                if n_failed >= N_LOOKS:
+                    raise
+                say(f"batch {one.batch}: {error}, looking again in {pause(number):.0f} s")
+            time.sleep(pause(number))
+            number += 1
+
+    def _put_into_journal(self, one: Batch, ended_as: str | None, replies: Replies) -> None:
         """Append a record for each question of a batch that the journal does not have yet.
 
         A question without a reply is an error if the batch has ended for good, and stays counted at
         its largest size. A reply is journalled before its size replaces that, so that a kill in
         between does not lower a count twice.
         """
-        batch, keys = str(one.batch), one.keys or tuple(replies)
-        there, about = keys_collected(self.folder, batch), Decisions(self.folder, keys)
+        there, about = keys_collected(self.folder, one.name), Decisions(self.folder, one.keys)
         with Writer(self.folder) as journal:
-            for number, key in enumerate(keys):
-                if key in there or (key not in replies and ended_as is None):
+            for number, key in enumerate(one.keys):
+                reply = replies.get(key)
+                if key in there or (reply is None and ended_as is None):
                     continue
-                reason = f"batch {batch}, which is {ended_as}, has no reply to it"
+                reason = f"batch {one.batch}, which is {ended_as}, has no reply to it"
                 record: Record = {"key": key, "outcome": "error", "reason": reason}
-                if (reply := replies.get(key)) is not None:
+                usage = None
+                if reply is not None:
                     first = about.reason_of_first(key) if one.are_repairs else None
                     record, usage = record_of_reply(reply, self.session, first)
                 if about.is_finished(key):
-                    late = f"the reply of batch {batch} came after another"
+                    late = f"the reply of batch {one.batch} came after another"
                     record = {"key": key, "outcome": "error", "reason": late}
-                journal.append(about.in_round(record) | {"of_batch": batch})
+                journal.append(about.in_round(record) | {"of_batch": one.name})
+                self._n_ended[key] += 1
                 if reply is not None:
                     self.session.account.replace(one.share(number), usage, len(reply.body))
                 if record["outcome"] == "ok":

@@ -1,13 +1,11 @@
 """What a batch has brought: its replies, or why they cannot be read for now.
 
-Output that is absent or has a wrong form may be right at a later look. So jobs look again for some
-minutes, and then only raise an error.
+Output that is absent or has a wrong form may be right at a later look.
 """
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -18,7 +16,6 @@ from userturn.judges.batch_files import Batch
 from userturn.judges.decisions import Record
 from userturn.judges.parse_reply import read_reply
 from userturn.judges.session import Session, left_open, record_of
-from userturn.logs import say
 
 # The last three are of servers like OpenAI's.
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending",
@@ -28,13 +25,21 @@ ABSENT = (404, 410)  # statuses
 KEY = re.compile(r"[0-9a-f]{64}")
 
 
+class RefusedError(Exception):
+    """A file from which the API will never make a batch."""
+
+
 class UnreadError(Exception):
     """Output that cannot be read now but perhaps later. `replies` are those that could be read."""
 
-    def __init__(self, why: str, replies: Mapping[str, "BatchReply"] | None = None) -> None:
+    def __init__(self, why: str, replies: "Replies | None" = None) -> None:
         """Take the reason, and the replies by key."""
         super().__init__(why)
         self.replies = replies or {}
+
+
+class RunningError(UnreadError):
+    """A batch that has not ended yet."""
 
 
 @contextmanager
@@ -58,6 +63,10 @@ class BatchReply(NamedTuple):
     text: str  # the API's message if the status is not 200
 
 
+Replies = Mapping[str, BatchReply]
+"""Replies by key."""
+
+
 def read_line(line: bytes) -> BatchReply | None:
     """Return the reply in a line of a batch's output, or None if it cannot be read."""
     try:
@@ -72,57 +81,38 @@ def read_line(line: bytes) -> BatchReply | None:
     return BatchReply(key, status, json.dumps(body).encode(), text)
 
 
-def ended(
-    reader: Any, one: Batch, n_looks: int, pause: Callable[[int], float]
-) -> tuple[Any, dict[str, BatchReply]]:
-    """Wait for a batch to end, and return its state and its replies by key.
-
-    `pause` returns the seconds between two looks, by the number of the first.
+def read_output(reader: Any, one: Batch, is_last: bool) -> tuple[str, Replies]:
+    """Return how a batch ended, and its replies, at one look.
 
     Raises:
-        UnreadError: `n_looks` looks in a row failed, or a single look found no ended batch.
-    """
-    n_failed, number = 0, 0
-    while True:
-        try:
-            with readable(f"the state of {one.batch}"):
-                state = reader.batches.retrieve(one.batch)
-                if (why := state.status) not in RUNNING:
-                    return state, _replies(reader, one, state, n_failed + 1 >= n_looks)
-            n_failed = 0
-        except UnreadError as error:
-            why, n_failed = f"{error}", n_failed + 1
-            if n_failed >= n_looks:
-                raise
-        if n_looks == 1:
-            raise UnreadError(why)
-        say(f"batch {one.batch}: {why}, looking again in {pause(number):.0f} s")
-        time.sleep(pause(number))
-        number += 1
-
-
-def _replies(reader: Any, one: Batch, state: Any, is_last: bool) -> dict[str, BatchReply]:
-    """Return the replies in the output of a batch that has ended, by key.
-
-    Raises:
+        RunningError: it has not ended.
         UnreadError: a question has no reply, and this is not the last look or nothing explains it.
+        RefusedError: the API did not begin the batch.
     """
-    if state.status not in ("completed", *CUT_SHORT):
-        raise UnreadError(f"its state is {state.status!r}")
-    replies: dict[str, BatchReply] = {}
-    for name in filter(None, (state.output_file_id, state.error_file_id)):
-        for line in reader.files.content(name).content.splitlines():
-            if (reply := read_line(line)) is not None:
-                replies.setdefault(reply.key, reply)  # the first of two counts
-    n = len(one.keys) or one.most.n_requests
-    n_lost = n - len(replies.keys() & set(one.keys or replies))
-    if n_lost > 0 and not (is_last and _is_final(state, n, replies)):
+    with readable(f"the state of {one.batch}"):
+        state = reader.batches.retrieve(one.batch)
+        if state.status in RUNNING:
+            raise RunningError(state.status)
+        if state.status not in ("completed", *CUT_SHORT):
+            raise UnreadError(f"its state is {state.status!r}")
+        replies: dict[str, BatchReply] = {}
+        for name in filter(None, (state.output_file_id, state.error_file_id)):
+            for line in reader.files.content(name).content.splitlines():
+                if (reply := read_line(line)) is not None:
+                    replies.setdefault(reply.key, reply)  # the first of two counts
+    n = len(one.keys)
+    n_lost = len({*one.keys} - replies.keys())
+    if n_lost and not (is_last and _is_final(state, n, replies)):
         why = f"{state.status}, without a reply to {n_lost} of {n} questions"
         raise UnreadError(why, replies)
-    return replies
+    if state.status == "failed" and not replies:
+        errors = getattr(getattr(state, "errors", None), "data", None) or []
+        reasons = (f"{error.message} ({error.code})" for error in errors)
+        raise RefusedError("; ".join(reasons) or "the API gives no reason")
+    return state.status, replies
 
 
-def _is_final(state: Any, n: int, replies: Mapping[str, BatchReply]) -> bool:
+def _is_final(state: Any, n: int, replies: Replies) -> bool:
     """Return whether a batch's counts explain its missing replies to some of n questions."""
     counts = getattr(state, "request_counts", None)
     total, n_good, n_bad = (
@@ -134,12 +124,6 @@ def _is_final(state: Any, n: int, replies: Mapping[str, BatchReply]) -> bool:
     return is_cut
 
 
-def errors_of(state: Any) -> str:
-    """Return the API's reasons for refusing a batch."""
-    found = getattr(getattr(state, "errors", None), "data", None) or []
-    return "; ".join(f"{e.message} ({e.code})" for e in found) or "the API gives no reason"
-
-
 def record_of_reply(
     reply: BatchReply, session: Session, first_reason: str | None
 ) -> tuple[Record, Mapping[str, Any] | None]:
@@ -149,16 +133,15 @@ def record_of_reply(
     """
     received, is_good = Received(reply.body), 200 <= reply.status < 300
     parsed, usage = read_reply(received)
-    found = error_in(received) if is_good else (reply.status, reply.text)
-    record: Record
-    if found is not None:
-        what = "an error in a reply" if is_good else f"status {found[0]}"
-        text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
-        record = {"key": reply.key, "outcome": "error", "reason": text}
-        if (why := why_unscored(found[1])) is not None:
-            record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
-        return record, usage if is_good else None
-    record = record_of(reply.key, parsed, session.read, session.endpoint)
-    if first_reason is not None and record["outcome"] != "ok":
-        record = left_open(record, first_reason)
-    return record, usage
+    error = error_in(received) if is_good else (reply.status, reply.text)
+    if error is None:
+        record = record_of(reply.key, parsed, session.read, session.endpoint)
+        is_left_open = first_reason is not None and record["outcome"] != "ok"
+        return left_open(record, first_reason or "") if is_left_open else record, usage
+    status, said = error
+    what = "an error in a reply" if is_good else f"status {status}"
+    text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(said)}", 300)
+    record = {"key": reply.key, "outcome": "error", "reason": text}
+    if (why := why_unscored(said)) is not None:
+        record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
+    return record, usage if is_good else None
