@@ -17,6 +17,9 @@ LONGEST = 2**20  # points of the distribution; finer changes are rounded until i
 NEGLIGIBLE = 1e-18
 AT_ONCE = 2**15  # points of the spectrum in memory at once
 SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
+# Standard deviations beyond which a sum of flips has a chance below 1e-21 (Hoeffding's bound). Up
+# to 100 changes have no sum beyond.
+FARTHEST = 10
 
 
 def _step(values: Array) -> int:
@@ -80,6 +83,9 @@ def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
     if reach == 0:
         return 1.0
     observed = abs(float(steps @ n_items))
+    reach = min(reach, FARTHEST * float(np.sqrt(steps.astype(float) ** 2 @ n_items)))
+    if observed > reach:
+        return SMALLEST
     n_points = 1 << int(2 * reach + 1).bit_length()
     sizes, inverse = np.unique(np.abs(steps), return_inverse=True)
     counts = np.bincount(inverse, weights=n_items)
