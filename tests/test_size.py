@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_193, 35_041),
-    "tests": (57_132, 32_517),
+    "src": (63_174, 35_027),
+    "tests": (57_149, 32_517),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
