@@ -36,7 +36,7 @@ demo-crossed: setup ## Run three speakers after each other's answers on this mac
 	$(RUN) userturn audit results
 	@cat results/tables/crossed_answers.md
 
-test: setup ## Run all tests but those on SLURM.
+test: setup ## Run all tests but the long ones and those on SLURM.
 	$(RUN) pytest -n 2 --dist worksteal --durations=60
 
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.

@@ -1,7 +1,7 @@
 """Names in the library are words of the field: the everyday words in their place grow fewer.
 
 Each number is how often a word stands in a name that the library binds: of a function, a parameter
-or a variable. It is lowered by hand, and raised only with a reason in docs/decisions.md.
+or a variable. It is lowered by hand, and raised only with a reason in the commit.
 """
 
 import ast

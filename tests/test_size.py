@@ -1,6 +1,6 @@
 """The project does not grow unnoticed: each number is lowered by hand, and raised with a reason.
 
-A reason for more stands in docs/decisions.md.
+The commit that raises one says why.
 """
 
 import ast
