@@ -62,7 +62,9 @@ def table_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
 def excerpt_of(outcomes: Iterable[Mapping[str, Any]]) -> str:
     """Return what the edits of `SHOWN` made a run send, as a table in Markdown."""
     by_name = {outcome["edit"]: outcome for outcome in outcomes}
-    rows = [(name, by_name[name]["asked"], by_name[name]["judged"]) for name in SHOWN if name in by_name]
+    rows = [
+        (name, by_name[name]["asked"], by_name[name]["judged"]) for name in SHOWN if name in by_name
+    ]
     head = "| edit | requests sent | questions to the judge (–: not counted) |\n|---|---|---|\n"
     return head + "".join(
         f"| {name} | {n} | {'–' if judged is None else judged} |\n" for name, n, judged in rows
