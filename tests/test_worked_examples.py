@@ -1,6 +1,7 @@
 """The worked numbers of the documentation are what the library's own functions give."""
 
 from collections.abc import Sequence
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.association import common_odds_ratio, spearman
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.stats.margins import Counts, change, combination, detectable_difference, rates
@@ -21,7 +21,6 @@ from userturn.stats.proportions import (
     labels_to_reach,
     wilson,
 )
-from userturn.stats.rng import generator
 from userturn.stats.sample_size import (
     Turns,
     items_for_difference,
@@ -36,6 +35,7 @@ from userturn.stats.significance import (
     sign_flip_p,
 )
 from userturn.tables.chance_floor import measure
+from userturn.tables.repeated_trainings import distance
 
 # Items by how many turns each has without a perturbation and after a truncated answer, how many of
 # these are genuine, and how many such items there are: 12 of 40 are genuine, and 15 of 38.
@@ -106,14 +106,6 @@ def limits_of(found: Corrected) -> Interval:
     return Interval(found.estimate, found.lower, found.upper)
 
 
-def kappa() -> dict[str, str]:
-    """Return agreement on 50 turns: both genuine 10, judge alone 5, person alone 5, neither 30."""
-    codes = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [10, 5, 5, 30], axis=0)
-    ratings = Ratings(codes, np.ones(50), np.arange(50), 2)
-    found = estimate_all(ratings, ["raw", "cohen_kappa", "gwet_ac1"], generator(0, "example"))
-    return {name: number(one) for name, one in found.items()}
-
-
 SHARED = np.array([-1.0, 0.0, 1.0]), np.array([1, 32, 3])  # changes of the items scored in both
 ODDS = common_odds_ratio(np.array([[8, 12, 12, 28], [3, 7, 9, 21]]))
 RHO = spearman(
@@ -124,7 +116,8 @@ NEAR_ZERO = equivalence(lambda confidence: wilson(1, 200, confidence), Margins(N
 GAINS = [0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.18, 0.21, 0.25, 0.34]
 CORRECTED = corrected_rate(*labelled(10, 2))
 LATER = corrected_rate(*labelled(14, 2))
-AGREED = kappa()
+WORTH = 0.3 * 10.5 / 21 + 0.7 * 2.5 / 21  # half a label is added to either side
+WORTH = WORTH * (1 - WORTH) / CORRECTED.variance
 FLOOR = of_floor()
 TWO_FAMILIES = two_families()
 
@@ -152,21 +145,21 @@ EXAMPLES = {
         f"{percent([FLOOR['reacts' + end] for end in ENDS])}"
     ),
     "difference of two changes": (
-        "12 of 40 turns become 16 of 40 in one family and 8 of 40 stay 8 in another: "
+        "In one family 12 of 40 turns become 16 of 40, in another 8 of 40 remain 8: "
         f"{points(combination(TWO_FAMILIES, np.array([-1.0, 1.0, 1.0, -1.0])))}"
     ),
     "corrected rate": (
-        "A judge calls 300 of 1,000 turns genuine. Of 20 drawn from these people call 10 genuine, "
-        "of 20 drawn from the others 2: 0.3 · 10/20 + 0.7 · 2/20 = "
+        "Of 1,000 turns a judge calls 300 genuine. Of 20 drawn from these people call 10 genuine, "
+        "of 20 others 2: 0.3 · 10/20 + 0.7 · 2/20 = "
         f"{percent(limits_of(CORRECTED))}"
     ),
     "its change": (
-        f"If people call 14 and 2 genuine under a condition: {percent(limits_of(LATER))}, a change "
-        f"of {points(difference(CORRECTED, LATER, 0.0))}"
+        "Under a condition the judge calls 300, too, and people 14 and 2: "
+        f"{percent(limits_of(LATER))}, a change of {points(difference(CORRECTED, LATER, 0.0))}"
     ),
     "odds ratio": (
-        "Of items with a right answer 8 have a genuine turn and 12 have none, of those with a "
-        "wrong one 12 and 28; in another dataset 3 and 7, 9 and 21: "
+        "After 20 right answers 8 turns are genuine, after 40 wrong ones 12; elsewhere 3 of 10 and "
+        "9 of 30: "
         f"{number(ODDS)}, p = {ODDS.p:.2f}"
     ),
     "rank correlation": (
@@ -175,10 +168,6 @@ EXAMPLES = {
     "equivalence": (
         f"1 of 200 turns is genuine: {percent(NEAR_ZERO.interval)} at 90%. The margin is 5%, so "
         f"the rate is near zero, p = {NEAR_ZERO.p:.3f}"
-    ),
-    "agreement": (
-        "Of 50 turns both raters call 10 genuine, neither calls 30 genuine, and each alone 5: raw "
-        f"{AGREED['raw']}, kappa {AGREED['cohen_kappa']}, AC1 {AGREED['gwet_ac1']}"
     ),
 }
 IN_THE_TEXT = {
@@ -192,9 +181,13 @@ IN_THE_TEXT = {
         f"and {', '.join(f'{p:.2f}'[1:] for p in benjamini_hochberg(THREE)[:2])} and "
         f"{f'{benjamini_hochberg(THREE)[2]:.2f}'[1:]} by Benjamini and Hochberg",
         f"{100 * float(detectable_difference(300, 0.1, level_of(1))):.1f} points with 300 items",
-        f"gives {percent(wilson(12, 40))}; at 50% people cannot tell",
+        f"gives {percent(wilson(12, 40))}; 50% is guessing",
         f"| {items_for_difference(Turns(0.2, 1.0, 0.0), 0.05, 1, 22):,} items |",
         f"| {models_for_decoupled(0.3)} models |",
+        f"example above {WORTH:.0f} of 1,000, with a standard error of "
+        f"{100 * CORRECTED.variance**0.5:.1f} points",
+        f"= {distance([2, 5, 8]):.1f} points from their mean. If that over items is 4 points away, "
+        f"the row's is √(7.5² + 4²) = {hypot(distance([2, 5, 8]), 4):.1f}",
     ),
     "controls": (f"18 of 20, {percent(wilson(18, 20))}",),
     "likelihood": (
