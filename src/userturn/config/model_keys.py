@@ -183,7 +183,7 @@ class Answer(UserTurn):
     samples: Annotated[
         NotRequired[Positive],
         part(
-            "Answers of each item of a graded dataset, of which signals choose the best; 1, where "
+            "Answers per item of a graded dataset, compared by the table answer_signals; 1, where "
             "left out."
         ),
     ]

@@ -49,28 +49,28 @@ class Statistics(TypedDict):
         ),
     ]
     margins: Annotated[
-        Margins, part("What the table equivalence takes as nothing; no other table depends on it.")
+        Margins, part("What the table equivalence counts as no difference; used there alone.")
     ]
 
 
 class Against(TypedDict, total=False):
     """The baseline of a predicted change, by one of these keys."""
 
-    temperature: Annotated[float, harmless("Since this temperature.", minimum=0)]
-    perturbation: Annotated[str, harmless("Since this perturbation, or none.")]
+    temperature: Annotated[float, harmless("Temperature of the baseline.", minimum=0)]
+    perturbation: Annotated[str, harmless("Perturbation of the baseline.")]
 
 
 class Prediction(TypedDict, total=False):
     """A predicted rate, or change of a rate, and the limits between which it should lie."""
 
     says: Annotated[Text, part("The claim in words.")]
-    of: Annotated[Literal["follow-up", "accuracy"], harmless("What is predicted; the first.")]
-    model: Annotated[str, harmless("Of this model.")]
-    family: Annotated[str, harmless("Of this family; instead of a model.")]
-    dataset: Annotated[str, harmless("On this dataset; left out, over all.")]
-    temperature: Annotated[float, harmless("Left out, the lowest of the study.", minimum=0)]
-    perturbation: Annotated[str, harmless("Left out, none.")]
-    against: Annotated[Against, part("Then the change since this is predicted, not the rate.")]
+    of: Annotated[Literal["follow-up", "accuracy"], harmless("Measure; follow-up, where left out.")]
+    model: Annotated[str, harmless("The model that it is about.")]
+    family: Annotated[str, harmless("The family that it is about, instead of a model.")]
+    dataset: Annotated[str, harmless("The dataset; all, where left out.")]
+    temperature: Annotated[float, harmless("The lowest, where left out.", minimum=0)]
+    perturbation: Annotated[str, harmless("`none`, where left out.")]
+    against: Annotated[Against, part("Baseline: with it a change is predicted, not a rate.")]
     above: Annotated[float, harmless("The lower edge.", minimum=-1, maximum=1)]
     below: Annotated[float, harmless("The upper edge.", minimum=-1, maximum=1)]
 
@@ -82,7 +82,7 @@ class AboutStudy(TypedDict, total=False):
     """The name and date at the top of the report."""
 
     name: Annotated[Text, part("Name of the study.")]
-    date: Annotated[str, harmless("When it was begun; no clock is read for it.", **DATE)]
+    date: Annotated[str, harmless("Day on which it was begun; no clock is read.", **DATE)]
 
 
 class PartOfGrid(TypedDict, total=False):
@@ -273,7 +273,7 @@ class Study(TypedDict):
     currency: Annotated[
         NotRequired[str],
         harmless(
-            "Of all prices and of max_cost; left out, it is USD.",
+            "Currency of all prices and of max_cost; USD, where left out.",
             pattern="^[A-Z]{3}$",
             form="three capitals such as EUR",
         ),
@@ -287,7 +287,7 @@ class Study(TypedDict):
     today: Annotated[str, harmless("The date that chat templates are given.", **DATE)]
     language_detector: Annotated[
         NotRequired[Literal["py3langid"]],
-        harmless("What tells languages; left out, it is langdetect, as in earlier studies."),
+        harmless("What detects languages; where left out, langdetect, as in earlier studies."),
     ]
     predictions: Annotated[
         NotRequired[Mapping[Name, Prediction]], part("What the study predicts of itself, by name.")
@@ -299,8 +299,8 @@ class Study(TypedDict):
         harmless("What the study claims about a request that is run again."),
     ]
     max_unscored_share: Annotated[
-        Share, part("A cell of which a judge leaves a larger share without a verdict fails.")
+        Share, part("A cell fails if a judge leaves a larger share of it without a verdict.")
     ]
     max_error_share: Annotated[
-        Share, part("A cell, or a table of scores, with a larger share of errors fails.")
+        Share, part("A cell, or a table of scores, fails if a larger share are errors.")
     ]
