@@ -149,6 +149,7 @@ RUN_ELSEWHERE = {
     "snakemake --profile slurm --configfile fjord.yaml download": "the same",
     "userturn doctor --configfile fjord.yaml": "tests/slurm/test_slurm.py, of another file",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
+    "userturn plan --configfile fjord.yaml": "the next, of another file",
     "userturn plan --configfile mine.yaml": "tests/test_documented_numbers.py reads the file",
     "userturn plan --configfile FILE": "bad files of it: tests/config/test_load.py",
     "snakemake --unlock": "Snakemake's own",
