@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_174, 35_027),
-    "tests": (57_142, 32_512),
+    "tests": (57_143, 32_512),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
