@@ -154,7 +154,7 @@ EXAMPLES = {
         f"{percent(limits_of(CORRECTED))}"
     ),
     "its change": (
-        "Under a condition the judge calls 300, too, and people 14 and 2: "
+        "Under a condition the judge calls 300 others, and people 14 and 2: "
         f"{percent(limits_of(LATER))}, a change of {points(difference(CORRECTED, LATER, 0.0))}"
     ),
     "odds ratio": (
