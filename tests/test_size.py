@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_174, 35_027),
-    "tests": (57_143, 32_512),
+    "src": (63_179, 35_032),
+    "tests": (57_148, 32_512),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

@@ -36,7 +36,10 @@ def test_line_names_the_change_at_the_strictest_level_of_the_largest_set() -> No
     line = smallest_effect(grid(2, [0, 1.0], "truncate", "generic_question"), 1319)
     expected = 100 * float(detectable_difference(1319, 0.1, 0.05 / 4))
     assert f"1,319 items detect a change of {expected:.1f} points" in line
-    assert "at 0.013: Holm's first step of 4 tests of perturbation" in line
+    assert (
+        "at the level 0.013, the strictest that Holm's adjustment asks of 4 tests of perturbation"
+        in line
+    )
     assert "\n" not in line
 
 

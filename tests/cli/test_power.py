@@ -76,7 +76,9 @@ def test_assurance_asks_for_more_items_and_a_decoupled_claim_for_models(
 ) -> None:
     often = said(capsys, "--rate", ".2", "--half-width", ".05", "--assurance", ".8")
     assert "± 5 points in 80% of studies\n  1 sample each: 263 items" in often
-    assert "± 0.5 with a power of 80%, at 0.05\n  32 models" in said(capsys, "--decoupled", ".5")
+    assert "± 0.5 with a power of 80%, at the level 0.05\n  32 models" in said(
+        capsys, "--decoupled", ".5"
+    )
     assert "1.5 is no margin" in refused(capsys, "--decoupled", "1.5")
     wrong = refused(capsys, "--rate", ".2", "--half-width", ".05", "--assurance", "2")
     assert "assurance: found 2, expected a share of studies from 0.5 to 1" in wrong
@@ -89,7 +91,7 @@ def test_items_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> N
     assert f"3 samples each: {items_for_half_width(turns, 0.05, 3)} items" in text
     expected = items_for_difference(turns, 0.1, 5, 22)
     assert f"5 samples each under either condition: {expected} items" in text
-    assert "at 0.0023: Holm's first step of 22 tests" in text
+    assert "at the level 0.0023, the strictest that Holm's adjustment asks of 22 tests" in text
     assert "not known: give --sensitivity, --specificity, --turns" in text
 
 

@@ -30,7 +30,7 @@ from userturn.slurm.doctor import planned
 from userturn.sources.registry import asked, check_study
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Size
 from userturn.stats.margins import POWER, detectable_difference
-from userturn.stats.sample_size import level_of
+from userturn.stats.sample_size import described_level, level_of
 from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
@@ -279,6 +279,5 @@ def smallest_effect(grid: Grid, n_items: int) -> str:
     size = f"a change of {100 * found:.1f} points" if found < 1 else "no change of any size"
     return (
         f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
-        f"{DIFFERING:.0%} of them differ, at {level_of(n_tests):.2g}: Holm's first step of "
-        f"{n_tests} tests of {factor}"
+        f"{DIFFERING:.0%} of them differ, {described_level(n_tests, factor)}"
     )

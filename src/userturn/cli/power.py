@@ -18,12 +18,12 @@ from userturn.stats.sample_size import (
     FollowUps,
     Judge,
     Turns,
+    described_level,
     follow_ups_for_gain,
     follow_ups_for_share,
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
-    level_of,
     models_for_decoupled,
 )
 from userturn.tables.likelihood_measures import UNITS
@@ -225,7 +225,7 @@ def _of_models(arguments: argparse.Namespace) -> Output:
     found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
     words = (
         f"a rank correlation over models that is truly 0 shown to be within ± {margin:g} with a "
-        f"power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}\n  {found}"
+        f"power of {100 * arguments.power:g}%, {described_level(n_tests)}\n  {found}"
     )
     return Output([words], {"models": n})
 
@@ -284,7 +284,7 @@ def _of_changes(
     n_tests = int(assumed["tests"].value or 1)
     head = (
         f"a change of {100 * difference:+g} points detected with a power of {100 * power:g}%, "
-        f"at {level_of(n_tests):.2g}: Holm's first step of {n_tests} tests"
+        f"{described_level(n_tests)}"
     )
     turns = _turns(assumed)
     items = {k: items_for_difference(turns, difference, k, n_tests, power) for k in samples}
@@ -310,8 +310,7 @@ def _of_follow_ups(arguments: argparse.Namespace) -> Output:
     many = f"{n:,} follow-ups" if n <= MOST else "more follow-ups than any dataset has"
     words = (
         f"two models that differ by {change:+g} ({unit}) in {measure} told "
-        f"apart with a power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}: Holm's "
-        f"first step of {n_tests} tests\n  {many}"
+        f"apart with a power of {100 * arguments.power:g}%, {described_level(n_tests)}\n  {many}"
     )
     return _output(assumed, MEANT_OF_FOLLOW_UPS, [Needed(words, {"follow_ups": n})])
 

@@ -132,6 +132,13 @@ def level_of(n_tests: int) -> float:
     return (1 - CONFIDENCE) / n_tests
 
 
+def described_level(n_tests: int, factor: str = "") -> str:
+    """Return the level of `level_of` in words, for tests of a factor such as temperature."""
+    level, of = f"at the level {level_of(n_tests):.2g}", f" of {factor}" if factor else ""
+    adjusted = f", the strictest that Holm's adjustment asks of {n_tests} tests{of}"
+    return f"{level}{adjusted if n_tests > 1 else ''}"
+
+
 def items_for_difference(
     turns: Turns, difference: float, n_samples: int, n_tests: int = 1, power: float = POWER
 ) -> int:
