@@ -275,13 +275,15 @@ def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     if len(numbers) < 2:
         return Odds(None, None, None, phi, None, "one of the two is the same for every item")
     seen = float(tables[:, 0].sum())
+    first, last = (int(np.searchsorted(numbers, seen, side)) for side in ("left", "right"))
 
     def tails(theta: float) -> tuple[float, float, float]:
         """Return both tail chances, with the observed number counted by half, and the mean."""
-        chances = np.exp(log_chances + theta * numbers - np.max(log_chances + theta * numbers))
+        logs = log_chances + theta * numbers
+        chances = np.exp(logs - logs.max())
         chances /= chances.sum()
-        half = float(chances[numbers == seen].sum()) / 2
-        fewer, more = (float(chances[side].sum()) for side in (numbers < seen, numbers > seen))
+        half = float(chances[first:last].sum()) / 2
+        fewer, more = float(chances[:first].sum()), float(chances[last:].sum())
         return fewer + half, more + half, float(chances @ numbers)
 
     tail = (1 - confidence) / 2

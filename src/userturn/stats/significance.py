@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -15,17 +16,20 @@ MANY = 1000  # with more distinct changes no denominator is tried
 TOLERANCE = 1e-8
 LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
 NEGLIGIBLE = 1e-18
-AT_ONCE = 2**15  # points of the spectrum in memory at once
 SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
 # Standard deviations beyond which a sum of flips has a chance below 1e-21 (Hoeffding's bound). Up
 # to 100 changes have no sum beyond.
 FARTHEST = 10
 
 
+@lru_cache(10_000)
+def _denominator(value: float) -> int:
+    return Fraction(value).limit_denominator(FINEST).denominator
+
+
 def _step(values: Array) -> int:
     """Return the least n so that all values are multiples of 1/n, or `GRID` for many values."""
-    parts = [Fraction(float(value)).limit_denominator(FINEST) for value in values]
-    return lcm(*(part.denominator for part in parts)) if len(parts) < MANY else GRID
+    return lcm(*map(_denominator, values.tolist())) if len(values) < MANY else GRID
 
 
 def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
@@ -48,22 +52,39 @@ def is_exact(values: Array, n_items: Array) -> bool:
     return bool(np.allclose(steps * (values[largest] / steps[largest]), values, atol=TOLERANCE))
 
 
+def _peaks(size: float, n: float, n_points: int) -> np.ndarray:
+    """Return the points of half a spectrum at which n flips of a size leave more than nothing."""
+    between = n_points / (2 * size)  # two points at which the cosine is 1 or -1
+    reach = between * np.arccos((NEGLIGIBLE / 2) ** (1 / max(n, 1))) / np.pi
+    if 2 * reach + 2 >= between:
+        return np.arange(n_points // 2 + 1)
+    centres = np.arange(size + 1) * between
+    first = np.maximum(np.floor(centres - reach), 0).astype(int)
+    last = np.minimum(np.ceil(centres + reach), n_points // 2).astype(int)
+    lengths = last - first + 1
+    return np.repeat(last + 1 - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+
+
 def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
     """Return the characteristic function of the sum of flipped steps, at half of its points."""
+
+    def cosines(index: int) -> tuple[Array, np.ndarray]:
+        """Return the cosines of a size where something is left, and where their powers leave it."""
+        values = np.cos(2 * np.pi / n_points * alive * float(sizes[index]))
+        return values, np.abs(values) > (NEGLIGIBLE / 2) ** (1 / max(int(counts[index]), 1))
+
+    order = [int(index) for index in np.argsort(-counts, kind="stable") if sizes[index]]
+    alive = _peaks(float(sizes[order[0]]), float(counts[order[0]]), n_points)
+    for index in order[1:3]:  # powers are what takes the time
+        alive = alive[cosines(index)[1]]
+    values = np.ones(len(alive))
+    for index in order:
+        powers, is_kept = cosines(index)
+        alive, values = alive[is_kept], values[is_kept] * powers[is_kept] ** int(counts[index])
+        is_kept = np.abs(values) > NEGLIGIBLE
+        alive, values = alive[is_kept], values[is_kept]
     spectrum = np.zeros(n_points // 2 + 1)
-    order = [index for index in np.argsort(-counts, kind="stable") if sizes[index]]
-    for start in range(0, len(spectrum), AT_ONCE):
-        alive = np.arange(start, min(start + AT_ONCE, len(spectrum)))
-        values = np.ones(len(alive))
-        for index in order:
-            cosines = np.cos(2 * np.pi / n_points * alive * float(sizes[index]))
-            n = int(counts[index])
-            # With many items nearly nothing is kept, and powers are what takes the time.
-            is_kept = np.abs(cosines) > (NEGLIGIBLE / 2) ** (1 / max(n, 1))
-            alive, values = alive[is_kept], values[is_kept] * cosines[is_kept] ** n
-            is_kept = np.abs(values) > NEGLIGIBLE
-            alive, values = alive[is_kept], values[is_kept]
-        spectrum[alive] = values
+    spectrum[alive] = values
     return spectrum
 
 

@@ -1,14 +1,14 @@
 """Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from userturn.stats.margins import Counts, change, combination, detectable_difference
-from userturn.stats.proportions import CONFIDENCE
+from userturn.stats.proportions import CONFIDENCE, Array
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
 from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
@@ -137,8 +137,9 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 
 
 BETWEEN_FAMILIES = "two families"
-PLACE = ["factor", "condition", "baseline", "dataset", "temperature", "perturbation", "judge"]
-ITEM = ["source", "item"]
+SHARED_BY_PART = ["factor", "condition", "baseline", "temperature", "perturbation", "judge"]
+PLACE = [*SHARED_BY_PART[:3], "dataset", *SHARED_BY_PART[3:]]
+ITEM = ["dataset", "item"]
 OTHER = "_other"
 OF_FAMILIES: Schema = {  # columns that only these contrasts have
     "other_family": pl.String,
@@ -152,82 +153,103 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     """Return items of each family under two conditions, over all its models.
 
-    The columns are `PLACE`, `family`, `source` (the dataset) and `item`; the turns under both
-    conditions; the mean changes over models, null if no model was scored under both; `models`; and
-    `unequal`, whether one condition has more turns than the other.
+    The columns are `family`, `dataset` and `item`; the turns under both conditions; the mean
+    changes over models, null if no model was scored under both; `models`; and `unequal`, whether
+    one condition has more turns than the other.
     """
-    keys = [pl.col(name).cast(pl.String) for name in PLACE if name != "temperature"]
-    named = paired.with_columns(*keys, pl.col("family", "item").cast(pl.String))
-    named = named.with_columns(source="dataset")
     # Changes are rounded, so that the order of sums does not show.
-    return named.group_by(*PLACE, "family", *ITEM).agg(
+    table = paired.group_by("family", *ITEM).agg(
         pl.col(BOTH).sum(),
         pl.col("change", "first_change").mean().round(9),
         models=pl.col("model").unique(),
         unequal=(pl.col("design") == UNEQUAL).any(),
     )
+    return table.with_columns(pl.col("family", *ITEM).cast(pl.String))
 
 
-def _counts(group: pl.DataFrame) -> Counts:
-    """Return the turns of each item under the baseline and the condition, of either family."""
-    suffixes = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
+ENDS = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
+CHANGES = [name + family for name in ("change", "first_change") for family in ("", OTHER)]
+
+
+class Beside(NamedTuple):
+    """Items of two families, and the numbers of models that have some."""
+
+    numbers: Mapping[str, Array]  # by column, nan for null
+    turns: Array  # items x baseline and condition of the first family, and of the other
+    positive: Array
+    n_models: Mapping[str, int]
+
+
+def _datasets(both: pl.DataFrame) -> Iterator[tuple[str, Beside]]:
+    """Yield the items of two families by dataset, and of all datasets."""
+    unequal = pl.col("unequal", "unequal" + OTHER).cast(pl.Float64)
+    table = both.select(pl.col(CHANGES), unequal)
+    numbers = {column.name: column.to_numpy() for column in table}
     turns, positive = (
-        group.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in suffixes)
+        both.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in ENDS).to_numpy()
         for name in ("n_scored", "n_genuine")
     )
-    return Counts(np.ones(group.height), turns.to_numpy(), positive.to_numpy())
+    models = {name: pl.col(name).explode().n_unique() for name in ("models", "models" + OTHER)}
+    of_each = both.group_by("dataset", maintain_order=True).agg(n_items=pl.len(), **models)
+    of_all = both.select(pl.lit(ALL).alias("dataset"), n_items=pl.len(), **models)
+    start = 0
+    for row in pl.concat([of_each, of_all]).iter_rows(named=True):
+        dataset, n_items = row.pop("dataset"), row.pop("n_items")
+        part = slice(None) if dataset == ALL else slice(start, start + n_items)
+        start += n_items
+        n_models = {f"n_{name}": n for name, n in row.items()}
+        of_part = {name: column[part] for name, column in numbers.items()}
+        yield dataset, Beside(of_part, turns[part], positive[part], n_models)
 
 
-def _compared(group: pl.DataFrame) -> dict[str, Any]:
+def _compared(items: Beside) -> dict[str, Any] | None:
     """Return the difference of two families' changes, with limits and the exact test.
 
     The test is over the items scored in all four cells. It flips the sign of each item's difference
     of changes (Fisher 1935, The Design of Experiments, section 21), so an item's turns stay
-    together.
+    together. Without such an item there is no difference.
     """
-    counts = _counts(group)
-    interaction = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
-    changes = [
-        change(counts._replace(turns=counts.turns[:, of], positive=counts.positive[:, of])).estimate
-        for of in ([0, 1], [2, 3])
-    ]
-    both = group.drop_nulls(["change", "change" + OTHER])
-    unequal = bool((both["unequal"] | both["unequal" + OTHER]).any())
+    numbers, turns, positive = items[:3]
+    is_shared = ~np.isnan(numbers["change"]) & ~np.isnan(numbers["change" + OTHER])
+    if not is_shared.any():
+        return None
+    n = np.ones(len(turns))
+    interaction = combination(Counts(n, turns, positive), np.array([-1.0, 1.0, 1.0, -1.0]))
+    changes = [change(Counts(n, turns[:, of], positive[:, of])).estimate for of in ([0, 1], [2, 3])]
+    unequal = any((numbers[name][is_shared] == 1).any() for name in ("unequal", "unequal" + OTHER))
     tested = "first_change" if unequal else "change"
-    seen = both.drop_nulls([tested, tested + OTHER])
-    apart = np.round((seen[tested] - seen[tested + OTHER]).to_numpy(), 9)
-    values, n = np.unique(apart, return_counts=True)
-    name = flips(values, n.astype(float))
-    models = {f"n_models{s}": group[f"models{s}"].explode().n_unique() for s in ("", OTHER)}
+    apart = np.round((numbers[tested] - numbers[tested + OTHER])[is_shared], 9)
+    values, n_items = np.unique(apart[~np.isnan(apart)], return_counts=True)
+    name = flips(values, n_items.astype(float))
     return {
-        "n_items": both.height,
-        **models,
+        "n_items": int(is_shared.sum()),
+        **items.n_models,
         "change": changes[0],
         "change_other": changes[1],
         "difference": interaction.estimate,
         "lower": interaction.lower,
         "upper": interaction.upper,
-        "p": sign_flip_p(values, n.astype(float)),
+        "p": sign_flip_p(values, n_items.astype(float)),
         "test": f"{name} of first samples" if unequal else name,
     }
 
 
-def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a row for each pair of families and each place where both were scored."""
-    families = table.partition_by("family", as_dict=True)
-    rows = []
-    for (family,), (other,) in combinations(sorted(families), 2):
-        both = families[family,].join(
-            families[other,], on=[*PLACE, *ITEM], how="full", coalesce=True, suffix=OTHER
-        )
-        groups = both.sort(*PLACE, *ITEM).partition_by(PLACE, as_dict=True, maintain_order=True)
-        for names, group in groups.items():
-            if group.drop_nulls(["change", "change" + OTHER]).height:
-                names_of_row = dict(zip(PLACE, names, strict=True))
-                rows.append(
-                    {**names_of_row, "family": family, "other_family": other, **_compared(group)}
-                )
-    return rows
+def _rows(paired: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair of families, over each dataset and all, where both were scored.
+
+    The pairs of items are of one place and condition.
+    """
+    texts = pl.col([name for name in SHARED_BY_PART if name != "temperature"]).cast(pl.String)
+    families = of_families(paired).partition_by("family", as_dict=True)
+    for place in paired.head(1).with_columns(texts).select(SHARED_BY_PART).iter_rows(named=True):
+        for (family,), (other,) in combinations(sorted(families), 2):
+            both = families[family,].join(
+                families[other,], on=ITEM, how="full", coalesce=True, suffix=OTHER
+            )
+            for dataset, items in _datasets(both.sort(ITEM)):
+                if (row := _compared(items)) is not None:
+                    of = {"dataset": dataset, "family": family, "other_family": other}
+                    yield place | of | row
 
 
 def _places(
@@ -257,12 +279,7 @@ def interactions(
         _places(seen, "perturbation", PLAIN, ["temperature", "judge"]),
         _places(seen, "temperature", coolest, ["perturbation", "judge"]),
     )
-    rows = [
-        row
-        for part in map(of_families, places)
-        for table in (part, part.with_columns(dataset=pl.lit(ALL)))
-        for row in _rows(table)
-    ]
+    rows = [row for paired in places for row in _rows(paired)]
     shared = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
     if rows:
         joined = pl.DataFrame(rows, infer_schema_length=None)

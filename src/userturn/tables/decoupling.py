@@ -29,12 +29,12 @@ from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import by_place
 from userturn.workflow.registry import Table
 
+COUNTED = ("n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not")
 ASSOCIATED: Schema = {
     **dict.fromkeys(("family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,
     "judge": pl.String,
-    **dict.fromkeys(("n_items", "n_right_genuine", "n_right_not", "n_wrong_genuine"), pl.Int64),
-    "n_wrong_not": pl.Int64,
+    **dict.fromkeys(("n_items", *COUNTED), pl.Int64),
     **dict.fromkeys(("odds_ratio", "lower", "upper", "phi", "p", "p_adjusted"), pl.Float64),
     "reason": pl.String,
 }
@@ -66,10 +66,10 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
         for names, group in by_place(table, keys):
-            counts = group.select(pl.col("^n_.*$"))
-            odds_ratio = common_odds_ratio(counts.to_numpy())
-            row = names | counts.sum().row(0, named=True)
-            rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **odds_ratio._asdict()})
+            counts = group.select(COUNTED).to_numpy()
+            sums = dict(zip(COUNTED, counts.sum(0).tolist(), strict=True))
+            odds_ratio = common_odds_ratio(counts)._asdict()
+            rows.append(names | sums | {"n_items": int(counts.sum()), **odds_ratio})
     finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
     table = pl.DataFrame(rows, schema=ASSOCIATED).with_columns(finite)
     table = table.with_columns(in_default=is_default())

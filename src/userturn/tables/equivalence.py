@@ -201,7 +201,7 @@ def _changes(
             if by_training:
                 each = by_training[place_of(names_of_row)]
                 limits = partial(limits_over_trainings, turns=turns, changes=each)
-            n = int(group.filter(pl.col("change").is_not_null())["n"].sum())
+            n = int(group["n"][~np.isnan(group["change"])].sum())
             row = fixed | {name: names_of_row[name] for name in PLACE} | {"n": n}
             yield _against(row, limits, margins)
 

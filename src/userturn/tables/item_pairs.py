@@ -62,14 +62,17 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
     counted = [*SEEN, "first_item", *(name for name in after.columns if name.startswith("label:"))]
     own = [name for name in after.columns if name not in (*blocks, *counted)]
     base = before.select(*blocks, *SEEN)
-    cells = after.select(*keys, *own).unique().join(base.select(keys).unique(), on=keys)
+    names = after.select(*keys, *own).unique()
+    cells = names.join(base.select(keys).unique(), on=keys).with_row_index("cell")
     here = after.select(*keys, *own, "item", *SEEN)
-    here = here.join(cells, on=[*keys, *own], how="semi", nulls_equal=True)
-    on = [*keys, *own, "item"]
-    both = here.join(
-        base.join(cells, on=keys), on=on, how="full", coalesce=True, nulls_equal=True,
-        suffix=BASELINE,
-    )  # fmt: skip
+    sides = [
+        here.join(cells, on=[*keys, *own], nulls_equal=True),
+        base.join(cells.select(*keys, "cell"), on=keys),
+    ]
+    here, there = (side.select("cell", "item", *SEEN) for side in sides)
+    on = ["cell", "item"]
+    both = here.join(there, on=on, how="full", coalesce=True, suffix=BASELINE)
+    both = both.join(cells, on="cell").drop("cell")
     counts = both.with_columns(pl.col(BOTH).fill_null(0))
     return counts.with_columns(*_changes(), _design())
 
@@ -124,8 +127,9 @@ def _under(items: pl.DataFrame, factor: str, value: Any, part: Sequence[str]) ->
 
 def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield the rows of each combination of some columns' values, without a copy of the others."""
-    for values in table.select(keys).unique().sort(keys).iter_rows(named=True):
-        yield table.filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items())
+    rows = table.select(keys).with_row_index("row").group_by(keys).agg("row")
+    for of_part in rows.sort(keys)["row"]:
+        yield table[of_part]
 
 
 def beside_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:
@@ -144,18 +148,35 @@ def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the number of pairs with the same turns and changes in each group, sorted."""
+    """Return the number of pairs with the same turns and changes in each group."""
     rounded = paired.with_columns(pl.col("change").round(12))
-    return rounded.group_by(*keys, *PATTERN).agg(n=pl.len()).sort(*keys, *PATTERN)
+    return rounded.group_by(*keys, *PATTERN).agg(n=pl.len())
 
 
-Columns = Mapping[str, Array]  # of a group of `counted` pairs, nan for null
+Columns = Mapping[str, Array]
+"""The pairs of a contrast with equal turns and changes, and their number `n`; nan for null.
+
+`is_unequal` is 1 where an item that was scored twice has not as many turns under both conditions.
+"""
 
 
-def _columns(group: pl.DataFrame) -> Columns:
-    numbers = [*BOTH, "change", "first_change", "n"]
-    values = group.select(pl.col(numbers).cast(pl.Float64)).to_numpy().T
-    return dict(zip(numbers, values, strict=True))
+def _columns(pairs: pl.DataFrame) -> Columns:
+    """Return counted pairs as arrays."""
+    is_unequal = ((pl.col("design") == UNEQUAL) & pl.col("change").is_not_null()).fill_null(False)
+    numbers = pairs.select(*BOTH, "change", "first_change", "n", is_unequal=is_unequal)
+    return {column.name: column.cast(pl.Float64).to_numpy() for column in numbers}
+
+
+def groups(counts: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], Columns]]:
+    """Yield the keys and the pairs of each group in which an item was scored twice, sorted."""
+    ordered = counts.sort(*keys, *PATTERN)
+    scored = ordered.filter(pl.col("change").count().over(keys) > 0)
+    columns, start = _columns(scored), 0
+    for names in scored.group_by(keys, maintain_order=True).agg(n_rows=pl.len()).iter_rows():
+        end = start + names[-1]
+        pairs_of_group = {name: column[start:end] for name, column in columns.items()}
+        yield dict(zip(keys, names[:-1], strict=True)), pairs_of_group
+        start = end
 
 
 def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
@@ -164,18 +185,14 @@ def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
     return Counts(group["n"], *(np.asfortranarray(np.stack(c, axis=1)) for c in (both, genuine)))
 
 
-def _scored_margins(group: Columns) -> Counts:
-    return _margins(group, [group["n_genuine" + BASELINE], group["n_genuine"]], "n_scored")
-
-
-def scored_margins(group: pl.DataFrame) -> Counts:
+def scored_margins(group: Columns) -> Counts:
     """Return the scored turns under the baseline and under the condition."""
-    return _scored_margins(_columns(group))
+    return _margins(group, [group["n_genuine" + BASELINE], group["n_genuine"]], "n_scored")
 
 
 def in_scopes(
     parts: Parts, scopes: Mapping[str, Mapping[str, str]]
-) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+) -> Iterator[tuple[dict[str, Any], Columns]]:
     """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
 
     An item that several models of a family share counts once, with the turns of all, and with its
@@ -187,24 +204,17 @@ def in_scopes(
             counts[scope].append(_scoped(part, scope, pooled))
     for found in filter(None, counts.values()):
         summed = pl.concat(found).group_by(*SHARED, *PATTERN).agg(pl.col("n").sum())
-        ordered = summed.sort(*SHARED, *PATTERN)
-        scored = ordered.filter(pl.col("change").count().over(SHARED) > 0)
-        for names, group in scored.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            yield dict(zip(SHARED, names, strict=True)), group
+        yield from groups(summed, SHARED)
 
 
 def _scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
-    texts = [
-        pl.col(name).cast(pl.String) for name in SHARED if name not in ("temperature", "scope")
-    ]
-    kept = [name for name in SHARED if name != "scope"]
-    table = paired.select(*kept, "item", *PATTERN)
-    table = table.with_columns(*texts, scope=pl.lit(scope), source=pl.col("dataset"))
-    table = table.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
+    """Return the number of pairs with equal turns and changes in each contrast of a scope."""
+    keys = [name for name in SHARED if name != "scope" and name not in pooled]
+    table = paired
     if "model" in pooled:
         several = pl.when(pl.col("design").count() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
         # Turns are integers and changes are rounded, so that the order of sums does not show.
-        table = table.group_by(*SHARED, "source", "item").agg(
+        table = table.group_by(*{**dict.fromkeys(keys), "dataset": None, "item": None}).agg(
             pl.col(BOTH).sum(),
             pl.col("change", "first_change").mean().round(9),
             design=pl.when((pl.col("design") == UNEQUAL).any())
@@ -214,7 +224,10 @@ def _scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.D
             .when(pl.col("design").count() > 0)
             .then(several),
         )
-    return counted(table, SHARED)
+    texts = pl.col([name for name in keys if name != "temperature"]).cast(pl.String)
+    named = counted(table, keys).with_columns(texts, scope=pl.lit(scope))
+    named = named.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
+    return named.select(*SHARED, *PATTERN, "n")
 
 
 MCNEMAR = "McNemar mid-p"
@@ -257,11 +270,9 @@ def _tested(group: Columns, unequal: bool) -> dict[str, Any]:
     }
 
 
-def compared(group: pl.DataFrame) -> dict[str, Any]:
+def compared(group: Columns) -> dict[str, Any]:
     """Return two rates over all scored turns, their difference with limits, its bounds and test."""
-    counts = _columns(group)
-    unequal = bool(((group["design"] == UNEQUAL) & group["change"].is_not_null()).any())
-    margins = _scored_margins(counts)
+    margins = scored_margins(group)
     turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
     difference = change(margins)
     return {
@@ -272,8 +283,8 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
         "difference": difference.estimate,
         "lower": difference.lower,
         "upper": difference.upper,
-        **_if_unscored(counts),
-        **_tested(counts, unequal),
+        **_if_unscored(group),
+        **_tested(group, bool(group["is_unequal"].any())),
     }
 
 

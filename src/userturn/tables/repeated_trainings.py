@@ -15,7 +15,14 @@ from userturn.stats.proportions import CONFIDENCE, Floats, Interval, student_of
 from userturn.stats.significance import Limits
 from userturn.tables.added_columns import HELD_OUT
 from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
-from userturn.tables.item_pairs import BASELINE, COUNTS, compared, in_scopes, scored_margins
+from userturn.tables.item_pairs import (
+    BASELINE,
+    COUNTS,
+    Columns,
+    compared,
+    in_scopes,
+    scored_margins,
+)
 
 SMALLEST = 1e-9  # smaller p-values are not told apart
 
@@ -137,7 +144,7 @@ def compare_trainings(
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
 
-def _compared(group: pl.DataFrame, changes: Floats) -> dict[str, Any]:
+def _compared(group: Columns, changes: Floats) -> dict[str, Any]:
     """Return the contrast of pooled pairs, with limits and a test over items and trainings."""
     row = compared(group)
     limits = partial(limits_over_trainings, turns=scored_margins(group), changes=changes)
