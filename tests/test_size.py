@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_179, 35_032),
+    "src": (63_233, 35_078),
     "tests": (57_148, 32_512),
     "scripts": (21, 16),
     "rules": (258, 0),
