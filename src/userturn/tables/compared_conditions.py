@@ -241,7 +241,7 @@ def _rows(paired: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """
     texts = pl.col([name for name in SHARED_BY_PART if name != "temperature"]).cast(pl.String)
     families = of_families(paired).partition_by("family", as_dict=True)
-    for place in paired.head(1).with_columns(texts).select(SHARED_BY_PART).iter_rows(named=True):
+    for shared in paired.head(1).with_columns(texts).select(SHARED_BY_PART).iter_rows(named=True):
         for (family,), (other,) in combinations(sorted(families), 2):
             both = families[family,].join(
                 families[other,], on=ITEM, how="full", coalesce=True, suffix=OTHER
@@ -249,7 +249,7 @@ def _rows(paired: pl.DataFrame) -> Iterator[dict[str, Any]]:
             for dataset, items in _datasets(both.sort(ITEM)):
                 if (row := _compared(items)) is not None:
                     of = {"dataset": dataset, "family": family, "other_family": other}
-                    yield place | of | row
+                    yield shared | of | row
 
 
 def _places(
