@@ -1,8 +1,10 @@
-"""A number with its noun."""
+"""A number with its noun, a label with its name."""
 
 import pytest
 
-from userturn.wording import number_of, show_unseen
+from tests.support.snakemake_runs import ROOT
+from userturn.judges.rubric import read_rubric
+from userturn.wording import LABELS, label_name, name_labels, number_of, show_unseen
 
 
 def test_one_is_singular_and_everything_else_plural() -> None:
@@ -31,3 +33,15 @@ def test_only_what_shows_nothing_is_written_as_its_number(text: str, shown: str)
 def test_emoji_and_letters_of_any_script_stay() -> None:
     text = "\U0001f469\u200d\U0001f680 \u2764\ufe0f é 漢 ق"
     assert show_unseen(text) == text
+
+
+def test_every_label_of_the_rubrics_has_a_name_and_another_label_its_words() -> None:
+    rubrics = [read_rubric(ROOT / "data" / f"rubric{end}.yaml") for end in ("", "_2")]
+    assert {label for rubric in rubrics for label in rubric.labels} == set(LABELS)
+    assert label_name("off_topic") == "Off topic"
+
+
+def test_a_text_names_labels_as_words_of_its_sentence() -> None:
+    text = "take the first of prompt_restate, generic; not prompt_restated"
+    named = "take the first of restated prompt, generic; not prompt_restated"
+    assert name_labels(text, ["prompt_restate", "generic"]) == named

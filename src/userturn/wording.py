@@ -1,6 +1,7 @@
 """In words: numbers with their nouns, kinds of values, and characters that a reader cannot see."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 # Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
@@ -17,12 +18,15 @@ UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
 """The same without the joiners, for texts in which emoji stay whole."""
 _SHOWN = re.compile(UNSEEN_BUT_JOINERS)
 LABELS = {
-    "genuine_followup": "genuine follow-up",
-    "arguable_followup": "arguable follow-up",
-    "prompt_restate": "prompt restated",
-    "assistant_turn_restate": "assistant turn restated",
+    "genuine_followup": "Genuine follow-up",
+    "arguable_followup": "Arguable follow-up",
+    "prompt_restate": "Restated prompt",
+    "assistant_turn_restate": "Assistant speech",
+    "generic": "Generic",
+    "unrelated": "Unrelated",
+    "degenerate": "Degenerate",
 }
-"""How pages show the rubrics' labels that are no words even with spaces for underscores."""
+"""The names by which pages and figures show the rubrics' labels; data files have the labels."""
 KINDS = {
     "NoneType": "nothing",
     "str": "a text",
@@ -50,6 +54,20 @@ def show_unseen(text: str) -> str:
     So no text of a dataset, model or file name moves the cursor or changes colours.
     """
     return _SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def label_name(label: str) -> str:
+    """Return the name by which people read a label; without one, its words: "Off topic"."""
+    words = label.replace("_", " ")
+    return LABELS.get(label, words[:1].upper() + words[1:])
+
+
+def name_labels(text: str, labels: Iterable[str]) -> str:
+    """Return a text with the names of labels instead of the labels, as words of a sentence."""
+    for label in labels:
+        name = label_name(label)
+        text = re.sub(rf"\b{re.escape(label)}\b", name[:1].lower() + name[1:], text)
+    return text
 
 
 def kind_of(value: Any) -> str:

@@ -61,7 +61,7 @@ def test_a_planted_fault_is_a_claim_that_does_not_hold(answer: Answer, broken: s
 
 
 def test_a_judge_that_is_behind_no_api_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'heuristic' is behind no API"):
+    with pytest.raises(ConfigError, match="'heuristic' has no API"):
         list(of_judge(study("http://127.0.0.1:9/v1"), "heuristic"))
 
 

@@ -81,4 +81,4 @@ def test_model_behind_a_chat_api_is_one_sentence(
     chat = "{source: big, endpoint: http://127.0.0.1:9/v1, api: chat}"
     (project / "scored.yaml").write_text(f"{STUDY}models: {{closed: {chat}}}\n")
     assert main([word.replace("tiny", "closed") for word in SCORE]) == 1
-    assert "chat API, which tells no likelihood" in capsys.readouterr().err.splitlines()[-1]
+    assert "chat API, which gives no likelihood" in capsys.readouterr().err.splitlines()[-1]

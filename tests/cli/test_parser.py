@@ -9,9 +9,9 @@ SAID = {
         "rates",
         "--modle",
         "x",
-    ): "'--modle' is no option of `userturn rates`, did you mean '--model'?",
+    ): "'--modle' is not an option of `userturn rates`, did you mean '--model'?",
     ("audit", "--regenrate=3"): (
-        "'--regenrate' is no option of `userturn audit`, did you mean '--regenerate'?"
+        "'--regenrate' is not an option of `userturn audit`, did you mean '--regenerate'?"
     ),
     (
         "compare",

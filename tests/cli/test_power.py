@@ -79,7 +79,7 @@ def test_assurance_asks_for_more_items_and_a_decoupled_claim_for_models(
     assert "± 0.5 with a power of 80%, at the level 0.05\n  32 models" in said(
         capsys, "--decoupled", ".5"
     )
-    assert "1.5 is no margin" in refused(capsys, "--decoupled", "1.5")
+    assert "found 1.5, expected a margin" in refused(capsys, "--decoupled", "1.5")
     wrong = refused(capsys, "--rate", ".2", "--half-width", ".05", "--assurance", "2")
     assert "assurance: found 2, expected a share of studies from 0.5 to 1" in wrong
 
@@ -121,18 +121,33 @@ def test_what_is_not_known_is_taken_at_its_most_cautious(
             ("--rate", ".2"),
             "nothing to compute; expected --half-width, --difference, both, or --decoupled",
         ),
-        (("--rate", ".2", "--difference", ".9"), "no change to another rate"),
-        (("--rate", "20", "--half-width", ".1"), "rate: 20 is no share"),
-        (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study is planned for 1;"),
-        (("--rate", ".2", "--difference", ".1", "--power", "nan"), "planned for nan;"),
-        (("--rate", ".2", "--difference", "nan"), "no change to another rate"),
-        (("--rate", "nan", "--half-width", ".1"), "rate: nan is no share"),
-        (("--rate", ".2", "--difference", ".1", "--tests", "0.5"), "tests: 0.5 is no count"),
-        (("--rate", ".2", "--difference", ".1", "--tests", "inf"), "tests: inf is no count"),
-        (("--rate", ".2", "--half-width", ".1", "--turns", "nan"), "turns: nan is no count"),
-        (("--rate", ".2", "--half-width", ".1", "--samples", "3", "0"), "samples: 0 is no count"),
+        (("--rate", ".2", "--difference", ".9"), "expected a change other than 0"),
+        (("--rate", "20", "--half-width", ".1"), "rate: found 20,"),
+        (
+            ("--rate", ".2", "--difference", ".1", "--power", "1"),
+            "power: found 1,",
+        ),
+        (("--rate", ".2", "--difference", ".1", "--power", "nan"), "power: found nan,"),
+        (("--rate", ".2", "--difference", "nan"), "expected a change other than 0"),
+        (("--rate", "nan", "--half-width", ".1"), "rate: found nan,"),
+        (
+            ("--rate", ".2", "--difference", ".1", "--tests", "0.5"),
+            "tests: found 0.5,",
+        ),
+        (
+            ("--rate", ".2", "--difference", ".1", "--tests", "inf"),
+            "tests: found inf,",
+        ),
+        (
+            ("--rate", ".2", "--half-width", ".1", "--turns", "nan"),
+            "turns: found nan,",
+        ),
+        (
+            ("--rate", ".2", "--half-width", ".1", "--samples", "3", "0"),
+            "samples: found 0,",
+        ),
         *(
-            (("--rate", ".2", "--half-width", width), f"half-width: {width} is half of no interval")
+            (("--rate", ".2", "--half-width", width), f"half-width: found {width}, expected")
             for width in ("-1", "0", "0.5", "nan", "inf")
         ),
     ],
@@ -236,7 +251,7 @@ def test_a_sign_of_the_difference_changes_nothing_for_a_gain(
     [
         ((*GAIN,), "expected --difference beside --measure"),
         (("--measure", "gain_role", "--difference", "0.1"), "give --spread"),
-        ((*GAIN, "--difference", "0"), "0 is no change"),
+        ((*GAIN, "--difference", "0"), "found 0, expected a change"),
         ((*GAIN, "--difference", "0.1", "--alike", "0.1"), "--alike is of turns that a judge"),
         ((*GAIN, "--difference", "0.1", "--samples", "3"), "--samples is of turns that a judge"),
         (

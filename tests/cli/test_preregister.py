@@ -46,7 +46,7 @@ def test_a_registration_names_the_claim_and_its_hash() -> None:
 
 def test_a_study_that_was_asked_is_registered_no_more() -> None:
     Path("results/journal").mkdir(parents=True)
-    with pytest.raises(UserError, match="'results/journal' is there, so models were asked"):
+    with pytest.raises(UserError, match="'results/journal' exists, so models were asked"):
         register(CONFIG, Path("results"))
     assert not FILE.exists()
 

@@ -125,7 +125,7 @@ def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> Non
 def test_tables_of_an_earlier_version_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     pl.DataFrame({"model": ["a"]}).write_parquet(tmp_path / "tables" / "rates.parquet")
-    with pytest.raises(UserError, match="are of an earlier version"):
+    with pytest.raises(UserError, match="were made by an earlier version"):
         show_rates(tmp_path)
 
 

@@ -123,12 +123,16 @@ def test_wrong_value_is_told_with_what_was_expected(
 
 def test_missing_file_of_a_selected_dataset_is_named(config: dict[str, Any]) -> None:
     selected = config["run"]["datasets"]
-    for file in ("data/nowhere.jsonl", "data"):  # the other is a folder
+    told = {
+        "data/nowhere.jsonl": "does not exist or is not a file",
+        "data": "is neither a file nor a folder that `save_to_disk`",
+    }
+    for file, said in told.items():
         config["datasets"]["mine"] = MINE | {"file": file}
         config["run"]["datasets"] = selected
         check(config)
         config["run"]["datasets"] = ["mine"]
-        assert f"datasets.mine: '{file}' does not exist or is no file" in message(config)
+        assert f"datasets.mine: '{file}' {said}" in message(config)
 
 
 SPLIT = {"hub": "o/x", "revision": "0" * 40, "fields": {"messages": "m"}, "verifier": "none"}

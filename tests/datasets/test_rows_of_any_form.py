@@ -237,7 +237,7 @@ def test_folder_that_datasets_saved_is_read_and_identified_by_content(tmp_path: 
     one, again = (shaping({"file": str(tmp_path / name), **PROMPTS}) for name in ("one", "again"))
     assert one == again
     assert "holds the splits train, test;" in fault(tmp_path / "both", PROMPTS)
-    assert "is no file, nor a folder that `save_to_disk`" in fault(tmp_path, PROMPTS)
+    assert "is neither a file nor a folder that `save_to_disk`" in fault(tmp_path, PROMPTS)
 
 
 def test_keys_of_messages_that_nothing_reads_are_named_once(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_member_that_is_unpacked_over_another_is_refused(tmp_path: Path, name: s
 
 def test_several_studies_in_one_place_are_refused_and_not_chosen_from(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.zip", "a/results/study.json", "b/results/study.json")
-    said = r"2 studies in one place \(a/results, b/results\)"
+    said = r"found 2 studies \(a/results, b/results\)"
     with pytest.raises(UserError, match=said), opened(path):
         pass
 
@@ -223,5 +223,5 @@ def test_a_study_whose_tables_hold_what_jobs_write_is_read(tmp_path: Path) -> No
 )
 def test_a_small_file_of_many_bytes_is_refused(column: pa.Array, tmp_path: Path) -> None:
     write(column, tmp_path)
-    with pytest.raises(UserError, match=r"turns\.parquet' was not opened: with it the tables hold"):
+    with pytest.raises(UserError, match=r"turns\.parquet' was not opened: it has"):
         check_tables(tmp_path)

@@ -170,7 +170,7 @@ def test_numbers_are_rounded_as_python_rounds_them() -> None:
 
 def test_labels_are_written_as_words() -> None:
     picture = svg_of(failure_profiles(profile(), FAMILIES, "h").to_dict())
-    assert ">follow-up<" in picture and ">followup<" not in picture
+    assert ">Genuine<" in picture and ">follow-up<" in picture and ">followup<" not in picture
 
 
 def test_hovering_tells_the_interval_and_the_denominator() -> None:

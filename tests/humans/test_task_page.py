@@ -25,6 +25,7 @@ from userturn.humans.task_page import (
 )
 from userturn.judges.rubric import read_rubric
 from userturn.study.inputs import LABELLED_TURNS
+from userturn.wording import label_name
 
 RUBRIC = read_rubric(ROOT / "data" / "rubric_2.yaml")
 ITEMS = {"d": {f"i{n:04}": [{"role": "user", "content": f"Question {n}?"}] for n in range(20)}}
@@ -112,7 +113,8 @@ def test_label_studio_interface_names_what_its_tasks_hold() -> None:
         label_studio_tasks("first", SHOWN)[0]["data"]
     )
     (choices,) = view.findall("Choices[@name='label']")
-    assert [choice.get("value") for choice in choices] == list(RUBRIC.labels)
+    assert [choice.get("alias") for choice in choices] == list(RUBRIC.labels)  # what is exported
+    assert choices[0].get("value") == "Genuine follow-up"
     assert choices.get("toName") in {element.get("name") for element in view}
 
 
@@ -129,7 +131,9 @@ def test_label_studio_reads_lines_as_they_are_and_the_guide_of_the_page() -> Non
     shown = [str(header.get("value")) for header in view.iter("Header")]
     first, *_ = data_of(PAGE)["guide"]
     assert "the descriptions below" in first
-    assert shown.index(first) < shown.index(next(t for t in shown if t.startswith(LABELS[0])))
+    assert shown.index(first) < shown.index(
+        next(t for t in shown if t.startswith(label_name(LABELS[0])))
+    )
     assert set(data_of(PAGE)["guide"]) <= set(shown)
 
 

@@ -19,6 +19,7 @@ from userturn.humans.pairs import SIDES, shown_pairs
 from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import PracticeTurn, page, pair_page, practice_turns
 from userturn.judges.rubric import read_rubric
+from userturn.wording import label_name
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
@@ -287,8 +288,8 @@ def test_practice_says_the_known_label_and_is_in_no_file(tab: Any, tmp_path: Pat
     keys = [str(1 + LABELS.index(turn["label"])) for turn in practice]
     tab.wait_for_selector("#practice", state="visible")  # it opens after the dialog before it
     tab.keyboard.press("6" if keys[0] != "6" else "1")
-    known = LABELS[int(keys[0]) - 1].replace("_", " ")
-    assert f"the known label is {known}." in tab.inner_text("#feedback")
+    known = label_name(LABELS[int(keys[0]) - 1])
+    assert f"the known label is “{known}”." in tab.inner_text("#feedback")
     for place, key in enumerate(keys[1:], start=2):
         tab.keyboard.press("Enter")
         assert f"turn {place} of 10" in tab.inner_text("#practice-heading")
@@ -516,7 +517,7 @@ def test_saved_work_is_loaded_on_another_machine(browser: Any, tab: Any, tmp_pat
     elsewhere.get_by_text("1 label loaded, 0 left out.").wait_for()
     elsewhere.evaluate("change(ids[0], 'labels', names[4])")
     elsewhere.set_input_files("#load", file)
-    elsewhere.get_by_text("1 label of yours was another: Undo takes each back.").wait_for()
+    elsewhere.get_by_text("1 label replaced yours: Undo brings each of yours back.").wait_for()
     assert elsewhere.evaluate("undo() || state.labels[ids[0]] === names[4]")
     file.write_text(json.dumps(json.loads(file.read_text()) | {"annotator": "Bea"}))
     elsewhere.set_input_files("#load", file)

@@ -40,12 +40,21 @@ def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
         ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: contains a user name"),
         ({"base_url": "https://h/v1?api-version=1"}, "judges.j.base_url: contains a query"),
         ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
-        ({"settings": {"max_tokens": -5}}, "judges.j.settings.max_tokens: -5; expected a whole"),
-        ({"settings": {"max_tokens": "9"}}, "judges.j.settings.max_tokens: '9'; expected"),
-        ({"settings": {"max_tokens": 9, "n": 4}}, "judges.j.settings: `n` is not taken"),
-        ({"settings": {"max_tokens": 9, "stream": True}}, "judges.j.settings: `stream` is not"),
-        ({"settings": {"max_tokens": 9, "model": "x"}}, "judges.j.settings: `model` is not taken"),
-        ({"settings": {"max_tokens": 9, "messages": []}}, "judges.j.settings: `messages` is not"),
+        (
+            {"settings": {"max_tokens": -5}},
+            "judges.j.settings.max_tokens: found -5, expected a whole",
+        ),
+        ({"settings": {"max_tokens": "9"}}, "judges.j.settings.max_tokens: found '9', expected"),
+        ({"settings": {"max_tokens": 9, "n": 4}}, "judges.j.settings: `n` cannot be set"),
+        (
+            {"settings": {"max_tokens": 9, "stream": True}},
+            "judges.j.settings: `stream` cannot be set",
+        ),
+        ({"settings": {"max_tokens": 9, "model": "x"}}, "judges.j.settings: `model` cannot be set"),
+        (
+            {"settings": {"max_tokens": 9, "messages": []}},
+            "judges.j.settings: `messages` cannot be set",
+        ),
         ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
     ],
 )
@@ -70,7 +79,7 @@ LABEL = "\n  {}: {{criterion: x, example: y}}"
         ({"prompt": PROMPT.replace("$conversation", "")}, "it lacks $conversation"),
         ({"prompt": PROMPT.replace("$rubric", "")}, "above its line ----- it lacks $rubric"),
         ({"prompt": PROMPT + "$answer"}, "below its line ----- it has $answer; expected there"),
-        ({"prompt": PROMPT + "$5"}, "below its line ----- it has a $ that begins no name"),
+        ({"prompt": PROMPT + "$5"}, "below its line ----- it has a $ without a name"),
         ({"prompt": PROMPT.replace("-----", "")}, "found no line -----"),
         (
             {"rubric": "labels:" + LABEL.format("good") + LABEL.format("bad")},

@@ -20,6 +20,7 @@ from userturn.judges.kinds import complete_judges
 from userturn.judges.question import judge_prompt
 from userturn.judges.rubric import note_on_ours, parse_rubric, read_rubric, rubric_sha256
 from userturn.judges.verdict import ARGUABLE, GENUINE
+from userturn.wording import label_name, name_labels
 
 TEXT = (ROOT / "data" / "rubric_2.yaml").read_text(encoding="utf-8")
 PROMPT = (ROOT / "data" / "judge_prompt_2.txt").read_text(encoding="utf-8")
@@ -33,7 +34,11 @@ def joined(text: str) -> str:
 
 
 def read_by_judges() -> str:
-    return joined(judge_prompt(TEXT, PROMPT, {}).system)
+    """Return what judges are told, with the names by which people read the labels."""
+    text = judge_prompt(TEXT, PROMPT, {}).system
+    for label in RUBRIC.labels:
+        text = text.replace(f"- {label}: ", f"- {label_name(label)}: ")
+    return joined(name_labels(text, RUBRIC.labels))
 
 
 def read_on_the_page() -> tuple[str, str]:
@@ -41,7 +46,7 @@ def read_on_the_page() -> tuple[str, str]:
     html = page("first", NO_TURNS, RUBRIC)
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
     data = json.loads(text)
-    labels = " ".join(f"- {label['name']}: {label['described']}" for label in data["labels"])
+    labels = " ".join(f"- {label['shown']}: {label['described']}" for label in data["labels"])
     return joined(data["rules"]), labels
 
 
@@ -50,7 +55,7 @@ def read_in_label_studio() -> tuple[str, str]:
     headers = [str(header.get("value")) for header in view.findall("Header")]
     names = [str(choice.get("value")) for choice in view.findall("Choices[@name='label']/Choice")]
     criteria = [f"- {text}" for text in headers if text.partition(":")[0] in names]
-    (rules,) = [text for text in headers if text == joined(RUBRIC.rules)]
+    (rules,) = [text for text in headers if text.startswith(RUBRIC.rules[:40])]
     return rules, " ".join(criteria)
 
 

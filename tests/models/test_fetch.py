@@ -188,13 +188,13 @@ def test_model_that_the_hub_does_not_give_is_told_in_a_sentence(
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("C:\\models\\mine", "is no path and no hub id"),
-        ("D:/models/mine", "is no path and no hub id"),
-        ("https://huggingface.co/org/name", "is no path and no hub id"),
-        ("org/name/more", "is no path and no hub id"),
-        ("a model", "is no path and no hub id"),
+        ("C:\\models\\mine", "is neither a path nor a hub id"),
+        ("D:/models/mine", "is neither a path nor a hub id"),
+        ("https://huggingface.co/org/name", "is neither a path nor a hub id"),
+        ("org/name/more", "is neither a path nor a hub id"),
+        ("a model", "is neither a path nor a hub id"),
         ("./nowhere", "does not exist"),
-        ("./fake.gguf", "is no GGUF file"),
+        ("./fake.gguf", "is not a GGUF file"),
     ],
 )
 def test_source_that_cannot_be_one_is_refused_in_a_sentence(

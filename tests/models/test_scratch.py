@@ -37,5 +37,5 @@ def test_changed_weights_are_copied_again(model: Path) -> None:
 
 def test_scratch_that_is_not_there_is_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OF_THE_JOB")
-    with pytest.raises(UserError, match=r"USERTURN_SCRATCH is '\$OF_THE_JOB', which is no folder"):
+    with pytest.raises(UserError, match=r"USERTURN_SCRATCH is '\$OF_THE_JOB', which is not"):
         on_scratch(model)

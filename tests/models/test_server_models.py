@@ -32,7 +32,7 @@ def test_one_of_several_is_taken_by_its_name() -> None:
         (TWO, None, r"has 2 models \(large, small\); expected one, or its name by --served-as"),
         (TWO, "smal", "has no model 'smal', did you mean 'small'"),
         ({"data": []}, None, "has 0 models"),
-        (["other"], None, "did not tell its models"),
+        (["other"], None, "did not list its models"),
     ],
 )
 def test_what_cannot_be_told_is_said(told: Any, name: str | None, said: str) -> None:
@@ -41,5 +41,5 @@ def test_what_cannot_be_told_is_said(told: Any, name: str | None, said: str) -> 
 
 
 def test_a_server_that_does_not_run_is_named() -> None:
-    with pytest.raises(UserError, match=r"'http://127.0.0.1:9/v1/models' \(.*refused"):
+    with pytest.raises(UserError, match=r"'http://127.0.0.1:9/v1/models' .*refused"):
         model_of_server("http://127.0.0.1:9/v1", None)

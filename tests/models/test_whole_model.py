@@ -102,7 +102,7 @@ def test_cut_adapter_and_unknown_kind_of_weights_are_told_in_a_sentence(
     settings = {"peft_type": "LORA", "base_model_name_or_path": str(base)}
     (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
     (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
-    with pytest.raises(UserError, match="is no safetensors file"):
+    with pytest.raises(UserError, match="is not a safetensors file"):
         model_folder(str(tmp_path))
     config = json.loads((base / "config.json").read_text())
     for kind in ([], {"quant_method": "compressed-tensors"}):

@@ -25,7 +25,7 @@ from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
 from userturn.tables.rates import of_cells
-from userturn.wording import LABELS, show_codes
+from userturn.wording import label_name, show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
@@ -174,9 +174,9 @@ def test_turn_leads_to_the_same_item_at_another_temperature_and_of_another_model
     tab.goto(f"{uri}#/turn/{CELL}/open-9/0")
     tab.wait_for_selector("#turn-text")
     tab.click(".switch a:has-text('b-7b')")
-    tab.get_by_text("b-7b · open · t 0 · truncate").first.wait_for()
+    tab.get_by_text("b-7b · open · temperature 0 · truncate").first.wait_for()
     tab.click(".switch:has-text('at temperature') a:has-text('1')")
-    tab.get_by_text("b-7b · open · t 1 · truncate").first.wait_for()
+    tab.get_by_text("b-7b · open · temperature 1 · truncate").first.wait_for()
     assert tab.noted == []
 
 
@@ -517,7 +517,7 @@ def test_a_printed_list_and_table_say_what_they_are_filtered_by(tab: Any, uri: s
         one.locator("span").inner_text(): one.locator("select").input_value() for one in shown.all()
     }
     assert told.items() >= {"label": "generic", "outcome": "ok"}.items()
-    assert not {"text", "in", "pair of labels"} & set(told), "a choice that leaves out nothing"
+    assert not {"text", "search in", "pair of labels"} & set(told), "a choice that leaves out nothing"
     assert tab.locator("#view .controls button:visible, .check:visible").count() == 0
     tab.goto(f"{uri}#/")
     tab.evaluate("document.getElementById('table-rates-4').open = true")
@@ -563,8 +563,8 @@ def test_names_of_the_config_are_shown_as_they_are_typed_and_labels_as_words(
     tab: Any, uri: str
 ) -> None:
     tab.goto(f"{uri}#/cell/a-1b/open/t0/header_only")
-    tab.get_by_text("a-1b · open · t 0 · header_only").first.wait_for()
-    assert tab.locator(".badge").first.inner_text() == "genuine follow-up"
+    tab.get_by_text("a-1b · open · temperature 0 · header_only").first.wait_for()
+    assert tab.locator(".badge").first.inner_text() == "Genuine follow-up"
     tab.goto(f"{uri}#/")
     assert "header_only" in tab.locator("[data-field=perturbation] .options").text_content()
     tab.evaluate("document.getElementById('table-rates-4').open = true")
@@ -610,12 +610,12 @@ def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_model
     assert tab.locator(".beside [aria-current]").count() == 3
     other = rows_of(grid, "b-7b/open/t0/truncate").row(9, named=True)
     row = tab.locator(".beside tr:has-text('b-7b')")
-    assert row.locator(".badge").first.inner_text() == other["label"].replace("_", " ")
+    assert row.locator(".badge").first.inner_text() == label_name(other["label"])
     assert row.locator(".text").inner_text() == other["text"]
     tab.goto(f"{uri}#/turn/{CELL}/open-59/0")  # the last turn of each cell failed
     tab.click(".beside-all summary")
     tab.get_by_role("region", name="By model").wait_for()
-    assert set(tab.locator(".beside .text").all_inner_texts()) == {"error: out of memory"}
+    assert set(tab.locator(".beside .text").all_inner_texts()) == {"Error: out of memory"}
     assert tab.noted == []
 
 
@@ -683,7 +683,7 @@ def test_every_judge_is_shown_with_label_and_rationale(tab: Any, grid: Grid, uri
     tab.goto(f"{uri}#/turn/{CELL}/open-{i}/0")
     tab.get_by_text("The judges differ.").wait_for()
     badges = tab.locator(".verdict .badge").all_text_contents()
-    assert badges == [LABELS.get(label := table["label"][i], label) for table in tables]
+    assert badges == [label_name(table["label"][i]) for table in tables]
     said = tab.locator(".verdict .text").all_text_contents()
     assert said == [table["rationale"][i] for table in tables]
 
@@ -746,11 +746,11 @@ def test_square_of_the_labels_of_two_judges_opens_its_turns(tab: Any, grid: Grid
     n = pl.concat(both).filter(pair).height
     assert n > 0
     tab.goto(f"{uri}#/differ?dataset=open&p=none")
-    tab.click("a[aria-label^='heuristic prompt restated, second generic:']")
+    tab.click("a[aria-label^='heuristic Restated prompt, second Generic:']")
     tab.get_by_text(f"{n} turn").first.wait_for()
     tab.get_by_text("Done.").wait_for()
     for row in tab.locator(".turn-row").all()[:5]:
-        assert row.locator(".badge").all_text_contents() == ["prompt restated", "generic"]
+        assert row.locator(".badge").all_text_contents() == ["Restated prompt", "Generic"]
     assert tab.locator(".turn-row").count() == n
     tab.select_option("[name=pair]", "")  # the pair can be taken back
     tab.fill("[name=q]", NEEDLE)
@@ -882,7 +882,7 @@ def test_private_rows_have_ids_and_labels_and_the_page_says_why(tab: Any, uri: s
     assert "marked private" in tab.inner_text("#view .notice")
     tab.click(".turn-row >> nth=0")
     tab.locator(".verdict .badge").nth(1).wait_for()  # of both judges, where the list has none
-    assert tab.get_by_text("not shown: private dataset").is_visible()
+    assert tab.get_by_text("Not shown: private dataset").first.is_visible()
     assert tab.locator(".verdict .badge").count() == 2
     assert tab.locator(".prompt").count() == 0
     assert HELD_BACK not in tab.content()
@@ -977,7 +977,7 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     tab.wait_for_selector(".example >> nth=1")
     told = [tab.locator(".example").nth(i).inner_text() for i in (0, 1)]
     assert "Accepted, unchecked" in told[0]
-    assert "genuine follow-up" in told[0]
+    assert "Genuine follow-up" in told[0]
     assert "Rejected, unchecked" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
     about = tab.locator("#about").inner_text()
@@ -1087,7 +1087,8 @@ def test_square_of_the_confusion_figure_opens_the_turns_with_its_labels(
     assert n > 0
     tab.goto(whole)
     tab.locator("#figure-confusion").scroll_into_view_if_needed()
-    told = f"judge: heuristic; people: {PAIR[0]}; label: {LABELS[PAIR[1]]}; turns: 3"
+    people, label = map(label_name, PAIR)
+    told = f"judge: heuristic; people: {people}; label: {label}; turns: 3"
     tab.locator(f"#figure-confusion [role=link][aria-label^='{told}']").click(force=True)
     tab.get_by_text("Done.").wait_for()
     assert tab.locator(".turn-row").count() == n
@@ -1118,7 +1119,7 @@ def test_each_token_of_a_human_follow_up_says_how_much_its_answer_helped(
 
 def test_private_follow_ups_are_counted_and_not_shown(tab: Any, uri: str) -> None:
     tab.goto(f"{uri}#/likelihood?list=0")
-    tab.get_by_text("follow-ups, not shown: private dataset").wait_for()
+    tab.get_by_text("follow-ups. Not shown: private dataset.").wait_for()
     assert tab.locator(".follow-ups li").count() == 0
 
 

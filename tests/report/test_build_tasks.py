@@ -92,10 +92,10 @@ def test_failures_of_one_kind_are_one_click_on_their_label(tab: Any, grid: Grid)
     cells = (grid.results / "cells" / cell.folder for cell in grid.cells)
     verdicts = pl.concat(pl.read_parquet(cell / "verdicts/heuristic.parquet") for cell in cells)
     n = verdicts.filter(pl.col("label") == "prompt_restate").height
-    tab.get_by_label("Turns labelled prompt restated").click()
+    tab.get_by_label("Turns labelled Restated prompt").click()
     tab.get_by_text(f"{n} turns found in 8 of 8 cells").wait_for()
     badges = tab.locator(".turn-row .badge:not(.other)").all_text_contents()
-    assert set(badges) == {"prompt restated"}
+    assert set(badges) == {"Restated prompt"}
 
 
 def test_flips_of_two_models_stand_side_by_side_and_are_saved(tab: Any, grid: Grid) -> None:
@@ -175,10 +175,10 @@ def test_the_link_to_a_turn_is_copied_and_opens_it(tab: Any, browser: Any) -> No
 
 
 def test_what_people_said_is_listed_with_their_labels(tab: Any) -> None:
-    tab.click("text=What people said of them")
+    tab.click("text=How people labelled them")
     tab.get_by_text(f"{N_LABELLED} turns found").wait_for()
     said = tab.locator(".turn-row .people").all_text_contents()
-    assert said == ["people: genuine follow-up"] * N_LABELLED
+    assert said == ["people: Genuine follow-up"] * N_LABELLED
 
 
 def test_turns_that_a_judge_missed_are_listed(tab: Any, grid: Grid) -> None:
@@ -187,7 +187,7 @@ def test_turns_that_a_judge_missed_are_listed(tab: Any, grid: Grid) -> None:
     tab.click("text=Turns that people call genuine and the judge does not")
     tab.get_by_text(f"{n} turns found").wait_for()
     badges = tab.locator(".turn-row .badge:not(.other)").all_text_contents()
-    assert len(badges) == n and "genuine follow-up" not in badges
+    assert len(badges) == n and "Genuine follow-up" not in badges
     tab.click("nav >> text=Disagreements")
     tab.select_option("[name=first]", "*people")
     tab.select_option("[name=second]", "heuristic")
@@ -271,7 +271,7 @@ def test_a_wrong_or_endless_expression_is_told_and_the_page_answers(tab: Any) ->
     tab.check("[name=regex]")
     tab.fill("[name=q]", "how (many")
     tab.click("button.main")
-    tab.get_by_text("“how (many” is no regular expression").wait_for()
+    tab.get_by_text("“how (many” is not a regular expression").wait_for()
     tab.fill("[name=q]", "(.+)+!")
     tab.click("button.main")
     tab.evaluate("new Promise(requestAnimationFrame)")

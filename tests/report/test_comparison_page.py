@@ -64,7 +64,7 @@ def test_perturbations_have_their_names_and_a_small_p_is_no_zero() -> None:
 
 def test_private_turn_has_its_labels_and_no_text() -> None:
     (private,) = re.findall(r"<details><summary><b>id-7</b>(.*?)</details>", PAGE)
-    assert "A: genuine follow-up, B: generic" in private
+    assert "A: Genuine follow-up, B: Generic" in private
     assert private.endswith(f"<p>{NOT_SHOWN}</p>")
 
 

@@ -148,7 +148,7 @@ def test_hashes_are_equal_in_every_run() -> None:
 
 def test_without_bubblewrap_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(NoSandboxError, match="found no command `bwrap`; install bubblewrap"):
+    with pytest.raises(NoSandboxError, match="command `bwrap` was not found; install bubblewrap"):
         run_program(PASSING, PASSING)
 
 
@@ -156,7 +156,10 @@ def test_on_a_machine_whose_calls_are_not_known_nothing_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    with pytest.raises(NoSandboxError, match=r"x86_64, aarch64; found riscv64; set `verifier"):
+    with pytest.raises(
+        NoSandboxError,
+        match="this machine is riscv64; expected one of x86_64, aarch64: set `verifier",
+    ):
         run_program(PASSING, PASSING)
 
 

@@ -84,8 +84,8 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], str]] = {
     "time of a later attempt": (PROFILED, {"restart-times": 4}, "--time=300 is beyond 240"),
     "account": (
         *(PROFILED, of_all(slurm_partition="gpu", slurm_account="lap")),
-        "lap is none of yours, so every submission would be refused: correct slurm_account in the "
-        "profile, did you mean 'lab'?",
+        "lap is not one of yours, so every submission would be refused: correct slurm_account "
+        "in the profile, did you mean 'lab'?",
     ),
     "QOS that the cluster lacks": (ENTRY, {"qos": "shrot"}, "no 'shrot', did you mean 'short'?"),
     "QOS of others": (ENTRY, {"qos": "long"}, "account lab may not use it"),
@@ -250,7 +250,7 @@ def test_doctor_tells_a_download_that_its_disk_has_no_room_for(
 @pytest.mark.parametrize(
     ("scratch", "free", "expected"),
     [
-        ("nowhere", 10**9, "USERTURN_SCRATCH is 'nowhere', which is no folder on this node"),
+        ("nowhere", 10**9, "USERTURN_SCRATCH is 'nowhere', which is not a folder on this node"),
         (tempfile.gettempdir(), 1, "GB free; set USERTURN_SCRATCH to a larger disk of the node"),
         (tempfile.gettempdir(), 10**9, "None"),
     ],

@@ -296,8 +296,8 @@ SICK = {  # what is wrong, and what the doctor says of it
     "preempted in the default": "FAIL preempted jobs are run again: PreemptMode is CANCEL in cpu,",
     "time": "--time=20 is beyond 5, the limit of gpu",
     "time of the third attempt": "job of model modest, attempt 3 ",
-    "account": "lap is none of yours, so every submission would be refused: correct slurm_account "
-    "in the profile, did you mean 'lab'?",
+    "account": "lap is not one of yours, so every submission would be refused: correct "
+    "slurm_account in the profile, did you mean 'lab'?",
     "qos": "correct qos: the cluster has no 'norml', did you mean 'normal'?",
     "partition": "correct 'gpuu' as slurm_partition in the profile or partition in the entry: no "
     "partition is called so, did you mean 'gpu'?",

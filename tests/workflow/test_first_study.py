@@ -179,11 +179,11 @@ def test_every_form_of_rows_is_read_and_copied(form: str, wanted: Wanted, tmp_pa
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model": "qwen3.5-2"}, "is no hub id .*did you mean 'qwen3.5-2b'"),
+        ({"model": "qwen3.5-2"}, "is neither a hub id .*did you mean 'qwen3.5-2b'"),
         ({"model": "./nowhere"}, "model source './nowhere' does not exist"),
-        ({"data": "nowhere.csv"}, "--data: 'nowhere.csv' is no file or folder"),
+        ({"data": "nowhere.csv"}, "--data: 'nowhere.csv' is neither a file, a folder"),
         ({"data": "gsm8"}, "did you mean 'gsm8k'"),
-        ({"model": "http://127.0.0.1:9/v1"}, "the server did not tell its models"),
+        ({"model": "http://127.0.0.1:9/v1"}, "the server at .* did not list its models"),
     ],
 )
 def test_what_is_not_there_is_said_before_a_folder_is_made(

@@ -58,7 +58,7 @@ def test_a_judge_is_asked_once_and_its_cost_is_told(capsys: pytest.CaptureFixtur
 
 def test_a_judge_that_nobody_knows_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge-card", "heuristics"]) == 1
-    assert "'heuristics' is no judge of the study, did you mean 'heuristic'?" in (
+    assert "'heuristics' is not a judge of the study, did you mean 'heuristic'?" in (
         capsys.readouterr().err
     )
 

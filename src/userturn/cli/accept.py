@@ -48,18 +48,24 @@ class Tried(NamedTuple):
     seen: str
 
 
-HELP = "try on this machine, judge, hub or cluster what was never tried on one like it"
+HELP = "try this machine's GPUs, a judge, the hub or a cluster, and print what holds there"
 EXAMPLES = ("accept --hub", "accept --api gpt-5.4-mini")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
-    command.add_argument("--gpu", action="store_true", help="both engines on this machine's GPUs")
-    command.add_argument("--api", metavar="JUDGE", help="20 questions to a judge behind an API")
-    command.add_argument("--hub", action="store_true", help="a pinned file and a model of the hub")
-    command.add_argument("--slurm", action="store_true", help="one short job on this cluster")
-    command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
+    command.add_argument(
+        "--gpu", action="store_true", help="try both engines on this machine's GPUs"
+    )
+    command.add_argument("--api", metavar="JUDGE", help="ask a judge behind an API 20 questions")
+    command.add_argument(
+        "--hub", action="store_true", help="load a pinned file and a model from the hub"
+    )
+    command.add_argument("--slurm", action="store_true", help="run one short job on this cluster")
+    command.add_argument(
+        "--profile", default="slurm", help="folder of the Snakemake profile; default: slurm"
+    )
     take_json(command)
 
 
@@ -81,7 +87,7 @@ def run(arguments: argparse.Namespace) -> Output:
     if a.slurm:
         trials["SLURM"] = lambda: on_cluster(config, a.profile, a.results)
     if not trials:
-        raise UserError("nothing to try; give --gpu, --api JUDGE, --hub or --slurm, or several")
+        raise UserError("nothing to try; give one or more of --gpu, --api JUDGE, --hub and --slurm")
     found = [(name, one) for name, trial in trials.items() for one in trial()]
     packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
     where = f"{packages}, Python {platform.python_version()}, {platform.system()}"
@@ -117,8 +123,8 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
         judge = judge_of(Grid(config, Path(folder, "results")), name)
         if not kind_of(judge.settings).HAS_ENDPOINT or judge.settings.get("serve"):
             raise ConfigError(
-                f"the judge '{name}' is behind no API; expected one of `kind: endpoint` without "
-                "`serve` (docs/judges.md)"
+                f"judge '{name}' has no API; expected one of `kind: endpoint` without `serve`: "
+                "name another (docs/judges.md)"
             )
         rows = read_labelled(LABELLED_TURNS)[:N_TURNS]
         paths = [str(Path(folder, name)) for name in ("user_turns.parquet", "items.parquet")]

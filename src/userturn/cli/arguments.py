@@ -20,9 +20,17 @@ from userturn.study.grid import Grid
 from userturn.study.record import RECORD, read_study_record
 
 
-def take_results(command: argparse.ArgumentParser) -> None:
-    """Add the argument for the results folder of a finished study, `results` by default."""
-    command.add_argument("results", type=Path, nargs="?", default=Path("results"))
+def take_results(
+    command: argparse.ArgumentParser, what: str = "results folder of the study"
+) -> None:
+    """Add the argument for the results of a study, `what` they may be; by default `results`."""
+    command.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        help=f"{what}; default: results",
+    )
 
 
 def take_json(command: argparse.ArgumentParser) -> None:
@@ -39,25 +47,41 @@ def take_own_configuration(command: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="the study's files besides config.yaml, to show that it is your own",
+        help="files of the study besides config.yaml, to show that it is your own",
     )
     command.add_argument(
         "--trust",
         metavar="HASH",
-        help="of what a study that is not yours would do, as it is listed",
+        help="hash of the list of what a study that is not yours does, once you have read it",
+    )
+
+
+def take_configfile(command: argparse.ArgumentParser) -> None:
+    """Add the option for configuration files merged over config.yaml."""
+    command.add_argument(
+        "--configfile",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="files merged over config.yaml; default: those of the last run",
     )
 
 
 def take_configuration(command: argparse.ArgumentParser) -> None:
     """Add the options for configuration files merged over config.yaml, and for the results."""
-    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
-    command.add_argument("--results", default="results")
+    take_configfile(command)
+    command.add_argument(
+        "--results", default="results", help="results folder of the study; default: results"
+    )
 
 
 def take_profile(command: argparse.ArgumentParser) -> None:
     """Add the option for the profile's folder with which Snakemake runs on a cluster."""
     command.add_argument(
-        "--profile", type=Path, default=Path("slurm"), help="folder of the Snakemake profile"
+        "--profile",
+        type=Path,
+        default=Path("slurm"),
+        help="folder of the Snakemake profile; default: slurm",
     )
 
 
@@ -106,7 +130,7 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
 def check_judge(name: str, known: Iterable[str]) -> None:
     """Check that a command's judge is one of the study's, or raise ConfigError."""
     if name not in (known := list(known)):
-        raise ConfigError(f"'{name}' is no judge of the study{near_miss(name, known)}")
+        raise ConfigError(f"'{name}' is not a judge of the study{near_miss(name, known)}")
 
 
 def with_judge(config: Config, judge: str) -> dict[str, Any]:

@@ -19,12 +19,20 @@ EXAMPLES = ("audit results", "audit results.zip --tokenizer")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    take_results(command)
+    take_results(command, "results folder of a study, or an archive of one")
     command.add_argument(
-        "--regenerate", type=number, default=0, metavar="K", help="requests to run again"
+        "--regenerate",
+        type=number,
+        default=0,
+        metavar="K",
+        help="number of requests to ask again; default: 0",
     )
     command.add_argument(
-        "--rejudge", type=number, default=0, metavar="K", help="turns to judge again"
+        "--rejudge",
+        type=number,
+        default=0,
+        metavar="K",
+        help="number of turns to judge again; default: 0",
     )
     command.add_argument(
         "--tokenizer",
@@ -35,7 +43,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--nonce", metavar="TEXT", help="nonce of an earlier audit, to draw the same samples"
     )
     take_own_configuration(command)
-    command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
+    command.add_argument(
+        "--to",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for audit.json and audit.html; default: audit in the results folder",
+    )
     take_json(command)
     command.set_defaults(reach=reach, code_of_errors=2)
 

@@ -29,19 +29,29 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "Every Eval Ever",
     )
     command.add_argument("labels", type=Path, help="a table of people's labels of some rows")
-    column = "the column "
-    command.add_argument("--id", metavar="COLUMN", help=f"{column}that names a row in both")
-    command.add_argument("--item", metavar="COLUMN", help=f"{column}of what belongs together")
+    column = "column "
     command.add_argument(
-        "--verdict", nargs="+", default=(), metavar="COLUMN", help="each a judge if several"
+        "--id", metavar="COLUMN", help=f"{column}that names a row in verdicts and labels"
+    )
+    command.add_argument(
+        "--item", metavar="COLUMN", help=f"{column}of the item, whose rows belong together"
+    )
+    command.add_argument(
+        "--verdict",
+        nargs="+",
+        default=(),
+        metavar="COLUMN",
+        help="columns of verdicts, one for each judge",
     )
     command.add_argument("--label", metavar="COLUMN", help=f"{column}of people's labels")
     command.add_argument(
         "--stratum", metavar="COLUMN", help=f"{column}by which rows were drawn for people"
     )
-    command.add_argument("--by", nargs="+", metavar="COLUMN", help="of groups, such as model")
     command.add_argument(
-        "--positive", nargs="+", default=(), metavar="VALUE", help="values that are a yes"
+        "--by", nargs="+", metavar="COLUMN", help="columns of groups, such as model"
+    )
+    command.add_argument(
+        "--positive", nargs="+", default=(), metavar="VALUE", help="values that mean yes"
     )
     take_json(command)
 

@@ -31,18 +31,20 @@ EXAMPLES = ("compare results other/results", "compare results.zip results --html
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("a", type=Path, metavar="A", help="results folder, or an archive of one")
-    command.add_argument("b", type=Path, metavar="B", help="likewise")
+    command.add_argument(
+        "a", type=Path, metavar="A", help="results folder of a study, or an archive of one"
+    )
+    command.add_argument("b", type=Path, metavar="B", help="the same of a second study")
     command.add_argument(
         "more",
         type=Path,
         nargs="*",
         default=[],
         metavar="C",
-        help="further ones, each compared with A",
+        help="further studies, each compared with A",
     )
     command.add_argument(
-        "--html", type=Path, metavar="FILE", help="also write a page with the turns that flipped"
+        "--html", type=Path, metavar="FILE", help="file for a page with the turns that flipped"
     )
     take_json(command)
 

@@ -9,7 +9,7 @@ EXAMPLES = ("completion bash", "completion zsh")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    command.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell that completes")
 
 
 def run(arguments: argparse.Namespace) -> str:

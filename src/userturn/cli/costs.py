@@ -32,14 +32,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--give-up",
         metavar="BATCH",
-        help="wait no more for the replies of a batch: its questions are asked, and paid, again",
+        help="stop waiting for a batch: its questions are asked, and paid for, again",
     )
     command.add_argument(
         "--paid",
         metavar="JUDGE=MONEY",
-        help="what a judge or model has cost in all so far, in place of what is counted",
+        help="total cost of a judge or model so far, in place of what was counted",
     )
-    command.add_argument("--because", metavar="REASON", help="why, which is kept")
+    command.add_argument(
+        "--because", metavar="REASON", help="reason for the change, which is kept with it"
+    )
     take_json(command)
 
 
@@ -97,8 +99,8 @@ def _paid(grid: Grid, said: str, because: str) -> str:
     if waited or any(map(is_held, accounts)):
         what = f"batch {waited[0]} is open" if waited else "a job is asking it"
         raise UserError(
-            f"what '{judge}' cost in all is not known yet, since {what}; run the study to its end, "
-            "or give the batch up, and correct it then"
+            f"the cost of '{judge}' cannot be corrected yet, because {what}; run the study to its "
+            "end, or give the batch up, and run this again"
         )
     correct(folder, judge, paid, because, [path.name for path in accounts])
     for path in journals:

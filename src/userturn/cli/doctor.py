@@ -18,9 +18,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_profile(command)
     take_configuration(command)
-    command.add_argument("--seconds", type=int, default=300, help="maximum wait for a node")
     command.add_argument(
-        "--gpu", action="store_true", help="also have vLLM write texts there, as `make check-gpu`"
+        "--seconds", type=int, default=300, help="longest wait for a node; default: 300"
+    )
+    command.add_argument(
+        "--gpu",
+        action="store_true",
+        help="also let vLLM write texts there, as `make check-gpu` does",
     )
     take_json(command)
 

@@ -21,8 +21,15 @@ EXAMPLES = ("export results", "export results --inspect inspect-logs")
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
-    command.add_argument("--to", type=Path, metavar="FILE.zip")
-    command.add_argument("--with-journals", action="store_true")
+    command.add_argument(
+        "--to",
+        type=Path,
+        metavar="FILE.zip",
+        help="archive; default: the results folder's name with .zip",
+    )
+    command.add_argument(
+        "--with-journals", action="store_true", help="also pack the replies as they arrived"
+    )
     other = "instead of an archive, a new folder of "
     command.add_argument(
         "--inspect", type=Path, metavar="FOLDER", help=f"{other}Inspect's logs, one for each cell"

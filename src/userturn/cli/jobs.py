@@ -20,7 +20,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     take_results(command)
     take_json(command)
     command.add_argument(
-        "--logs", type=Path, default=JOB_LOGS, help="the profile's slurm-logdir, named by its jobs"
+        "--logs",
+        type=Path,
+        default=JOB_LOGS,
+        help=f"folder of the jobs' logs, slurm-logdir of the profile; default: {JOB_LOGS}",
     )
 
 

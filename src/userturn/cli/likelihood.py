@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.cli.arguments import study_config, take_json, with_model
+from userturn.cli.arguments import study_config, take_configfile, take_json, with_model
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Drawn, Output, Sheet, number, prose, share
 from userturn.config.entries import Config, likelihood_settings
@@ -23,7 +23,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "model", help="a name of the configuration, a hub id, a model folder or a GGUF file"
     )
     command.add_argument("dataset", help="a dataset of the configuration with reference follow-ups")
-    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_configfile(command)
     take_json(command)
 
 

@@ -63,7 +63,8 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
     for name in chosen or COMMANDS:
         module = name.replace("-", "_")
         said = SAID.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
-        command = added.add_parser(name, help=said and said[1])
+        text = said[1] if said else ""
+        command = added.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
         if name in chosen:
             _complete(command, module)
     return root

@@ -13,7 +13,7 @@ EXAMPLES = ("new my-study",)
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("folder", type=Path)
+    command.add_argument("folder", type=Path, help="new folder")
     take_json(command)
 
 

@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         if option is None:
             return f"found '{rest[0]}', which is one too many for `{self._usage()}`"
         known = [name for name in self._option_string_actions if name.startswith("--")]
-        return f"'{option}' is no option of `{self.prog}`{near_miss(option, known)}"
+        return f"'{option}' is not an option of `{self.prog}`{near_miss(option, known)}"
 
     def _usage(self) -> str:
         return " ".join(self.format_usage().split()).removeprefix("usage: ")

@@ -50,7 +50,7 @@ MEANT_OF_FOLLOW_UPS = {
     "spread": "standard deviation of gains, nats a character",
     "related": "correlation of two models' values of a follow-up",
     "design_effect": "what shared conversations multiply the variance by",
-    "per_conversation": "follow-ups of a conversation, at least the line above",
+    "per_conversation": "follow-ups of a conversation, at least the design effect",
     "tests": "tests in the largest set that Holm adjusts",
 }
 DEFAULTS = {
@@ -74,27 +74,57 @@ OF_FOLLOW_UPS = ("spread", "design_effect", "per_conversation")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("--half-width", type=float, metavar="SHARE", help="half the interval")
-    command.add_argument("--difference", type=float, metavar="SHARE", help="change to be detected")
-    command.add_argument("--pilot", type=Path, metavar="RESULTS", help="a finished study")
-    command.add_argument("--judge", help="a judge of the pilot; by default its primary judge")
+    command.add_argument(
+        "--half-width", type=float, metavar="SHARE", help="half the width of the interval of a rate"
+    )
+    command.add_argument(
+        "--difference", type=float, metavar="SHARE", help="change of a rate to be detected"
+    )
+    command.add_argument(
+        "--pilot",
+        type=Path,
+        metavar="RESULTS",
+        help="results folder of a finished study to take numbers from",
+    )
+    command.add_argument("--judge", help="judge of the pilot; default: its primary judge")
     for name, meaning in MEANT.items():
-        command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
+        command.add_argument(
+            f"--{name}", type=float, metavar="NUMBER", help=_with_default(name, meaning)
+        )
     command.add_argument(
-        "--assurance", type=float, metavar="SHARE", help="of studies that are as narrow as asked"
+        "--assurance",
+        type=float,
+        metavar="SHARE",
+        help="share of studies whose interval is as narrow as asked",
     )
     command.add_argument(
-        "--decoupled", type=float, metavar="MARGIN", help="models that show no rank correlation"
+        "--decoupled",
+        type=float,
+        metavar="MARGIN",
+        help="largest rank correlation that counts as none, between models",
     )
-    command.add_argument("--power", type=float, default=POWER, help="of the test")
-    command.add_argument("--samples", type=int, nargs="+", help=f"default: {SAMPLES}")
     command.add_argument(
-        "--measure", choices=list(UNITS), help="of reference follow-ups, by likelihood"
+        "--power", type=float, default=POWER, help=f"power of the test; default: {POWER:g}"
+    )
+    command.add_argument(
+        "--samples",
+        type=int,
+        nargs="+",
+        help=f"samples of an item; default: {' '.join(map(str, SAMPLES))}",
+    )
+    command.add_argument(
+        "--measure", choices=list(UNITS), help="measure of reference follow-ups, in place of rates"
     )
     for name in OF_FOLLOW_UPS:
         meaning = MEANT_OF_FOLLOW_UPS[name]
-        command.add_argument(_option(name), type=float, metavar="NUMBER", help=meaning)
+        command.add_argument(
+            _option(name), type=float, metavar="NUMBER", help=_with_default(name, meaning)
+        )
     take_json(command)
+
+
+def _with_default(name: str, meaning: str) -> str:
+    return f"{meaning}; default: {DEFAULTS[name][0]:g}" if name in DEFAULTS else meaning
 
 
 def _option(name: str) -> str:
@@ -182,12 +212,12 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
     shares = {name: assumed[name].value for name in MEANT if name not in ("tests", "turns")}
     for name, value in shares.items():
         if value is not None and not 0 <= value <= 1:
-            raise UserError(f"{name}: {value:g} is no share; expected a number from 0 to 1")
+            raise UserError(f"{name}: found {value:g}, expected a share from 0 to 1")
     _check_wishes(arguments, rate)
     sizes = [("tests", assumed["tests"].value), ("turns", assumed["turns"].value)]
     for name, size in [*sizes, *(("samples", float(k)) for k in arguments.samples or ())]:
         if size is not None and not (1 <= size <= MOST and size == int(size)):
-            raise UserError(f"{name}: {size:g} is no count; expected a whole number from 1 to 1e9")
+            raise UserError(f"{name}: found {size:g}, expected a whole number from 1 to 1e9")
 
 
 def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
@@ -195,13 +225,13 @@ def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
     width, change = arguments.half_width, arguments.difference
     if width is not None and not 0 < width < 0.5:
         raise UserError(
-            f"half-width: {width:g} is half of no interval of a share; expected a number above 0 "
-            "and below 0.5"
+            f"half-width: found {width:g}, expected a number above 0 and below 0.5, half of an "
+            "interval"
         )
     if change is not None and (change == 0 or not 0 <= rate + change <= 1):
         raise UserError(
-            f"difference: {change:g} from a rate of {rate:g} is no change to another rate; "
-            "expected a share, not 0, that leaves the rate between 0 and 1"
+            f"difference: found {change:g}, expected a change other than 0 that leaves the rate, "
+            f"{rate:g}, between 0 and 1"
         )
     if arguments.assurance is not None and not 0.5 <= arguments.assurance < 1:
         raise UserError(
@@ -212,14 +242,14 @@ def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
 
 def _check_power(power: float) -> None:
     if not 0.5 <= power < 1:
-        raise UserError(f"power: no study is planned for {power:g}; expected a share from 0.5 to 1")
+        raise UserError(f"power: found {power:g}, expected a share of studies from 0.5 to 1")
 
 
 def _of_models(arguments: argparse.Namespace) -> Output:
     """Return how many models are needed to show that accuracy and follow-ups are decoupled."""
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
-        raise UserError(f"decoupled: {margin:g} is no margin; expected a number between 0 and 1")
+        raise UserError(f"decoupled: found {margin:g}, expected a margin between 0 and 1")
     _check_power(arguments.power)
     n = models_for_decoupled(margin, n_tests, arguments.power)
     found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
@@ -325,12 +355,11 @@ def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> 
         low, high = RANGES[name]
         if not low <= value <= high:
             raise UserError(f"{name}: found {value:g}, expected a number from {low:g} to {high:g}")
-    if not 0.5 <= power < 1:
-        raise UserError(f"power: found {power:g}, expected a share from 0.5 to 1")
+    _check_power(power)
     rate = values.get("rate")
     if change == 0 or (rate is not None and not 0 <= rate + change <= 1):
         raise UserError(
-            f"difference: {change:g} is no change, or leads to no share; expected one that is not "
-            f"0{'' if rate is None else ' and leaves the rate between 0 and 1'}"
+            f"difference: found {change:g}, expected a change other than 0"
+            f"{'' if rate is None else f' that leaves the rate, {rate:g}, between 0 and 1'}"
         )
     return values

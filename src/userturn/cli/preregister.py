@@ -67,7 +67,7 @@ def register(config: dict[str, Any], results: Path) -> str:
     asked = next((results / name for name in ROOTS if (results / name).exists()), None)
     if asked is not None:
         raise UserError(
-            f"'{asked}' is there, so models were asked already; expected a study before its run: "
+            f"'{asked}' exists, so models were asked already; expected a study before its run: "
             "register in a folder without results, or leave the predictions unregistered"
         )
     content: dict[str, Any] = {
@@ -100,7 +100,7 @@ def compared(content: dict[str, Any], results: Path) -> str:
     if content.get("sha256") != _hash(content):
         raise UserError(
             f"'{FILE}' has the hash {_hash(content)}, expected {content.get('sha256')} as it says "
-            "itself; it was changed after the registration: take it from where you kept it"
+            "itself; it was changed after the registration: restore the copy that you kept"
         )
     path = results / "tables" / "anchors.parquet"
     if not path.is_file():

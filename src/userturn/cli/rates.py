@@ -50,10 +50,12 @@ MORE: Sheets = {
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
-    command.add_argument("--model", help="only this model's lines")
-    command.add_argument("--dataset", help="only this dataset's lines")
-    command.add_argument("--all", action="store_true", help="also judges, costs and all columns")
-    command.add_argument("--cells", action="store_true", help="also every cell and every control")
+    command.add_argument("--model", help="show this model alone")
+    command.add_argument("--dataset", help="show this dataset alone")
+    command.add_argument(
+        "--all", action="store_true", help="also show judges, costs and all columns"
+    )
+    command.add_argument("--cells", action="store_true", help="also show every cell and control")
     take_json(command)
 
 
@@ -197,8 +199,8 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
     of_before = judges.columns and "source" not in judges.columns
     if of_before or not {"scope", "floor", "corrected"} <= set(tables["rates"].columns):
         raise UserError(
-            f"the tables in '{folder}' are of an earlier version; expected those of this one: run "
-            "`snakemake`, which makes them anew without a request"
+            f"the tables in '{folder}' were made by an earlier version; expected those of this "
+            "one: run `snakemake`, which makes them again without asking a model"
         )
     for name, value in chosen.items():
         known = of_cells(tables["rates"])[name].unique().sort().to_list()

@@ -24,7 +24,7 @@ EXAMPLES = ("rejudge gpt-5.4-mini",)
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("judge")
+    command.add_argument("judge", help="a name under `judges` of the configuration")
     take_configuration(command)
     take_json(command)
 
@@ -89,8 +89,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> Output:
     if kind_of(grid.all_judges[name]).IS_DETERMINISTIC:
         asked = [n for n, e in grid.all_judges.items() if not kind_of(e).IS_DETERMINISTIC]
         raise UserError(
-            f"judge '{name}' asks nobody, so nothing can be asked again; expected one that asks a "
-            f"model: {', '.join(sorted(asked)) or 'the study has none'}"
+            f"judge '{name}' asks no model, so there is nothing to ask again; expected one that "
+            f"asks a model: {', '.join(sorted(asked)) or 'the study has none'}"
         )
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)

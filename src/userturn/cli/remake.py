@@ -14,8 +14,8 @@ EXAMPLES = ("remake results.zip --to remade", "remake results --to anew --sweep"
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    take_results(command)
-    command.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="a new folder")
+    take_results(command, "results folder of a study, or an archive of one")
+    command.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="new folder")
     command.add_argument(
         "--sweep", action="store_true", help="run the whole study again, with its model"
     )

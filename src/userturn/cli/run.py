@@ -40,7 +40,7 @@ from userturn.workflow.study_size import (
     total,
 )
 
-HELP = "measure a model of your own: make its study, run it, name the report"
+HELP = "make and run a study of your own model, and print its rates"
 EXAMPLES = (
     "run org/name --data questions.csv",
     "run ./my-model --items 200 --judge gpt-5.4-mini",
@@ -62,18 +62,35 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--data",
         metavar="FILE",
         help="questions: CSV, JSON lines, Parquet, Arrow, a folder that `save_to_disk` wrote, a "
-        "dataset of the hub, or a name of the shipped configuration",
+        "dataset of the hub, or a name of the shipped configuration; default: questions of ours",
     )
-    command.add_argument("--prompt", metavar="COLUMN", help="its column with the questions")
-    command.add_argument("--reference", metavar="COLUMN", help="its column with the true answers")
-    command.add_argument("--judge", metavar="NAME", help="a judge of the shipped configuration")
-    command.add_argument("--items", type=int, default=50, metavar="N", help="questions asked")
     command.add_argument(
-        "--folder", type=Path, help="of the study; by the model's name if not given"
+        "--prompt", metavar="COLUMN", help="column of the questions; default: found by its name"
     )
-    command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
-    command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
-    command.add_argument("--api", choices=("completions", "chat"), default="completions")
+    command.add_argument(
+        "--reference",
+        metavar="COLUMN",
+        help="column of the true answers; default: found by its name",
+    )
+    command.add_argument(
+        "--judge", metavar="NAME", help="judge of the shipped configuration, besides heuristic"
+    )
+    command.add_argument(
+        "--items", type=int, default=50, metavar="N", help="number of questions; default: 50"
+    )
+    command.add_argument(
+        "--folder", type=Path, help="folder of the study; default: the model's name"
+    )
+    command.add_argument(
+        "--server", metavar="URL", help="address of a server with the model, up to /v1"
+    )
+    command.add_argument("--served-as", metavar="NAME", help="name of the model on the server")
+    command.add_argument(
+        "--api",
+        choices=("completions", "chat"),
+        default="completions",
+        help="API of the server; default: completions",
+    )
     take_json(command)
 
 
@@ -114,8 +131,8 @@ def run(arguments: argparse.Namespace) -> Output | int:
         return code
     if code:
         raise UserError(
-            f"the run in '{folder}' did not finish; its last lines say why, and the same command "
-            "goes on where it stopped"
+            f"the run in '{folder}' did not finish; its last lines say why: correct that and run "
+            "the same command again, which goes on where it stopped"
         )
     rates = show_rates(Path("results"))
     place = {"study": str(folder), "model": model.name, "planned": planned}

@@ -41,7 +41,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         nargs="?",
         const=EVERY,
         metavar="SECONDS",
-        help=f"show it again every so often, {EVERY:g} s by default, until nothing is left to do",
+        help=f"show it again at this interval until nothing is left to do; default: {EVERY:g}",
     )
     take_json(command)
     command.set_defaults(speaks=lambda given: given.watch is not None)

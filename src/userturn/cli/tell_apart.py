@@ -38,7 +38,7 @@ from userturn.study.judge import judge_of
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.turn_rates import rate_over
 
-HELP = "ask a judge which of two turns a person wrote, the study's or the dataset's"
+HELP = "ask a judge which of two turns a person wrote, the model's or the dataset's"
 EXAMPLES = ("tell-apart gpt-5.4-mini", "tell-apart gpt-5.4-mini --pairs 100")
 HALF_WIDTH = 0.05  # of a control's interval at 50%
 RIGHT = "the person is chosen"
@@ -50,13 +50,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("judge", help="a name under `judges` of the configuration")
     command.add_argument(
-        "--pairs", type=int, default=400, help="most pairs of each kind and model; 400"
+        "--pairs", type=int, default=400, help="most pairs of each kind and model; default: 400"
     )
     command.add_argument(
         "--mirrorbench",
         type=Path,
         metavar="FOLDER",
-        help="no study: the pairs of a run of MirrorBench that people labelled",
+        help="runs of MirrorBench, whose labelled pairs are read in place of a study's",
     )
     take_configuration(command)
     take_json(command)

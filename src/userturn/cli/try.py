@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.cli.arguments import study_config, take_json, with_model
+from userturn.cli.arguments import study_config, take_configfile, take_json, with_model
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Output
 from userturn.config.endpoint_models import check_address
@@ -26,27 +26,31 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "model", help="a name of the configuration, a hub id, a model folder or a GGUF file"
     )
-    command.add_argument("question")
+    command.add_argument("question", help="question to the model")
     command.add_argument("--answer", help="text to show as the model's own answer")
-    command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
+    command.add_argument(
+        "--server", metavar="URL", help="address of a server with the model, up to /v1"
+    )
     command.add_argument(
         "--api",
         choices=("completions", "chat"),
         default="completions",
-        help="how that server is asked; of a chat API any name of a model is taken, and it is told "
-        "to play the user",
+        help="API of that server; default: completions. A chat API takes any name of a model, and "
+        "the model is told to play the user",
     )
     command.add_argument(
-        "--instruction", metavar="FILE", help="what a model is told that plays the user"
+        "--instruction",
+        metavar="FILE",
+        help="text that tells a model behind a chat API to play the user",
     )
-    command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
+    command.add_argument("--served-as", metavar="NAME", help="name of the model on the server")
     command.add_argument(
         "--chat-template",
         metavar="FILE",
         help="chat template in place of the model's own, such as data/templates/transcript.jinja "
         "for a base model",
     )
-    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_configfile(command)
     take_json(command)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import take_json
+from userturn.cli.arguments import take_configfile, take_json
 from userturn.cli.terminal import Output
 from userturn.config.load import load_study
 from userturn.errors import UserError, near_path
@@ -26,7 +26,7 @@ EXAMPLES = ("why results/tables/rates.parquet",)
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("path", help="a file of a results folder")
-    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    take_configfile(command)
     take_json(command)
 
 

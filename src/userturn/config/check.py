@@ -77,7 +77,7 @@ def _check_files(config: Config) -> None:
         for path in filter(None, [dataset.get("instruction"), *own]):
             if not Path(path).is_file():
                 raise ConfigError(
-                    f"datasets.{name}: '{path}' does not exist or is no file; leave the dataset "
+                    f"datasets.{name}: '{path}' does not exist or is not a file; leave the dataset "
                     f"out with run.datasets, or correct the path{near_path(path)}"
                 )
         for one in files.values():
@@ -87,8 +87,8 @@ def _check_files(config: Config) -> None:
         template = entry.get("chat_template")
         if template is not None and not Path(template).is_file():
             raise ConfigError(
-                f"models.{name}.chat_template: '{template}' does not exist or is no file; correct "
-                f"the path{near_path(template)}"
+                f"models.{name}.chat_template: '{template}' does not exist or is not a file; "
+                f"correct the path{near_path(template)}"
             )
 
 

@@ -123,7 +123,7 @@ def saved_files(folder: Path) -> list[Path]:
         return [folder / one["filename"] for one in state["_data_files"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ConfigError(
-            f"'{folder}' does not exist or is no file, nor a folder that `save_to_disk` of "
-            "`datasets` wrote; leave the dataset out with run.datasets, or correct the path"
+            f"'{folder}' is neither a file nor a folder that `save_to_disk` of `datasets` wrote; "
+            "leave the dataset out with run.datasets, or correct the path"
             f"{near_path(folder)}"
         ) from error

@@ -96,8 +96,8 @@ def read_config_file(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise ConfigError(
-            f"configuration file '{path}' does not exist or is no file; run this in the project's "
-            "folder, name targets before `--configfile`, or correct the path"
+            f"configuration file '{path}' does not exist or is not a file; run this in the "
+            "project's folder, name targets before `--configfile`, or correct the path"
             f"{near_path(path)}"
         )
     content = _parsed(path)

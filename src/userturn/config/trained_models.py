@@ -75,7 +75,9 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
         base = entry["base"]
         check_known(f"models.{names[-1]}.base", base, entries, "not a model")
         if base in names:
-            raise ConfigError(f"models.{model}.base: '{base}' is trained from itself; name another")
+            raise ConfigError(
+                f"models.{model}.base: '{base}' is trained from itself; name another base"
+            )
         names.append(base)
     return names
 

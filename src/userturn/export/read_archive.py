@@ -51,9 +51,9 @@ def check_tables(results: Path) -> None:
     else:
         return
     raise UserError(
-        f"'{path.relative_to(results.parent)}' was not opened: with it the tables hold {n_bytes} "
-        f"bytes, {held.longest} of them in one text, and it has {held.n_columns} columns; expected "
-        f"at most {most}, {LONGEST} and {MOST_COLUMNS}: ask who made the study for what is in it"
+        f"'{path.relative_to(results.parent)}' was not opened: it has {held.n_columns} columns and "
+        f"a text of {held.longest} bytes, and the tables up to it have {n_bytes} bytes; expected "
+        f"at most {MOST_COLUMNS}, {LONGEST} and {most}: ask whoever made the study what it holds"
     )
 
 
@@ -175,7 +175,7 @@ def results_in(folder: Path) -> Path | None:
     studies = [results for results in deeper if results is not None]
     if len(studies) > 1:
         names = ", ".join(str(results.relative_to(folder)) for results in studies[:3])
-        raise UserError(f"{len(studies)} studies in one place ({names}); name one of them")
+        raise UserError(f"found {len(studies)} studies ({names}), expected one; name one of them")
     return studies[0] if studies else None
 
 

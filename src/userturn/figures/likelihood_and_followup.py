@@ -13,7 +13,7 @@ from userturn.tables.rates import of_cells, of_models
 from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_likelihood", place=110, tables=("rates", "likelihood"))
-TITLE = "Writing follow-ups, and expecting a dataset's"
+TITLE = "Writing follow-ups, and expecting those of a dataset"
 TICKS = 5
 
 

@@ -26,7 +26,8 @@ SUBTITLE = 90  # characters of a subtitle's line
 LEGEND, LETTER, SYMBOL = 620, 7, 30  # pixels: of a legend's line, a letter, a symbol and its gaps
 # Names of labels and perturbations, as in the page.
 IN_WORDS = "join(split(datum.label, '_'), ' ')"
-LABEL_IN_WORDS = f"({json.dumps(LABELS, sort_keys=True)}[datum.label] || {IN_WORDS})"
+AS_NAME = f"upper(slice({IN_WORDS}, 0, 1)) + slice({IN_WORDS}, 1)"
+LABEL_IN_WORDS = f"({json.dumps(LABELS, sort_keys=True)}[datum.label] || {AS_NAME})"
 # A figure has rows of every cell: 5,940 with the shipped grid, where Altair stops at 5,000.
 alt.data_transformers.enable("default", max_rows=None)
 PIXELS = 2  # pixels of the PNG for each pixel on the screen

@@ -46,7 +46,7 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         grid = Grid(config, folder)
         if is_chat(grid.models[model]):
             raise UserError(
-                f"model '{model}' is behind a chat API, which tells no likelihood of a text; name "
+                f"model '{model}' is behind a chat API, which gives no likelihood of a text; name "
                 "one that is loaded here, or a server of completions"
             )
         _, loaded = _loaded(grid, model)

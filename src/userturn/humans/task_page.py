@@ -25,6 +25,7 @@ from userturn.humans.rounds import ASKED_FIRST
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
+from userturn.wording import label_name, name_labels
 
 N_TURNS = 10
 READINGS = ("first_label", "second_label", "third_label")
@@ -80,8 +81,8 @@ def _shown(row: Mapping[str, Any]) -> PracticeTurn:
 
 
 MARKS_SHOWN = (
-    "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
-    "invisible character."
+    "⟦mark⟧ stands for a model's control sequence, ⟦assistant⟧ for one that opens a message of "
+    "that role, and ⟦U+…⟧ for an invisible character."
 )
 GUIDE = (
     "Read the conversation, then the turn below it, which stands where the user's next message "
@@ -90,8 +91,8 @@ GUIDE = (
     f"{MARKS_SHOWN} Text that looks cut off was cut at a length limit.",
 )
 NEEDED = (
-    "The first {n} turns are needed most: without their labels nothing is known of the judge whose "
-    "verdicts are checked. Who cannot label all of them stops after these."
+    "The first {n} turns are needed most: without their labels nothing is known about the judge. "
+    "If you cannot label all turns, stop after these."
 )
 # Shows Label Studio's `Text` as the page does. Without it spaces would be joined.
 LINE_STYLE = (
@@ -119,10 +120,15 @@ def page(
     """
     guide = (*GUIDE, NEEDED.format(n=n_first)) if 0 < n_first < items.height else GUIDE
     labels = [
-        {"name": name, "criterion": label["criterion"], "described": described(label)}
+        {
+            "name": name,
+            "shown": label_name(name),
+            "criterion": label["criterion"],
+            "described": described(label),
+        }
         for name, label in rubric.labels.items()
     ]
-    words = {"rules": rubric.rules, "ours": note_on_ours(rubric)}
+    words = {"rules": name_labels(rubric.rules, rubric.labels), "ours": note_on_ours(rubric)}
     return _page_of("turn", "Label of turn", round_name, items, guide, labels, practice, **words)
 
 
@@ -145,7 +151,7 @@ def _page_of(
         round_name: name of the round.
         items: what is shown of each unit, in the order in which they are shown.
         guide: its paragraphs.
-        labels: `name`, `criterion` and `described` of each.
+        labels: `name`, `shown`, `criterion` and `described` of each.
         practice: turns to learn the labels by, which are not of the round.
         rules: of the rubric.
         ours: the note on labels that are the project's own.
@@ -211,14 +217,15 @@ def label_studio_config(rubric: Rubric) -> str:
         view, "Choices", name="label", toName="turn", choice="single", required="true"
     )
     for number, name in enumerate(rubric.labels, start=1):
-        SubElement(choices, "Choice", value=name, hotkey=str(number))
+        SubElement(choices, "Choice", value=label_name(name), alias=name, hotkey=str(number))
     unsure = SubElement(view, "Choices", name="unsure", toName="turn", choice="multiple")
     SubElement(unsure, "Choice", value=UNSURE, hotkey="s")
     SubElement(
         view, "TextArea", name="notes", toName="turn", placeholder="notes, optional", rows="2"
     )
-    criteria = [f"{name}: {described(label)}" for name, label in rubric.labels.items()]
-    for text in (*GUIDE, *criteria, rubric.rules, note_on_ours(rubric)):
+    criteria = [f"{label_name(name)}: {described(label)}" for name, label in rubric.labels.items()]
+    rules = name_labels(rubric.rules, rubric.labels)
+    for text in (*GUIDE, *criteria, rules, note_on_ours(rubric)):
         if text:
             SubElement(view, "Header", value=" ".join(text.split()), size="6")
     indent(view)
@@ -251,13 +258,18 @@ def build_annotation(
 PAIR_GUIDE = (
     "Read the conversation, then the two turns below it. Both stand where the user's next message "
     "would be, after the same answer. A person wrote one of them, a language model the other. "
-    "Choose the one that you think the person wrote. Which is first is shuffled.",
-    "Choose also when you cannot tell, and mark that you are not sure: guesses are right half the "
-    "time, so they show that the turns cannot be told apart.",
+    "Choose the one that you think the person wrote. Their order is random.",
+    "Choose one even if you cannot tell, and mark that you are not sure: where turns cannot be "
+    "told apart, half of the choices are right.",
     MARKS_SHOWN,
 )
 PAIR_LABELS = [
-    {"name": name, "criterion": "", "described": f"A person wrote the {name} turn."}
+    {
+        "name": name,
+        "shown": label_name(name),
+        "criterion": "",
+        "described": f"A person wrote the {name} turn.",
+    }
     for name in SIDES
 ]
 

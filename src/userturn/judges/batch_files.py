@@ -157,7 +157,7 @@ def give_up(journals: Path, name: str, because: str) -> int:
     journal, one = there[name]
     if is_held(journal / "lock"):
         raise UserError(
-            f"a job is waiting for batch '{name}'; end it first, and give the batch up then"
+            f"a job is waiting for batch '{name}'; end that job first, then give the batch up"
         )
     with alone(journal / "lock"):
         note(journal, "given up", one, because=because)

@@ -69,11 +69,11 @@ def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
     """Check that `settings` has no field that the program itself sets or cannot read."""
     for name, instead in NOT_TAKEN.items():
         if name in settings and settings[name] not in ALLOWED.get(name, ()):
-            raise ConfigError(f"{where}: `{name}` is not taken; {instead}")
+            raise ConfigError(f"{where}: `{name}` cannot be set; {instead}")
     for name in TOKEN_LIMITS:
         limit = settings.get(name, 1)
         if not isinstance(limit, int) or limit < 1:
-            raise ConfigError(f"{where}.{name}: {limit!r}; expected a whole number of tokens")
+            raise ConfigError(f"{where}.{name}: found {limit!r}, expected a whole number of tokens")
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from userturn.config.load import RUBRIC
 from userturn.errors import ConfigError, near_path
 from userturn.judges.verdict import GENUINE
 from userturn.storage.files import given_text
+from userturn.wording import label_name
 
 SYSTEM_ENDS = "\n-----\n"
 
@@ -51,7 +52,8 @@ def check_prompt(where: str, text: str) -> None:
         template = Template(content)
         if not template.is_valid():
             raise ConfigError(
-                f"{where}: {part.name} it has a $ that begins no name; write $$ for the character"
+                f"{where}: {part.name} it has a $ without a name after it; write $$ for the "
+                "character"
             )
         found = set(template.get_identifiers())
         known = ", ".join(f"${name}" for name in sorted(part.needed | part.others))
@@ -136,7 +138,7 @@ def note_on_ours(rubric: Rubric) -> str:
     """Return the sentence that names the labels of our own, or an empty text without any."""
     if not rubric.ours:
         return ""
-    return f"The labels {', '.join(rubric.ours)} are ours, not the paper's."
+    return f"The labels {', '.join(map(label_name, rubric.ours))} are ours, not the paper's."
 
 
 def rubric_sha256(text: str) -> str:
@@ -169,7 +171,7 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
             raise ConfigError(
-                f"{where}: the file '{path}' does not exist or is no file; correct the path"
+                f"{where}: the file '{path}' does not exist or is not a file; correct the path"
                 f"{near_path(path)}"
             )
     rubric, prompt = read_rubric(entry["rubric"]), given_text(entry["prompt"])

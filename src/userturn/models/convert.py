@@ -113,7 +113,7 @@ def check_converted(folder: Path, expected: Any) -> None:
     difference = float((expectations(whole_model(folder, dtype="float32")) - expected).abs().mean())
     if not difference <= SAME:
         raise UserError(
-            f"the model in '{folder}' is not the one that it was made of: its log-probabilities "
+            f"the converted model in '{folder}' differs from its original: its log-probabilities "
             f"differ by {difference:.2g} on average, expected at most {SAME}; use a newer "
             "transformers, or a folder that its makers converted"
         )

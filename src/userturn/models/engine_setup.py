@@ -111,7 +111,7 @@ def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architectur
     whole = given_object(folder / "config.json") | dict(overrides)
     own = whole.get("text_config") or whole.get("llm_config") or whole
     if not isinstance(own, Mapping):
-        raise UserError(f"'{folder / 'config.json'}': text_config is no object; fetch it again")
+        raise UserError(f"'{folder / 'config.json'}': text_config is not an object; fetch it again")
     text = {**{name: whole[name] for name in NEEDED if name in whole}, **own}
     if all(name in text for name in NEEDED) and any(name in text for name in LENGTHS):
         return Architecture(whole, text)

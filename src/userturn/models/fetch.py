@@ -65,18 +65,18 @@ def check_source(source: str) -> Path | None:
     """Return the local path of a source, or None for a hub id, after a check of its form.
 
     Raises:
-        UserError: the source is no path and no hub id, does not exist, or is no GGUF file.
+        UserError: the source is neither a path nor a hub id, does not exist, or is not a GGUF file.
     """
     path = local_path(source)
     if path is None:
         if not HUB_ID.fullmatch(source):
-            raise UserError(f"model source '{source}' is no path and no hub id; {EXPECTED}")
+            raise UserError(f"model source '{source}' is neither a path nor a hub id; {EXPECTED}")
     elif not path.exists():
         raise UserError(f"model source '{source}' does not exist; {EXPECTED}{near_path(source)}")
     elif path.is_file():
         with path.open("rb") as file:
             if file.read(len(GGUF)) != GGUF:
-                raise UserError(f"model source '{source}' is no GGUF file; {EXPECTED}")
+                raise UserError(f"model source '{source}' is not a GGUF file; {EXPECTED}")
     return path
 
 

@@ -23,8 +23,8 @@ def place_on_scratch(folder: Path) -> tuple[Path, int]:
     root = Path(os.path.expandvars(os.environ.get(SCRATCH) or tempfile.gettempdir()))
     if not root.is_dir():
         raise UserError(
-            f"{SCRATCH} is '{os.environ.get(SCRATCH)}', which is no folder on this node; set it to "
-            "one that every node has, such as '$TMPDIR' in quotes, or leave local_weights out"
+            f"{SCRATCH} is '{os.environ.get(SCRATCH)}', which is not a folder on this node; set it "
+            "to one that every node has, such as '$TMPDIR' in quotes, or leave local_weights out"
         )
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     states = [[str(path.relative_to(folder)), path.stat().st_mtime_ns] for path in files]

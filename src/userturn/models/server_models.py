@@ -70,6 +70,6 @@ def _listed(url: str) -> list[dict[str, Any]]:
     except (ValueError, LookupError, TypeError):
         why = "no list of models"
     raise UserError(
-        f"the server did not tell its models at '{url}' ({why}); expected an API such as "
-        f"http://127.0.0.1:8000/v1 that runs; a key is taken from {KEY}"
+        f"the server at '{url}' did not list its models ({why}); expected a running API such as "
+        f"http://127.0.0.1:8000/v1: correct the address, or set {KEY} if it needs a key"
     )

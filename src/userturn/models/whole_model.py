@@ -63,7 +63,7 @@ def check_safetensors(file: Path) -> None:
     """Refuse a safetensors file whose size differs from that in its header.
 
     Raises:
-        BrokenWeightsError: the file was cut short, or is no safetensors file.
+        BrokenWeightsError: the file was cut short, or is not a safetensors file.
     """
     n_bytes = file.stat().st_size
     with file.open("rb") as content:
@@ -75,7 +75,8 @@ def check_safetensors(file: Path) -> None:
         expected = LENGTH + n + max(ends, default=0)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise BrokenWeightsError(
-            f"'{file}' is no safetensors file ({n_bytes} bytes, its header cannot be read); {AGAIN}"
+            f"'{file}' is not a safetensors file ({n_bytes} bytes, its header cannot be read); "
+            f"{AGAIN}"
         ) from error
     if n_bytes != expected:
         raise BrokenWeightsError(

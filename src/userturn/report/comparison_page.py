@@ -9,9 +9,9 @@ import polars as pl
 from userturn.html.page import policy, read_page
 from userturn.report.flips import Flip, Side, Study
 from userturn.storage.table_files import JUDGED_CELL_KEYS
-from userturn.wording import LABELS, number_of, show_codes
+from userturn.wording import label_name, number_of, show_codes
 
-NOT_SHOWN = "not shown: private dataset"
+NOT_SHOWN = "Not shown: private dataset"
 LONGEST = 1500  # characters of a text; the studies have the rest
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -157,12 +157,8 @@ def _only(name: str, cells: Sequence[str]) -> str:
     return f"<details><summary>{title}</summary><ul>{rows}</ul></details>"
 
 
-def _label(side: Side) -> str:
-    return LABELS.get(side.label, side.label.replace("_", " "))
-
-
 def _flip(flip: Flip) -> str:
-    labels = ", ".join(f"{letter}: {_label(side)}" for letter, side in flip.sides.items())
+    labels = ", ".join(f"{letter}: {label_name(side.label)}" for letter, side in flip.sides.items())
     title = f"<summary><b>{_text(flip.item)}</b> {_text(labels)} <small>{_text(flip.cell)}</small>"
     if flip.question is None:
         return f"<details>{title}</summary><p>{NOT_SHOWN}</p></details>"
@@ -175,10 +171,10 @@ def _side(name: str, side: Side) -> str:
     parts = [
         (f"Answer in {name}", side.answer),
         (f"User turn in {name}", side.turn),
-        (_label(side), side.rationale),
+        (label_name(side.label), side.rationale),
     ]
     texts = "".join(
-        f'<h3>{_text(title)}</h3><p class="text" dir="auto">{_text(text) or "(no text)"}</p>'
+        f'<h3>{_text(title)}</h3><p class="text" dir="auto">{_text(text) or "(No text)"}</p>'
         for title, text in parts
     )
     return f"<section>{texts}</section>"

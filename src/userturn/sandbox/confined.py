@@ -67,7 +67,7 @@ def run_confined(arguments: Sequence[str], reach: Reach) -> tuple[int, str]:
         except subprocess.TimeoutExpired as error:
             raise UserError(
                 f"it took more than {MOST_SECONDS // 3600} hours and was ended; the study is too "
-                "large, or made to hold up who reads it"
+                "large, or was made to keep its readers waiting"
             ) from error
         finally:
             if is_new and reach.folder.is_dir() and not any(reach.folder.iterdir()):
@@ -84,8 +84,8 @@ def _checked(code: int) -> int:
     if number <= 0:
         return code
     raise UserError(
-        f"it was ended by {signal.Signals(number).name}, as when there is not memory enough: for "
-        "pictures an address space of some 10 GB (`ulimit -v`), else what the study's tables need"
+        f"it was ended by {signal.Signals(number).name}, often for want of memory: pictures need "
+        "an address space of some 10 GB (`ulimit -v`), the rest what the study's tables need"
     )
 
 

@@ -130,7 +130,7 @@ def sandbox_command(calls: int) -> list[str]:
     """
     if shutil.which("bwrap") is None:
         raise NoSandboxError(
-            "programs are run in a sandbox only, and found no command `bwrap`; " + HOW_TO
+            "programs run only in a sandbox, whose command `bwrap` was not found; " + HOW_TO
         )
     command = ["bwrap", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
     command += [*_privileges(), "--unshare-ipc", "--unshare-pid", "--unshare-net"]
@@ -161,8 +161,8 @@ def _refused_calls() -> bytes:
     calls = call_filter(platform.machine())
     if calls is None:
         raise NoSandboxError(
-            "programs are run in a sandbox only, and it is known for machines of the kinds "
-            f"{', '.join(ARCHITECTURES)}; found {platform.machine()}; set `verifier: none` for the "
+            f"programs run only in a sandbox, and this machine is {platform.machine()}; expected "
+            f"one of {', '.join(ARCHITECTURES)}: set `verifier: none` for the "
             "dataset, or grade on another machine"
         )
     return calls

@@ -290,7 +290,7 @@ def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
         return CheckResult(what)
     return CheckResult(
         what,
-        f"{', '.join(wrong)} is none of yours, so every submission would be refused: correct "
+        f"{', '.join(wrong)} is not one of yours, so every submission would be refused: correct "
         f"slurm_account in the profile{near_miss(wrong[0].lower(), known)}",
     )
 

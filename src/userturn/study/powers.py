@@ -70,7 +70,7 @@ def check_may_run(
         listed = [str(power) for power in powers(recorded, results.parent)]
     except UserError as error:
         raise UserError(
-            f"{refused}has a setting of which nobody can say what it does: {error}; {instead}"
+            f"{refused}has a setting whose effect is not known: {error}; {instead}"
         ) from error
     name = fingerprint(listed)
     if trusted == name:
@@ -78,7 +78,7 @@ def check_may_run(
     say("\n".join([f"what '{named}' loads, starts, asks, sends or reads elsewhere:", *listed]))
     other = f" (`--trust {trusted}` is of another list)" if trusted else ""
     raise UserError(
-        f"{refused}to run it is to do what is listed above{other}; read it and add `--trust "
+        f"{refused}running it does what is listed above{other}; read that list and add `--trust "
         f"{name}`, or {instead}"
     )
 

@@ -73,8 +73,8 @@ def _read(results: Path, name: str) -> pl.DataFrame:
     table = in_default_format(read_joined(path))
     if name == "rates" and "scope" not in table.columns:
         raise UserError(
-            f"'{path}' is of an earlier version; expected a table of this one: run `snakemake`, "
-            "which makes it anew without a request"
+            f"'{path}' was made by an earlier version; expected a table of this one: run "
+            "`snakemake`, which makes it again without asking a model"
         )
     return table
 

@@ -150,8 +150,8 @@ def _own_source(model: str, known: Mapping[str, Any]) -> str:
         return str(at.resolve())
     if local_path(model) is None and "/" not in model:
         raise UserError(
-            f"'{model}' is no hub id such as org/name, no folder, GGUF file or address, and no "
-            f"model of the shipped configuration{near_miss(model, known)}"
+            f"'{model}' is neither a hub id such as org/name nor a folder, a GGUF file, an address "
+            f"or a model of the shipped configuration{near_miss(model, known)}"
         )
     check_source(model)
     return model
@@ -207,8 +207,8 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     else:
         near = near_miss(data, config["datasets"])
         raise UserError(
-            f"--data: '{data}' is no file or folder, no hub id such as org/name, and no dataset of "
-            f"the shipped configuration{near}"
+            f"--data: '{data}' is neither a file, a folder or a hub id such as org/name, nor a "
+            f"dataset of the shipped configuration{near}"
         )
     head = list(islice(rows, ROWS_READ + 1))
     guessed = guessed_entry(head[:ROWS_READ], wanted.named, len(head) <= ROWS_READ)

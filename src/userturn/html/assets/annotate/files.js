@@ -34,7 +34,7 @@ async function load(file) {
     showFile();
     show(false);
     notice.textContent = `${plural(taken.length, "label")} loaded, ${found.annotations.length - taken.length} left out.`
-      + (nReplaced ? ` ${plural(nReplaced, "label")} of yours ${nReplaced === 1 ? "was another" : "were others"}: Undo takes each back.` : "");
+      + (nReplaced ? ` ${plural(nReplaced, "label")} replaced yours: Undo brings each of yours back.` : "");
   }
 }
 

@@ -5,7 +5,7 @@ function build() {
     at("labels").append(labelButton(label, index, choose));
     const example = document.createElement("li");
     const name = document.createElement("strong");
-    name.textContent = words(label.name);
+    name.textContent = label.shown;
     example.append(name, `: ${label.described}`);
     at("examples").append(example);
   });
@@ -14,8 +14,8 @@ function build() {
     paragraph.textContent = text;
     return paragraph;
   }));
-  at("rules").textContent = words(data.rules);
-  at("ours").textContent = words(data.ours);
+  at("rules").textContent = data.rules;
+  at("ours").textContent = data.ours;
   at("undo").addEventListener("click", undo);
   at("back").addEventListener("click", () => go(state.position - 1));
   at("forward").addEventListener("click", () => go(state.position + 1));

@@ -32,7 +32,7 @@ function tryLabel(name) {
   at("practice-labels").hidden = true;
   const isLast = tried.position === turns.length - 1;
   const result = isLast ? ` You chose the known label in ${tried.nRight} of ${turns.length}. None of this is kept.` : "";
-  at("feedback").textContent = `${name === item.label ? "Yes:" : `You chose ${words(name)}; the known label is`} ${words(wanted.name)}. ${wanted.criterion}${result}`;
+  at("feedback").textContent = `${name === item.label ? "Yes:" : `You chose “${shownName(name)}”; the known label is`} “${wanted.shown}”. ${wanted.criterion}${result}`;
   at("practice-next").textContent = isLast ? "Begin to label" : "Next";
   at("practice-next").hidden = false;
   at("practice-next").focus();

@@ -1,7 +1,7 @@
 const nDone = () => ids.reduce((n, id) => n + (id in state.labels ? 1 : 0), 0);
 const current = () => ids[state.position];
 const plural = (n, one) => `${n} ${n === 1 ? one : `${one}s`}`;
-const words = (name) => name.replaceAll("_", " ");
+const shownName = (name) => data.labels.find((label) => label.name === name).shown;
 const Unit = data.unit[0].toUpperCase() + data.unit.slice(1);
 const turnsOf = (item) => item.turns || [item.turn];
 const say = (text) => { at("spoken").textContent = text; };
@@ -50,7 +50,7 @@ function labelButton(label, index, act) {
   button.className = "label";
   button.value = label.name;
   button.setAttribute("aria-keyshortcuts", String(index + 1));
-  const parts = [["kbd", "", String(index + 1)], ["span", "name", words(label.name)], ["span", "criterion", label.criterion]];
+  const parts = [["kbd", "", String(index + 1)], ["span", "name", label.shown], ["span", "criterion", label.criterion]];
   for (const [tag, kind, text] of parts) {
     const part = document.createElement(tag);
     part.className = kind;
@@ -127,7 +127,7 @@ function choose(name) {
   remember();
   show(!isLast);
   const done = nDone();
-  say(done === ids.length ? `All ${data.unit}s are labelled. Save your work as a file.` : `${words(name)}. ${Unit} ${state.position + 1} of ${ids.length}.`);
+  say(done === ids.length ? `All ${data.unit}s are labelled. Save your work as a file.` : `${shownName(name)}. ${Unit} ${state.position + 1} of ${ids.length}.`);
   if (done === ids.length) openFile();
 }
 

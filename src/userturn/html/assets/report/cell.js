@@ -6,7 +6,7 @@ function crumbs(...parts) {
   return make("nav", { class: "crumbs", "aria-label": "Where this is" }, parts.map(([text, href]) => (href ? make("a", { href }, text) : make("span", { "aria-current": "page" }, text))));
 }
 
-const nameOf = (cell) => `${cell.model} · ${cell.dataset} · t ${cell.temperature} · ${words(cell.perturbation)}`;
+const nameOf = (cell) => `${cell.model} · ${cell.dataset} · temperature ${cell.temperature} · ${words(cell.perturbation)}`;
 
 function labelBars(cell, chooseLabel) {
   return study.judges.map((judge, number) => {

@@ -38,7 +38,7 @@ function showBar() {
     const { field } = details.dataset;
     const [, names] = FIELDS[field];
     const n = chosen[field].length;
-    details.querySelector(".picked").textContent = n === 0 ? "all" : n === 1 ? words(chosen[field][0]) : `${n} of ${names.length}`;
+    details.querySelector(".picked").textContent = n === 0 ? "All" : n === 1 ? words(chosen[field][0]) : `${n} of ${names.length}`;
     details.classList.toggle("some", n > 0);
     for (const box of details.querySelectorAll("input")) box.checked = chosen[field].includes(box.value);
   }

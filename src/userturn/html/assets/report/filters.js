@@ -17,11 +17,11 @@ function setForm(form, query) {
   }
 }
 
-const LABELS = [["", "any label"], ...study.labels.map((label) => [label, words(label)]), ["unscored", "unscored"]];
-const OUTCOMES = [["", "any outcome"], ["ok", "ok"], ["empty", "empty"], ["error", "error"], ["cut", "cut off"], ["copy", "copy of another item's turn"]];
+const LABELS = [["", "Any label"], ...study.labels.map((label) => [label, words(label)]), ["unscored", "Unscored"]];
+const OUTCOMES = [["", "Any outcome"], ["ok", "With a text"], ["empty", "Empty"], ["error", "Error"], ["cut", "Cut at the length limit"], ["copy", "Copy of another item's turn"]];
 
 // Where likelihood and a judge disagree. Gains are compared within a model and temperature.
-const GAINS = [["", "any gain"], ["high", "high, but not genuine"], ["low", "low, but genuine"], ["scored", "scored"]];
+const GAINS = [["", "Any gain"], ["high", "High, but not genuine"], ["low", "Low, but genuine"], ["scored", "Scored"]];
 
 function fitsGain(turn, wanted) {
   if (turn.gain === null) return false;
@@ -39,18 +39,18 @@ function check(name, title) {
 function turnControls(everywhere) {
   const [model, dataset, ...rarePlaces] = everywhere ? placeControls() : [];
   const rare = [
-    choice("in", "in", [["", "turns, rationales, ids"], ["all", "prompts and answers too"]]),
+    choice("in", "search in", [["", "Turns, rationales, ids"], ["all", "Prompts and answers too"]]),
     ...(raters.length > 1 ? [pairControl()] : []),
     choice("outcome", "outcome", OUTCOMES),
-    ...(study.judges.length > 1 ? [check("differ", "judges disagree")] : []),
-    ...(cells.some((cell) => cell.nPeople) ? [check("people", "people labelled it")] : []),
+    ...(study.judges.length > 1 ? [check("differ", "Judges disagree")] : []),
+    ...(cells.some((cell) => cell.nPeople) ? [check("people", "People labelled it")] : []),
     ...(cells.some((cell) => cell.nGains) ? [choice("gain", "gain from the answer", GAINS)] : []),
     choice("sort", "order", ORDERS),
     ...rarePlaces,
   ];
   return [
-    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part, literally" })),
-    check("regex", "regular expression"),
+    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "Words or parts of words" })),
+    check("regex", "Regular expression"),
     choice("label", "label", LABELS),
     ...(study.judges.length > 1 ? [choice("judge", "by judge", study.judges.map((j) => [j, j]), study.judge)] : []),
     ...(everywhere ? [model, dataset] : []),
@@ -60,7 +60,7 @@ function turnControls(everywhere) {
 
 // Where to look, over all cells: unlike inside a cell, no perturbation means all of them.
 function placeControls() {
-  const controls = [choice("model", "model", anyOf("all models", study.models)), choice("dataset", "dataset", anyOf("all datasets", study.datasets)), choice("t", "temperature", anyOf("all temperatures", study.temperatures)), choice("p", "perturbation", anyOf("all perturbations", study.perturbations))];
+  const controls = [choice("model", "model", anyOf("All models", study.models)), choice("dataset", "dataset", anyOf("All datasets", study.datasets)), choice("t", "temperature", anyOf("All temperatures", study.temperatures)), choice("p", "perturbation", anyOf("All perturbations", study.perturbations))];
   controls.at(-1).dataset.any = "";
   return controls;
 }
@@ -129,12 +129,12 @@ async function foundIn(cell, part, wanted) {
   return chosenOf(await readPart(cell, part), wanted);
 }
 
-const NOT_SHOWN = "not shown: private dataset";
+const NOT_SHOWN = "Not shown: private dataset";
 
 // What stands for a turn in a list: an error is no text of the model, and says so.
 function shownAs({ cell, error, text }) {
   if (cell.isPrivate) return NOT_SHOWN;
-  return error === null ? text || "(no text)" : `error: ${error}`;
+  return error === null ? text || "(No text)" : `Error: ${error}`;
 }
 
 function turnRow(turn, query, sought, withCell) {
@@ -143,10 +143,10 @@ function turnRow(turn, query, sought, withCell) {
   const [first] = sought ? placesOf(text, sought) : [];
   const start = Math.max(0, (first?.[0] ?? 0) - 60);
   const excerpt = (start ? "…" : "") + text.slice(start, start + 240);
-  const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · t ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
+  const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · temperature ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
   const badges = turn.verdicts.map((v, i) => badge(v.label, { title: `${study.judges[i]}`, class: i === judge ? "badge" : "badge other" }));
   return make("li", null, make("a", { class: "turn-row", href: turnAddress(turn, Object.fromEntries(query)) },
-    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, `people: ${turn.people.map(({ label }) => words(labelName(label) ?? "no label")).join(", ")}`) : null,
+    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, `people: ${turn.people.map(({ label }) => words(labelName(label) ?? "No label")).join(", ")}`) : null,
       turn.gain === null ? null : make("span", null, `gain ${signed(turn.gain)} nats a token`)),
     make("span", { class: turn.text && !turn.cell.isPrivate ? "excerpt" : "excerpt soft", dir: "auto" }, marked(excerpt, sought)),
     make("span", { class: "badges" }, badges)));

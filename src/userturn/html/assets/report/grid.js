@@ -1,13 +1,13 @@
 // The grid: a heat map of all cells of one perturbation, by a measure of choice.
 const MEASURES = [
-  ["genuine", "genuine follow-ups"],
-  ...study.labels.map((label, number) => [`label-${number}`, `label: ${words(label)}`]).filter(([, text]) => text !== `label: ${words("genuine_followup")}`),
-  ["unscored", "turns without a verdict"],
-  ...(study.judges.length > 1 ? [["differ", "turns on which judges differ"]] : []),
-  ["empty", "empty turns"],
-  ["cut", "turns cut at the length limit"],
-  ["error", "errors"],
-  ...(cells.some((cell) => cell.nPeople) ? [["people", "turns that people labelled"]] : []),
+  ["genuine", "Genuine follow-ups"],
+  ...study.labels.map((label, number) => [`label-${number}`, `Label: ${words(label)}`]).filter(([, text]) => text !== `Label: ${words("genuine_followup")}`),
+  ["unscored", "Turns without a verdict"],
+  ...(study.judges.length > 1 ? [["differ", "Turns on which judges differ"]] : []),
+  ["empty", "Empty turns"],
+  ["cut", "Turns cut at the length limit"],
+  ["error", "Errors"],
+  ...(cells.some((cell) => cell.nPeople) ? [["people", "Turns that people labelled"]] : []),
 ];
 
 // Some turns out of others: what a cell's colour stands for.
@@ -88,15 +88,15 @@ function gridView() {
     choice("p", "perturbation", study.perturbations.map((p) => [p, words(p)]), study.perturbations[0]),
     choice("by", "colour by", MEASURES, "genuine"),
     ...(study.judges.length > 1 ? [choice("judge", "judge", study.judges.map((j) => [j, j]), study.judge)] : []),
-    choice("model", "model", anyOf("all models", study.models)),
-    choice("dataset", "dataset", anyOf("all datasets", study.datasets)),
-    choice("t", "temperature", anyOf("all temperatures", study.temperatures)),
+    choice("model", "model", anyOf("All models", study.models)),
+    choice("dataset", "dataset", anyOf("All datasets", study.datasets)),
+    choice("t", "temperature", anyOf("All temperatures", study.temperatures)),
   ];
   const map = make("div", { class: "map" });
   const told = make("p", { class: "told", "aria-hidden": "true" });
   const warning = make("p", { class: "warning" });
   const form = make("form", { class: "controls", "aria-label": "What the grid shows", change: () => go(["grid"], formValues(form)), submit: (event) => event.preventDefault() }, controls);
-  const start = "Each square is a cell: percent of its turns. Arrow keys move, Enter opens.";
+  const start = "Each square is a cell; its number is a percentage of the turns. Arrow keys move, Enter opens.";
   return {
     title: "Every cell of the study",
     node: make("section", null, make("h1", { tabindex: "-1" }, "Every cell of the study"), form, warning, told, map, privateNote()),

@@ -60,7 +60,7 @@ function followUpCard(turn) {
     folded("The whole conversation", () => turn.said.map(({ writer, text }) => make("div", { class: `said ${writer}` }, make("span", { class: "writer" }, writer), make("div", { class: "text", dir: "auto" }, text)))));
 }
 
-const GAIN_ORDERS = [["", "as in the dataset"], ["most", "highest gain first"], ["least", "lowest gain first"]];
+const GAIN_ORDERS = [["", "As in the dataset"], ["most", "Highest gain first"], ["least", "Lowest gain first"]];
 
 function inOrderOfGain(turns, order) {
   if (!order) return turns;
@@ -102,7 +102,7 @@ function likelihoodView() {
       list.replaceChildren();
       pages.replaceChildren();
       if (!wanted || wanted.isPrivate) {
-        state.textContent = wanted ? `${plural(wanted.n, "follow-up")}, ${NOT_SHOWN}` : "This study scored no reference follow-ups.";
+        state.textContent = wanted ? `${plural(wanted.n, "follow-up")}. ${NOT_SHOWN}.` : "This study scored no reference follow-ups.";
         return;
       }
       state.textContent = "Loading";

@@ -5,7 +5,7 @@ function soughtOf(text, isPattern) {
   try {
     return { pattern: new RegExp(text, "giu"), text };
   } catch (error) {
-    return { pattern: null, text, wrong: `“${text}” is no regular expression (${error.message.split(": ").at(-1)}). Mend it, or take the mark off “regular expression” to seek these very letters.` };
+    return { pattern: null, text, wrong: `“${text}” is not a regular expression (${error.message.split(": ").at(-1)}). Correct it, or clear “Regular expression” to search for these characters.` };
   }
 }
 

@@ -16,7 +16,7 @@ function make(tag, attributes, ...children) {
 
 const DASH = "–";
 const configured = new Set([...study.models, ...study.datasets, ...study.perturbations, ...study.judges].map(String));
-const inWords = (name) => study.labelWords[name] ?? String(name).replaceAll("_", " ");
+const inWords = (name) => study.labelNames[name] ?? String(name).replaceAll("_", " ");
 const words = (name) => (configured.has(String(name)) ? String(name) : inWords(name)); // what one types is shown as one types it
 const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
@@ -64,7 +64,7 @@ function patterned(label, attributes) {
 }
 
 function badge(label, attributes) {
-  const text = label === null ? "unscored" : words(study.labels[label]);
+  const text = label === null ? "Unscored" : words(study.labels[label]);
   return make("span", { class: "badge", title: study.criteria[study.labels[label]], "--hue": `var(--label-${hueNumber(label)})`, ...attributes }, text);
 }
 

@@ -34,7 +34,7 @@ const mayHoldPair = (cell, pair) => pair === null || pair.every(([rater, label])
 
 // The pair that is sought, as a choice that can be taken back.
 function pairControl() {
-  return choice("pair", "pair of labels", [["", "any pair"]]);
+  return choice("pair", "pair of labels", [["", "Any pair"]]);
 }
 
 function setPair(form, query) {
@@ -82,7 +82,7 @@ function missedLink(counts, one, other, isFirst, query) {
 function pairsView() {
   const place = make("div");
   const form = make("form", { class: "controls", "aria-label": "Whose labels, and where", input: () => go(["differ"], formValues(form)), submit: (event) => event.preventDefault() },
-    choice("first", "first", raters.map((r) => [r, raterName(r)])), choice("second", "second", raters.map((r) => [r, raterName(r)])), placeControls());
+    choice("first", "labels by", raters.map((r) => [r, raterName(r)])), choice("second", "beside labels by", raters.map((r) => [r, raterName(r)])), placeControls());
   return {
     title: "Who disagrees",
     node: make("section", null, make("h1", { tabindex: "-1" }, "Who disagrees about which turns"), raters.length > 1 ? form : null, place),

@@ -1,5 +1,5 @@
 // Reading many turns: their order, what they follow, a preview, and the list as a file.
-const ORDERS = [["", "as stored"], ["label", "label"], ["differ", "disagreements first"], ["short", "shortest turn"], ["long", "longest turn"], ["text", "equal texts together"], ["shuffle", "shuffled"]];
+const ORDERS = [["", "As stored"], ["label", "By label"], ["differ", "Disagreements first"], ["short", "Shortest turn first"], ["long", "Longest turn first"], ["text", "Equal texts together"], ["shuffle", "Shuffled"]];
 
 // FNV-1a: the same seed draws the same turns on every machine.
 function hashOf(text) {
@@ -84,7 +84,7 @@ const inLatex = (text) => String(text ?? "").replace(/\s+/g, " ").replace(/[\\{}
 
 function latexOf(turns) {
   const line = (values) => `${values.map(inLatex).join(" & ")} \\\\`;
-  const rows = turns.map((turn) => line([turn.cell.model, turn.cell.dataset, turn.cell.temperature, turn.item, shortened(turn.text ?? "", 200), ...turn.verdicts.map(({ label }) => words(labelName(label) ?? "unscored"))]));
+  const rows = turns.map((turn) => line([turn.cell.model, turn.cell.dataset, turn.cell.temperature, turn.item, shortened(turn.text ?? "", 200), ...turn.verdicts.map(({ label }) => words(labelName(label) ?? "Unscored"))]));
   return ["\\begin{tabular}{llrlp{0.4\\linewidth}" + "l".repeat(study.judges.length) + "}", "\\toprule", line(["model", "dataset", "t", "item", "turn", ...study.judges]), "\\midrule", ...rows, "\\bottomrule", "\\end{tabular}", ""].join("\n");
 }
 

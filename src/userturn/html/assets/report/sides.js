@@ -1,5 +1,5 @@
 // Two cells side by side, item by item: two models, or one at two temperatures or under two perturbations.
-const SHOWN_SIDES = [["flips", "turns that flip"], ["a", "genuine in A alone"], ["b", "genuine in B alone"], ["labels", "other labels"], ["all", "all items of both"]];
+const SHOWN_SIDES = [["flips", "Turns that flip"], ["a", "Genuine in A alone"], ["b", "Genuine in B alone"], ["labels", "Turns with different labels"], ["all", "All items of both"]];
 const FITS_SIDES = {
   flips: ([a, b]) => isGenuine(a) !== isGenuine(b), a: ([a, b]) => isGenuine(a) && !isGenuine(b), b: ([a, b]) => !isGenuine(a) && isGenuine(b),
   labels: ([a, b]) => a !== b, all: () => true,

@@ -38,9 +38,9 @@ function showCounts() {
     rows.push(["answers", whole(answers.n), answers.n_cut ? `${whole(answers.n_cut)} cut at the token limit: ${why}` : "none cut at the token limit"]);
   }
   const others = study.judges.filter((judge) => judge !== judgeShown());
-  rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), `${study.aboutJudges[judgeShown()]}; ${others.length ? `beside ${others.join(", ")}` : "the only judge"}`]);
+  rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), `${study.aboutJudges[judgeShown()]}; ${others.length ? `other judges: ${others.join(", ")}` : "the only judge"}`]);
   const nPeople = total(kept.map((cell) => cell.nPeople));
-  if (nPeople) rows.push(["people", plural(nPeople, "turn"), make("span", null, make("a", { href: address(["search"], { people: true }) }, "What people said of them"))]);
+  if (nPeople) rows.push(["people", plural(nPeople, "turn"), make("span", null, make("a", { href: address(["search"], { people: true }) }, "How people labelled them"))]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
   at("counts").replaceChildren(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
 }
@@ -103,7 +103,7 @@ function showModels() {
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
     + (headline.identified.length ? " Reference follow-ups: of the turns that a dataset has after its own answers, the share that the model finds likelier after their own answer than after others; this needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both over all graded datasets.` : "");
-  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, longest.length > 2 ? "scored, all t" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+  const head = make("tr", null, ["model", `temperature ${ends[0]}`, several ? `temperature ${ends[1]}` : null, null, longest.length > 2 ? "scored, all temperatures" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? unbroken(`${interval(found[1], found[2])} of ${whole(found[3])}`) : ""));
@@ -164,7 +164,7 @@ function showWorth() {
 function showLabels() {
   const told = study.labels.map((label, number) => make("div", null, make("dt", null, make("a", { href: address(["search"], { label }), "aria-label": `Turns labelled ${words(label)}` }, badge(number))), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
   at("labels").append(...told);
-  at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, words(text))));
+  at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, text)));
 }
 
 function showMade() {

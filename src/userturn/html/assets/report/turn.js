@@ -73,10 +73,10 @@ async function turnParts(turn, query) {
   const { sought, everything } = wantedBy(query);
   const prompt = turn.cell.isPrivate ? null : await readPrompt(turn);
   const written = turn.cell.isPrivate ? make("p", { class: "soft" }, NOT_SHOWN)
-    : turn.error !== null ? make("p", null, `error: ${turn.error}`)
+    : turn.error !== null ? make("p", null, `Error: ${turn.error}`)
       : turn.text ? longText({ id: "turn-text" }, turn.text, (shown) => withTokens(shown, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
-  const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
-  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.isCopy ? [["a copy", make("a", { href: address(["cell", ...turn.cell.path], { outcome: "copy", sort: "text" }) }, "word for word the turn after another item")]] : []), ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : []), ...(prompt?.isAnswerCut ? [["the answer before it", "cut at the token limit, so the turn reacts to half a text"]] : [])];
+  const graded = prompt ? { true: "Right", false: "Wrong", null: "Not graded" }[String(prompt.correct)] : null;
+  const facts = [["outcome", OUTCOMES.find(([name]) => name === study.outcomes[turn.outcome])[1] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.isCopy ? [["a copy", make("a", { href: address(["cell", ...turn.cell.path], { outcome: "copy", sort: "text" }) }, "Word for word the turn after another item")]] : []), ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : []), ...(prompt?.isAnswerCut ? [["the answer before it", "Cut at the token limit, so the turn reacts to half a text"]] : [])];
   return [
     make("div", { class: "reading" },
       prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, everything || !sought?.pattern ? sought : null)) : null,
