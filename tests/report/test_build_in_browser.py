@@ -331,7 +331,7 @@ def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
     told = "model: b-7b; dataset: open; temperature: 0; perturbation: none; genuine: "
     label = marks.and_(tab.locator(f"[aria-label^='{told}']")).get_attribute("aria-label")
     assert label.startswith(told + expected)
-    assert tab.inner_text("#counts").startswith("cells\n6\n")
+    assert tab.inner_text("#counts").startswith("Cells\n6\n")
     pick(tab, "perturbation", "truncate")
     expected = rate(grid, ("b-7b", "open", 0.0, "truncate"), "second")
     said = f"0, after an answer changed by “truncate”, {expected} of b-7b's turns in open are"
@@ -516,8 +516,8 @@ def test_a_printed_list_and_table_say_what_they_are_filtered_by(tab: Any, uri: s
     told = {
         one.locator("span").inner_text(): one.locator("select").input_value() for one in shown.all()
     }
-    assert told.items() >= {"label": "generic", "outcome": "ok"}.items()
-    assert not {"text", "search in", "pair of labels"} & set(told), "a choice that leaves out nothing"
+    assert told.items() >= {"Label": "generic", "Outcome": "ok"}.items()
+    assert not {"Text", "Search in", "Pair of labels"} & set(told), "they leave out nothing"
     assert tab.locator("#view .controls button:visible, .check:visible").count() == 0
     tab.goto(f"{uri}#/")
     tab.evaluate("document.getElementById('table-rates-4').open = true")
@@ -662,7 +662,7 @@ def test_a_turn_says_that_the_answer_before_it_was_cut(tab: Any, uri: str) -> No
         tab.goto(f"{uri}#/turn/{CELL}/open-{item}/0")
         tab.get_by_role("heading", name=f"open-{item}").wait_for()
         tab.wait_for_selector(".facts")
-        assert ("cut at the token limit" in tab.locator(".facts").inner_text()) == is_cut
+        assert ("Cut at the token limit" in tab.locator(".facts").inner_text()) == is_cut
 
 
 def test_the_rest_of_a_very_long_text_is_shown_when_asked_for(tab: Any, uri: str) -> None:
@@ -989,12 +989,12 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     said = tab.locator("#sentence").inner_text()
     assert said.startswith("Corrected by people's labels, 3.0% [1.0, 9.0] of qwen3.5-122b-a10b's ")
     assert values == {
-        "copies": "44% each",
-        "answers cut": "67% each",
-        "by chance": "1.0% to 2.0%",
-        "ceiling": "90.0% [80.0, 95.0]",
-        "judge's kappa": "0.70 [0.60, 0.80]",
-        "follow-ups identified": "50.0% [40.0, 60.0]",
+        "Copies": "44% each",
+        "Answers cut": "67% each",
+        "By chance": "1.0% to 2.0%",
+        "Ceiling": "90.0% [80.0, 95.0]",
+        "Judge's kappa": "0.70 [0.60, 0.80]",
+        "Follow-ups identified": "50.0% [40.0, 60.0]",
     }
     for width, height in ((1280, 800), (1440, 900), (390, 844)):
         tab.set_viewport_size({"width": width, "height": height})

@@ -25,7 +25,7 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
     make("dl", null, speech("question", contextOf(question, false)), speech(prompt.isAnswerCut ? "answer, cut at the token limit" : "answer", contextOf(prompt.shown ?? "", true)),
       make("dt", { class: "of-turn" }, "the user turn it wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
     verdict.rationale ? make("p", { class: "soft why" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
-    make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all of it"), ` · ${nameOf(cell)}`));
+    make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all"), ` · ${cell.model} · ${cell.dataset} · temperature ${cell.temperature}`));
 }
 
 async function showExamples() {
