@@ -76,7 +76,7 @@ def test_batch_is_given_up_with_a_reason_and_stays_counted(tmp_path: Path, batch
 def test_cost_is_corrected_once_it_is_known_in_all(tmp_path: Path, batch: Path) -> None:
     asked(tmp_path)
     correction = given(tmp_path, paid=f"{JUDGE}=0.0042", because="the invoice")
-    with pytest.raises(UserError, match="is not known yet, since batch batch-0 is open"):
+    with pytest.raises(UserError, match="cannot be corrected yet, because batch batch-0 is open"):
         command.run(correction)
     command.run(given(tmp_path, give_up="batch-0", because="lost"))
     command.run(correction)

@@ -36,6 +36,12 @@ EXAMPLES = (
     "power --decoupled .3",
 )
 SAMPLES = (1, 3, 5)
+WISHES = {
+    "half_width": "half the width of the interval of a rate, as a share",
+    "difference": "change to be detected, as a share",
+    "assurance": "share of studies whose interval is as narrow as asked",
+    "decoupled": "largest rank correlation between models that counts as none",
+}
 MEANT = {
     "rate": "rate of genuine turns",
     "alike": "intraclass correlation of an item's samples",
@@ -74,57 +80,21 @@ OF_FOLLOW_UPS = ("spread", "design_effect", "per_conversation")
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument(
-        "--half-width", type=float, metavar="SHARE", help="half the width of the interval of a rate"
-    )
-    command.add_argument(
-        "--difference", type=float, metavar="SHARE", help="change of a rate to be detected"
-    )
-    command.add_argument(
-        "--pilot",
-        type=Path,
-        metavar="RESULTS",
-        help="results folder of a finished study to take numbers from",
-    )
+    command.add_argument("--pilot", type=Path, metavar="RESULTS", help="a finished study's results")
     command.add_argument("--judge", help="judge of the pilot; default: its primary judge")
-    for name, meaning in MEANT.items():
-        command.add_argument(
-            f"--{name}", type=float, metavar="NUMBER", help=_with_default(name, meaning)
-        )
+    numbers = MEANT | {name: MEANT_OF_FOLLOW_UPS[name] for name in OF_FOLLOW_UPS}
+    for name, meaning in (WISHES | numbers).items():
+        default = f"; default: {DEFAULTS[name][0]:g}" if name in DEFAULTS else ""
+        command.add_argument(_option(name), type=float, metavar="NUMBER", help=meaning + default)
+    power, samples = f"default: {POWER:g}", " ".join(map(str, SAMPLES))
+    command.add_argument("--power", type=float, default=POWER, help=f"power of the test; {power}")
     command.add_argument(
-        "--assurance",
-        type=float,
-        metavar="SHARE",
-        help="share of studies whose interval is as narrow as asked",
-    )
-    command.add_argument(
-        "--decoupled",
-        type=float,
-        metavar="MARGIN",
-        help="largest rank correlation that counts as none, between models",
-    )
-    command.add_argument(
-        "--power", type=float, default=POWER, help=f"power of the test; default: {POWER:g}"
-    )
-    command.add_argument(
-        "--samples",
-        type=int,
-        nargs="+",
-        help=f"samples of an item; default: {' '.join(map(str, SAMPLES))}",
+        "--samples", type=int, nargs="+", help=f"samples of an item; default: {samples}"
     )
     command.add_argument(
         "--measure", choices=list(UNITS), help="measure of reference follow-ups, in place of rates"
     )
-    for name in OF_FOLLOW_UPS:
-        meaning = MEANT_OF_FOLLOW_UPS[name]
-        command.add_argument(
-            _option(name), type=float, metavar="NUMBER", help=_with_default(name, meaning)
-        )
     take_json(command)
-
-
-def _with_default(name: str, meaning: str) -> str:
-    return f"{meaning}; default: {DEFAULTS[name][0]:g}" if name in DEFAULTS else meaning
 
 
 def _option(name: str) -> str:

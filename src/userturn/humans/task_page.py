@@ -81,8 +81,8 @@ def _shown(row: Mapping[str, Any]) -> PracticeTurn:
 
 
 MARKS_SHOWN = (
-    "⟦mark⟧ stands for a model's control sequence, ⟦assistant⟧ for one that opens a message of "
-    "that role, and ⟦U+…⟧ for an invisible character."
+    "⟦mark⟧ stands for a control sequence, ⟦assistant⟧ for one that opens a message of that role, "
+    "and ⟦U+…⟧ for an invisible character."
 )
 GUIDE = (
     "Read the conversation, then the turn below it, which stands where the user's next message "
