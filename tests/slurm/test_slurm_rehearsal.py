@@ -18,7 +18,7 @@ from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.instant_engine import AT_START
 from tests.support.snakemake_runs import ROOT
 
-pytestmark = [pytest.mark.slurm, pytest.mark.long]
+pytestmark = pytest.mark.slurm
 
 WIDTH = Namespace(models=2, datasets=2, temperatures=1, perturbations=1, items=3)
 WIDER = Namespace(models=6, datasets=2, temperatures=2, perturbations=1, items=3)
@@ -56,6 +56,7 @@ def test_grid_whose_driver_and_sweep_are_requeued_passes_every_check_of_the_rehe
     assert len(cluster.jobs(folder)) == 3  # two sweeps, one of which ran twice
 
 
+@pytest.mark.long
 def test_driver_killed_twenty_times_and_started_at_once_leaves_nothing_behind(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
