@@ -22,7 +22,7 @@ def rows_of(*turns: tuple[str, str, str | None, bool | None]) -> dict[str, dict[
     cells = table.partition_by("dataset", maintain_order=True)
     said = pl.concat([said_of(cell.drop("judge", "genuine")) for cell in cells])
     keys = [*CELL, "dataset", "item", "sample"]
-    found = over_distinct(table.select(*keys, "judge", "genuine").join(said, on=keys))
+    found = over_distinct([table.select(*keys, "judge", "genuine").join(said, on=keys)])
     assert dict(found.schema) == dict(SCHEMA)
     return {row["dataset"]: row for row in found.to_dicts()}
 

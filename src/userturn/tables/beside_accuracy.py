@@ -172,15 +172,14 @@ def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object,
     sizes = beside.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("n_scored") > 0, perturbation=PLAIN)
     counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
-    names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
-    table = plain.select(names, "temperature", *counts).with_columns(source="dataset")
-    table = table.join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
     keys = ["family", "dataset", "temperature", "judge"]
-    of_datasets = table.filter(pl.col("dataset").is_in(beside["dataset"].unique().to_list()))
-    both = pl.concat([of_datasets, of_datasets.with_columns(dataset=pl.lit(ALL))])
+    table = plain.select("model", *keys, "item", *counts, source="dataset")
+    table = table.filter(pl.col("dataset").is_in(beside["dataset"].unique().to_list()))
+    table = table.join(sizes.with_columns(pl.col("model").cast(table.schema["model"])), on="model")
     slopes = {
         names: _slope(group)
-        for names, group in sorted(both.partition_by(keys, as_dict=True).items())
+        for both in (table, table.with_columns(dataset=pl.lit(ALL)))
+        for names, group in both.partition_by(keys, as_dict=True).items()
     }
     return {names: slope for names, slope in slopes.items() if slope is not None}
 

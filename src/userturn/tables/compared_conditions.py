@@ -253,14 +253,15 @@ def _rows(paired: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _places(
-    items: pl.DataFrame, factor: str, baseline: Any, place: Sequence[str]
+    items: pl.DataFrame, factor: str, baseline: Any, place: Sequence[str], kept: pl.Expr
 ) -> Iterator[pl.DataFrame]:
-    """Yield the pairs of items under each condition, one place and condition at a time."""
+    """Yield the pairs of kept items under each condition, one place and condition at a time."""
     is_before = pl.col(factor) == baseline
-    for after in parts_by(items.filter(~is_before), [*place, factor]):
-        before = items.filter(is_before).join(after.head(1), on=list(place), how="semi")
-        keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
-        yield pairs(pl.concat([after, before]), factor, baseline, keys)
+    keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
+    for part in parts_by(items, place):
+        before, others = part.filter(kept, is_before), part.filter(kept, ~is_before)
+        for after in parts_by(others, [factor]):
+            yield pairs(pl.concat([after, before]), factor, baseline, keys)
 
 
 def interactions(
@@ -273,18 +274,19 @@ def interactions(
     are exploratory. Post-trained models and other formats are left out.
     """
     members = in_default_format(families).filter(pl.col("base").is_null())
-    seen = items.filter(pl.col("model").cast(pl.String).is_in(members["model"].to_list()))
-    coolest = seen["temperature"].min()
+    is_member = pl.col("model").cast(pl.String).is_in(members["model"].to_list())
+    coolest = items.select(pl.col("temperature").filter(is_member).min()).item()
     places = chain(
-        _places(seen, "perturbation", PLAIN, ["temperature", "judge"]),
-        _places(seen, "temperature", coolest, ["perturbation", "judge"]),
+        _places(items, "perturbation", PLAIN, ["temperature", "judge"], is_member),
+        _places(items, "temperature", coolest, ["perturbation", "judge"], is_member),
     )
     rows = [row for paired in places for row in _rows(paired)]
     shared = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
     if rows:
         joined = pl.DataFrame(rows, infer_schema_length=None)
         return _adjusted(joined.with_columns(**{k: pl.lit(v) for k, v in shared.items()}), controls)
-    names_of_families = ", ".join(sorted(seen["family"].cast(pl.String).unique()))
+    families_seen = items.filter(is_member)["family"].cast(pl.String).unique()
+    names_of_families = ", ".join(sorted(families_seen))
     reason = (
         f"no two families under two conditions on the same items; families: {names_of_families}"
     )

@@ -47,14 +47,12 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     problem has the turn of its first item. There is one row per dataset, and one over datasets
     (`all`) whose four counts are the sums. Infinite values are null.
     """
-    right = grades.filter(pl.col("correct").is_not_null()).select(
-        "model", "dataset", "item", "correct"
-    )
-    turns = items.filter(pl.col("first").is_not_null(), perturbation=PLAIN)
-    texts = pl.col("model", "family", "dataset", "judge").cast(pl.String)
-    item = pl.col("first_item").cast(pl.String).alias("item")
-    both = turns.select(texts, item, "temperature", "first").join(right, on=ANSWER_KEYS)
     keys = ["family", "model", "dataset", "temperature", "judge"]
+    turns = items.filter(pl.col("first").is_not_null(), perturbation=PLAIN)
+    turns = turns.select(*keys, "first", item="first_item")
+    kinds = (pl.col(name).cast(turns.schema[name]) for name in ANSWER_KEYS)
+    right = grades.filter(pl.col("correct").is_not_null()).select(*kinds, "correct")
+    both = turns.join(right, on=ANSWER_KEYS)
     r, g = pl.col("correct"), pl.col("first")
     cells = both.group_by(keys).agg(
         n_right_genuine=(r & g).sum(),
@@ -62,7 +60,8 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
         n_wrong_genuine=(~r & g).sum(),
         n_wrong_not=(~r & ~g).sum(),
     )
-    cells = cells.sort(keys)  # the datasets of `all` are added up in this order
+    texts = pl.col("family", "model", "dataset", "judge").cast(pl.String)
+    cells = cells.with_columns(texts).sort(keys)  # the datasets of `all` are added up in this order
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
         for names, group in by_place(table, keys):
@@ -113,7 +112,7 @@ SCHEMA: Schema = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     beside = beside_accuracy(material.items, material.grades, material.table("families"))
-    graded = of_graded_items(in_default_format(material.items), material.grades)
+    graded = in_default_format(of_graded_items(material.items, material.grades))
     usual = in_default_format(beside)
     over_models = correlations(usual, graded, material.seed, material.n_resamples)
     over_items = item_association(material.items, material.grades)

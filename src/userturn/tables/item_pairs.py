@@ -126,10 +126,18 @@ def _under(items: pl.DataFrame, factor: str, value: Any, part: Sequence[str]) ->
 
 
 def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield the rows of each combination of some columns' values, without a copy of the others."""
-    rows = table.select(keys).with_row_index("row").group_by(keys).agg("row")
-    for of_part in rows.sort(keys)["row"]:
-        yield table[of_part]
+    """Yield the rows of each combination of some columns' values, in the order of the values.
+
+    Column by column, so that no more than a part of the table is copied at a time.
+    """
+    if not keys:
+        yield table
+        return
+    first, *others = keys
+    values = table[first].unique().sort()
+    for value in values:
+        is_value = pl.col(first).eq_missing(pl.lit(value))
+        yield from parts_by(table.filter(is_value) if len(values) > 1 else table, others)
 
 
 def beside_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:

@@ -93,7 +93,7 @@ class Material:
     def _with_families(self, items: pl.DataFrame) -> pl.DataFrame:
         known = dict(self.table("families").select("model", "family").iter_rows())
         family = pl.col("model").cast(pl.String).replace_strict(known, default=None)
-        return items.with_columns(family=family.cast(pl.String))
+        return items.with_columns(family=family.cast(pl.Categorical))
 
     @cached_property
     def humans(self) -> HumanGrid:

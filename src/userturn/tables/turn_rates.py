@@ -131,21 +131,23 @@ def by_place(
 
 
 def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str]) -> pl.DataFrame:
-    """Return the counts of each item within groups that share the columns `keys`.
+    """Return the number of items with the same counts in groups that share the columns `keys`.
 
     An item that several cells of a group share counts as one item, with the turns of all cells.
     """
     counts = ["n_turns", "n_scored", *positives]
-    return items.group_by(*keys, "item").agg(pl.col(counts).sum())
+    if not {*JUDGED_CELL_KEYS} <= {*keys}:  # counted items are one row in each cell
+        items = items.group_by(*keys, "item").agg(pl.col(counts).sum())
+    return items.group_by(*keys, *counts).agg(n_items=pl.len())
 
 
-def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
-    """Return the number of items with the same counts in each group, sorted."""
-    counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
-    counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
+def patterns(counts: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
+    """Return the number of items with the same turns and positive ones in each group, sorted."""
+    of_one = counts.group_by(*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive"))
     # Categories sort by their text, so sums do not depend on the order of reading.
     texts = [pl.col(key).cast(pl.String) for key in keys if key != "temperature"]
-    return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
+    table = of_one.agg(pl.col("n_items").sum()).with_columns(texts)
+    return table.sort(*keys, "n_turns", "n_scored", "n_positive")
 
 
 def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
@@ -184,9 +186,18 @@ def pool(
     The columns are `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`. There are macro
     rows only where a group has two datasets.
     """
-    keys = list(dict.fromkeys([*by, "dataset"]))
-    counts = per_item(items, keys, positives)
-    rows = []
+    return _pooled(per_item(items, _keys_of(by), positives), by, positives, averages)
+
+
+def _keys_of(by: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*by, "dataset"]))
+
+
+def _pooled(
+    counts: pl.DataFrame, by: Sequence[str], positives: Sequence[str], averages: Sequence[str]
+) -> pl.DataFrame:
+    """Return the rates of `pool`, from the counts of `per_item`."""
+    keys, rows = _keys_of(by), []
     for counted in positives:
         table = patterns(counts, keys, counted).group_by(keys, maintain_order=True)
         of_datasets = table.agg("n_items", *COUNTS).iter_rows()
@@ -208,10 +219,13 @@ def pool_scopes(
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
     """Return the rates of several scopes in one table, with `all` in pooled columns."""
-    tables = []
+    tables, counts = [], dict[frozenset[str], pl.DataFrame]()
     for scope in scopes:
         by = [*SCOPES[scope], "temperature", "perturbation", "judge"]
-        table = pool(items, by, positives, averages)
+        keys = frozenset(_keys_of(by))  # scopes with equal ones have equal counts
+        if keys not in counts:
+            counts[keys] = per_item(items, sorted(keys), positives)
+        table = _pooled(counts[keys], by, positives, averages)
         table = table.with_columns(scope=pl.lit(scope))
         missing = [name for name in ("model", "dataset") if name not in by]
         tables.append(table.with_columns(pl.lit(ALL).alias(name) for name in missing))

@@ -1,6 +1,6 @@
 """What turns say again, and rates over different texts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,7 +12,14 @@ from userturn.judges.judge import scan_verdicts
 from userturn.judges.words import words
 from userturn.stats.discrimination import ROUNDING
 from userturn.stats.proportions import Interval, Patterns, pooled_rate
-from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
+from userturn.storage.table_files import (
+    CELL_KEYS,
+    JUDGED_CELL_COLUMNS,
+    JUDGED_CELL_KEYS,
+    TURN_COLUMNS,
+    TURN_KEYS,
+    Schema,
+)
 from userturn.study.cells import ALL
 from userturn.tables.layout import column, limited
 from userturn.tables.make_tables import Material
@@ -20,6 +27,8 @@ from userturn.tables.training_overlap import NEAR, grams, normalised
 from userturn.tables.turn_rates import LIMITS, by_place, limits_of
 
 AT_ONCE = 500  # texts that are compared with all others at once
+SAID_SCHEMA: Schema = {**TURN_COLUMNS, "is_copy": pl.Boolean, "text": pl.UInt32}  # `said_of`
+FILES = 32  # files of verdicts that are read at once
 SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
 
 
@@ -118,15 +127,27 @@ COPIES_SHOWN = (
 
 
 def over_distinct_texts(material: Material) -> pl.DataFrame:
-    """Return the number of copies, and the rate over different texts, of a study's cells."""
-    turns = pl.concat(
-        said_of(pl.read_parquet(path, columns=[*TURN_KEYS, "outcome", "text"]))
-        for path in material.paths["user_turns"]
-    )
+    """Return the number of copies, and the rate over different texts, of a study's cells.
+
+    All verdicts of a cell and judge are in one file, so a few files are read at a time.
+    """
+    turns = pl.scan_parquet(list(material.paths["user_turns"]), include_file_paths="path")
+    cells = turns.select(*CELL_KEYS, "path").unique().collect(engine="streaming")
+    paths = sorted(material.paths["verdicts"])
+    parts = (paths[start : start + FILES] for start in range(0, len(paths), FILES))
+    return over_distinct(_judged(part, cells) for part in parts)
+
+
+def _judged(paths_to_verdicts: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts in some files with the turns' texts, from the paths of the cells."""
     keys = [*TURN_KEYS, "judge", "genuine"]
-    verdicts = scan_verdicts(material.paths["verdicts"]).select(keys)
-    judged = verdicts.join(turns.lazy(), on=TURN_KEYS, how="left")
-    return over_distinct(judged.collect(engine="streaming"))
+    verdicts = scan_verdicts(paths_to_verdicts).select(keys).collect()
+    judged = cells.join(verdicts.select(CELL_KEYS).unique(), on=CELL_KEYS, how="semi")
+    columns = [*TURN_KEYS, "outcome", "text"]
+    paths = judged["path"].unique().sort()
+    turns = [said_of(pl.read_parquet(path, columns=columns)) for path in paths]
+    texts = pl.concat([pl.DataFrame(schema=SAID_SCHEMA), *turns])
+    return verdicts.join(texts, on=TURN_KEYS, how="left")
 
 
 def said_of(cell: pl.DataFrame) -> pl.DataFrame:
@@ -135,8 +156,18 @@ def said_of(cell: pl.DataFrame) -> pl.DataFrame:
     return with_copies(cell).select(*TURN_KEYS, "is_copy", text=text)
 
 
-def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per cell and judge, and one over all datasets."""
+def over_distinct(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per cell and judge, and one over all datasets.
+
+    `judged` has the verdicts on turns, in parts that each have all verdicts of a cell and judge.
+    """
+    items = pl.concat(map(_counted_items, judged)).sort(*JUDGED_CELL_KEYS, "item").drop("item")
+    rows = [*_rows(items), *_rows(items.with_columns(dataset=pl.lit(ALL)))]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _counted_items(judged: pl.DataFrame) -> pl.DataFrame:
+    """Return the number of different texts of each item, of genuine ones, and of copies."""
     once = [*JUDGED_CELL_KEYS, "text"]
     weight = 1 / pl.col("genuine").count().over(once)
     weighed = judged.with_columns(
@@ -147,9 +178,7 @@ def over_distinct(judged: pl.DataFrame) -> pl.DataFrame:
         y=pl.col("weight").filter("genuine").sort().sum(),
         n_copies=pl.col("is_copy").sum(),
     )
-    items = items.sort(*JUDGED_CELL_KEYS, "item")
-    groups = pl.concat([items, items.with_columns(dataset=pl.lit(ALL))])
-    return pl.DataFrame(list(_rows(groups)), schema=SCHEMA)
+    return items.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
 def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
