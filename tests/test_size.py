@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_359, 35_091),
-    "tests": (57_204, 32_532),
+    "src": (63_410, 35_120),
+    "tests": (57_205, 32_532),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
