@@ -32,12 +32,12 @@ Role = Annotated[str, harmless(enum=["system", "user", "assistant"])]
 class Fields(TypedDict, total=False):
     """The columns of a dataset's file."""
 
-    id: Annotated[str, harmless("Unique id of a row; a hash of its content where left out.")]
+    id: Annotated[str, harmless("Unique id of a row; default: a hash of its content.")]
     prompt: Annotated[
         str | list[str],
         harmless(
-            "The only user message: a column, or a list of columns, one below the other, each text "
-            "of a column that is a list on a line.",
+            "The only user message: a column, or a list of columns that are joined by line breaks, "
+            "as are the texts of a column of lists.",
             minItems=1,
         ),
     ]
@@ -50,10 +50,10 @@ class Fields(TypedDict, total=False):
     tree: Annotated[str, harmless("First message of an OpenAssistant tree.")]
     reference: Annotated[str, harmless("Reference answer for the verifier.")]
     language: Annotated[
-        str, harmless("Language of the row, with `language` of the entry; detected where left out.")
+        str, harmless("Language of the row, with `language` of the entry; default: detected.")
     ]
     problem: Annotated[
-        str, harmless("What the row has in common with the same problem in other languages.")
+        str, harmless("Id that the row shares with the same problem in other languages.")
     ]
     arguments: Annotated[Mapping[str, str], harmless("What else the verifier needs, by its name.")]
 
@@ -85,12 +85,12 @@ class DatasetEntry(TypedDict, total=False):
         ),
     ]
     config: Annotated[str, harmless("Configuration of the hub's dataset, where it has several.")]
-    split: Annotated[Text, part("Split of the hub's dataset; `train` where left out.")]
+    split: Annotated[Text, part("Split of the hub's dataset; default: `train`.")]
     files: Annotated[
         str | list[Text],
         harmless(
-            "Files of the hub's dataset that make up the split, by name or pattern; those that it "
-            "names itself where left out.",
+            "Files of the hub's dataset that make up the split, by name or pattern; default: those "
+            "that it names itself.",
             minLength=1,
             minItems=1,
         ),
@@ -120,7 +120,7 @@ class DatasetEntry(TypedDict, total=False):
         ),
     ]
     limit: Annotated[Positive, part("Items of a random subsample.")]
-    seed: Annotated[Natural, part("Seed of the subsample; that of the study where left out.")]
+    seed: Annotated[Natural, part("Seed of the subsample; default: that of the study.")]
     turns: Annotated[
         Literal["all"] | list[Positive],
         harmless(

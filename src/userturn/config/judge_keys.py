@@ -79,7 +79,9 @@ class EndpointEntry(ResourceEntry, ServerEntry, total=False):
         Required[Literal["json_schema", "json_object", "text"]],
         harmless("Response format that the judge is asked for."),
     ]
-    rationale_characters: Annotated[Positive, part("maxLength of the rationale in the schema.")]
+    rationale_characters: Annotated[
+        Positive, part("Characters of a rationale at most, in the schema.")
+    ]
     draws: Annotated[
         int,
         harmless(
@@ -88,7 +90,7 @@ class EndpointEntry(ResourceEntry, ServerEntry, total=False):
             maximum=9,
         ),
     ]
-    price: Annotated[Prices, part("Price of a million tokens.")]
+    price: Annotated[Prices, part("Prices of a million tokens.")]
     rubric: Annotated[Required[str], path("File with the labels.")]
     prompt: Annotated[Required[str], path("File with the judge's prompt.")]
     batch: Annotated[Required[bool], harmless("Ask through the Batch API.")]
@@ -132,12 +134,6 @@ class Controls(TypedDict, total=False):
 class JudgeCard(TypedDict):
     """The values that a judge's card must reach."""
 
-    min_sensitivity: Annotated[
-        Share, part("Least lower limit of the share of genuine turns that it calls genuine.")
-    ]
-    min_specificity: Annotated[
-        Share, part("Least lower limit of the share of other turns not called genuine.")
-    ]
-    min_kappa: Annotated[
-        NotRequired[float], harmless("Of earlier versions; nothing depends on it.")
-    ]
+    min_sensitivity: Annotated[Share, part("What the lower limit of its sensitivity must reach.")]
+    min_specificity: Annotated[Share, part("What the lower limit of its specificity must reach.")]
+    min_kappa: Annotated[NotRequired[float], harmless("A key of earlier versions, without effect.")]

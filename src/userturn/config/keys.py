@@ -65,10 +65,10 @@ Name = Annotated[
         maxLength=80, pattern="^[a-z0-9][a-z0-9._-]*$", form="a name of a-z, 0-9, '.', '_' and '-'"
     ),
 ]
-Selection = Annotated[SomeNames, part("Names of entries; all, where left out.")]
+Selection = Annotated[SomeNames, part("Names of entries; default: all.")]
 Temperatures = Annotated[
     list[Annotated[float, harmless(minimum=0)]],
-    harmless("Temperatures of the user turn; all, where left out.", minItems=1, uniqueItems=True),
+    harmless("Temperatures of the user turn; default: all.", minItems=1, uniqueItems=True),
 ]
 Temperature = Annotated[float, harmless("Softmax temperature; 0 is greedy.", minimum=0, maximum=2)]
 TopP = Annotated[float, harmless("Nucleus mass; 1 is all.", exclusiveMinimum=0, maximum=1)]
@@ -93,7 +93,6 @@ Timeout = Annotated[
     float, harmless("Seconds until a request without a complete reply fails.", exclusiveMinimum=0)
 ]
 Attempts = Annotated[Positive, part("Attempts at one request.")]
-Price = Annotated[float, harmless("Price of a million tokens.", minimum=0)]
 Share = Annotated[float, harmless(minimum=0, maximum=1)]
 Below1 = Annotated[float, harmless(exclusiveMinimum=0, exclusiveMaximum=1)]
 
@@ -111,9 +110,12 @@ class OwnSampling(TypedDict, total=False):
 class Prices(TypedDict):
     """The prices of a model or a judge."""
 
-    input: Price
-    cached_input: NotRequired[Price]
-    output: Price
+    input: Annotated[float, harmless("Price of a million tokens that it reads.", minimum=0)]
+    cached_input: Annotated[
+        NotRequired[float],
+        harmless("Price of a million tokens that it reads from a cache.", minimum=0),
+    ]
+    output: Annotated[float, harmless("Price of a million tokens that it writes.", minimum=0)]
 
 
 class EngineSettings(TypedDict, total=False):
@@ -129,7 +131,7 @@ class EngineSettings(TypedDict, total=False):
     enable_prefix_caching: Annotated[bool, harmless("Compute shared conversation prefixes once.")]
     enable_chunked_prefill: Annotated[bool, harmless("Read a long prompt in several steps.")]
     enable_expert_parallel: Annotated[bool, harmless("Split experts over the GPUs whole.")]
-    enforce_eager: Annotated[bool, harmless("No CUDA graphs, quicker start.")]
+    enforce_eager: Annotated[bool, harmless("Start sooner, without CUDA graphs.")]
     async_scheduling: Annotated[bool, harmless("Plan a step while the one before runs.")]
     block_size: Annotated[Positive, part("Tokens of a block of the cache.")]
     cpu_offload_gb: Annotated[

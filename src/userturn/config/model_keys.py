@@ -93,7 +93,9 @@ class ModelEntry(ResourceEntry, total=False):
     revision: Required[Revision]
     dtype: Required[Dtype]
     max_model_len: Required[MaxModelLen]
-    enable_thinking: Annotated[Required[bool], harmless("Passed to the chat template.")]
+    enable_thinking: Annotated[
+        Required[bool], harmless("Let the model reason, where its chat template has this option.")
+    ]
     user_header: Annotated[Text, part("Text that ends the probe prompt.")]
     stop: Annotated[list[Text], harmless("Further tokens or texts that end the user turn.")]
     merge_system_message: Annotated[
@@ -131,9 +133,9 @@ class ModelEntry(ResourceEntry, total=False):
             "the model can only play the user."
         ),
     ]
-    served_as: Annotated[Text, part("The model's name on that server; its source, where left out.")]
+    served_as: Annotated[Text, part("The model's name on that server; default: its source.")]
     key_variable: Annotated[str, key("NAME of the environment variable that holds the key.")]
-    price: Annotated[Prices, part("Price of a million tokens.")]
+    price: Annotated[Prices, part("Prices of a million tokens.")]
     concurrency: Required[Concurrency]
     timeout: Required[Timeout]
     attempts: Required[Attempts]
@@ -142,7 +144,7 @@ class ModelEntry(ResourceEntry, total=False):
 class FormatEntry(TypedDict, total=False):
     """A way of writing the same conversation for the same model."""
 
-    models: Annotated[SomeNames, part("Models that are run in this format; all, where left out.")]
+    models: Annotated[SomeNames, part("Models that are run in this format; default: all.")]
     header: Annotated[
         Literal["complete", "bare"],
         harmless("The user header as the template writes it, or only up to the name of the role."),
@@ -151,8 +153,10 @@ class FormatEntry(TypedDict, total=False):
     probe: Probe
     roles: Roles
     instruction: Instruction
-    thinking: Annotated[bool, harmless("Passed to the chat template as enable_thinking.")]
-    reasoning_effort: Annotated[Text, part("Passed to the chat template.")]
+    thinking: Annotated[
+        bool, harmless("Let the model reason; the chat template's enable_thinking.")
+    ]
+    reasoning_effort: Annotated[Text, part("How much it reasons, by the chat template.")]
     answer: Annotated[
         OwnSampling, part("How answers in this format are sampled, where it differs.")
     ]
@@ -183,8 +187,8 @@ class Answer(UserTurn):
     samples: Annotated[
         NotRequired[Positive],
         part(
-            "Answers per item of a graded dataset, compared by the table answer_signals; 1, where "
-            "left out."
+            "Answers per item of a graded dataset, compared by the table answer_signals; default: "
+            "1."
         ),
     ]
     temperature: Temperature

@@ -201,7 +201,7 @@ class RecipeKeys(TypedDict):
     grpo: Annotated[NotRequired[Grpo], part("For the method grpo.")]
     curve: Annotated[
         NotRequired[Curve],
-        part("Checkpoints that are measured as they are made; none if left out."),
+        part("Checkpoints that are measured as they are made; default: none."),
     ]
 
 

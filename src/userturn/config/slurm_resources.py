@@ -136,24 +136,26 @@ SETTINGS = {
         _whole(1, "Jobs that share a model's items.") | {"maximum": 1000}, ("sweep",)
     ),
     "mem_mb": Setting(
-        _whole(1, "MB of memory at first; 50 % more after each attempt that ran out of it."),
+        _whole(1, "MB of memory of the first attempt; 50% more after each one that runs out."),
         EVERY,
         {"mem_mb": _mem_mb},
         grows_after=MEMORY,
     ),
-    "max_mem_mb": Setting(_whole(1, "MB of memory for any attempt."), ("sweep", "train")),
+    "max_mem_mb": Setting(_whole(1, "MB of memory of an attempt at most."), ("sweep", "train")),
     "runtime": Setting(
-        _whole(1, "Minutes at first; as many more after each attempt that ran out of them."),
+        _whole(1, "Minutes of the first attempt; as many more after each one that runs out."),
         EVERY,
         {"runtime": _runtime},
         grows_after=TIME,
     ),
-    "max_runtime": Setting(_whole(1, "Minutes for any attempt."), ("sweep", "train")),
+    "max_runtime": Setting(_whole(1, "Minutes of an attempt at most."), ("sweep", "train")),
     "partition": _place(
-        "partition", "slurm_partition", "Partition of its jobs; else that of the profile."
+        "partition", "slurm_partition", "Partition of its jobs; default: that of the profile."
     ),
-    "account": _place("account", "slurm_account", "Account that pays; else that of the profile."),
-    "qos": _place("qos", "qos", "Quality of service of its jobs; else that of the profile."),
+    "account": _place(
+        "account", "slurm_account", "Account that pays; default: that of the profile."
+    ),
+    "qos": _place("qos", "qos", "Quality of service of its jobs; default: that of the profile."),
     "constraint": _place("constraint", "constraint", "Feature that its nodes must have."),
     "local_weights": Setting(
         {

@@ -29,11 +29,12 @@ class Margins(TypedDict):
     """The margins within which a rate or a difference counts as nothing."""
 
     near_zero: Annotated[Below1, part("A rate below it is near zero.")]
-    change: Annotated[Below1, part("A smaller change of a rate, up or down, is none.")]
-    accuracy: Annotated[Below1, part("A smaller loss of accuracy is none.")]
-    correlation: Annotated[Below1, part("A rank correlation nearer to 0 is none.")]
+    change: Annotated[Below1, part("A smaller change of a rate, up or down, counts as none.")]
+    accuracy: Annotated[Below1, part("A smaller loss of accuracy counts as none.")]
+    correlation: Annotated[Below1, part("A rank correlation nearer to 0 counts as none.")]
     odds_ratio: Annotated[
-        float, harmless("An odds ratio between its inverse and itself is none.", exclusiveMinimum=1)
+        float,
+        harmless("An odds ratio from its inverse to itself counts as none.", exclusiveMinimum=1),
     ]
 
 
@@ -64,15 +65,15 @@ class Prediction(TypedDict, total=False):
     """A predicted rate, or change of a rate, and the limits between which it should lie."""
 
     says: Annotated[Text, part("The claim in words.")]
-    of: Annotated[Literal["follow-up", "accuracy"], harmless("Measure; follow-up, where left out.")]
+    of: Annotated[Literal["follow-up", "accuracy"], harmless("Measure; default: follow-up.")]
     model: Annotated[str, harmless("The model that it is about.")]
     family: Annotated[str, harmless("The family that it is about, instead of a model.")]
-    dataset: Annotated[str, harmless("The dataset; all, where left out.")]
-    temperature: Annotated[float, harmless("The lowest, where left out.", minimum=0)]
-    perturbation: Annotated[str, harmless("`none`, where left out.")]
+    dataset: Annotated[str, harmless("The dataset; default: all.")]
+    temperature: Annotated[float, harmless("The temperature; default: the lowest.", minimum=0)]
+    perturbation: Annotated[str, harmless("The perturbation; default: `none`.")]
     against: Annotated[Against, part("Baseline: with it a change is predicted, not a rate.")]
-    above: Annotated[float, harmless("The lower edge.", minimum=-1, maximum=1)]
-    below: Annotated[float, harmless("The upper edge.", minimum=-1, maximum=1)]
+    above: Annotated[float, harmless("Lower limit of the predicted value.", minimum=-1, maximum=1)]
+    below: Annotated[float, harmless("Upper limit of the predicted value.", minimum=-1, maximum=1)]
 
 
 DATE = {"pattern": r"^\d{4}-\d{2}-\d{2}$", "form": "a date such as 2026-04-02"}
@@ -196,7 +197,7 @@ class SelfPlay(TypedDict):
     ]
     datasets: Annotated[
         NotRequired[SomeNames],
-        part("Datasets whose items begin the conversations; those of the run, where left out."),
+        part("Datasets whose items begin the conversations; default: those of the run."),
     ]
 
 
@@ -226,8 +227,8 @@ class Study(TypedDict):
     embedder: Annotated[
         NotRequired[Embedder],
         part(
-            "An embedder that says how near turns are to what people said (docs/methods.md); none, "
-            "where left out."
+            "An embedder that says how near turns are to what people said (docs/methods.md); "
+            "default: none."
         ),
     ]
     self_play: Annotated[
@@ -273,7 +274,7 @@ class Study(TypedDict):
     currency: Annotated[
         NotRequired[str],
         harmless(
-            "Currency of all prices and of max_cost; USD, where left out.",
+            "Currency of all prices and of max_cost; default: USD.",
             pattern="^[A-Z]{3}$",
             form="three capitals such as EUR",
         ),
@@ -287,7 +288,7 @@ class Study(TypedDict):
     today: Annotated[str, harmless("The date that chat templates are given.", **DATE)]
     language_detector: Annotated[
         NotRequired[Literal["py3langid"]],
-        harmless("What detects languages; where left out, langdetect, as in earlier studies."),
+        harmless("What detects languages; without it langdetect, as in earlier studies."),
     ]
     predictions: Annotated[
         NotRequired[Mapping[Name, Prediction]], part("What the study predicts of itself, by name.")

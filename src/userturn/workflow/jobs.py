@@ -126,7 +126,7 @@ SWEEP = Job(
 SWEEPS = {
     **dict.fromkeys(RULES_OF_SWEEPS, SWEEP),  # here, without asking, or after other models
     "detect_languages": Job(
-        "Tell the languages of prompt, answer and turn, for all turns of a model on a dataset.",
+        "Detect the languages of prompt, answer and turn, for all turns of a model on a dataset.",
         "generation.turn_languages.detect_languages",
         {
             "paths_to_user_turns": "study.languages.user_turns_of",
@@ -137,7 +137,7 @@ SWEEPS = {
         identity("languages.identity_of"),
     ),
     "embed_turns": Job(
-        "Tell how near each turn of a model on a dataset is to people's turns, by an embedder.",
+        "Measure how near each turn of a model on a dataset is to people's turns, by an embedder.",
         "tables.turn_similarity.embed_turns",
         {"paths_to_user_turns": "study.similarities.user_turns_of", "path_to_items": DATASET},
         {"path_to_similarities": "results/similarities/{model}/{dataset}.parquet"},
