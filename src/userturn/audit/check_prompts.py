@@ -109,7 +109,10 @@ def _templates(
                 is_shared = header_of(description) == SHARED
                 template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
                 return template, other_formats(grid, model, folder, is_shared)
-    raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
+    raise UserError(
+        f"the tokenizer of '{entry['source']}' is not on this machine; fetch the model, or audit "
+        "without `--tokenizer`"
+    )
 
 
 @dataclass

@@ -165,7 +165,10 @@ def _folder_with_model(grid: Grid, entry: ModelEntry, description: Mapping[str, 
                 is_here = now == description["identity"]["source"]
             if is_here:
                 return folder
-    raise UserError(f"the model '{source}' is not on this machine in the version used")
+    raise UserError(
+        f"the model '{source}' is not on this machine in the version used; fetch that version, or "
+        "audit without `--regenerate`"
+    )
 
 
 def _run_apart(

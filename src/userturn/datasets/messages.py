@@ -69,7 +69,10 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
     """
     listed = unpacked(messages, "[")
     if not isinstance(listed, list):
-        raise UserError(f"{where}: messages are {kind_of(listed)}, expected a list")
+        raise UserError(
+            f"{where}: messages are {kind_of(listed)}, expected a list; correct that row "
+            "or `fields.messages`"
+        )
     if not isinstance(roles, Mapping):
         return [
             {"role": role, "content": _text(content, f"{where}: message {number}")}

@@ -44,7 +44,7 @@ def guessed_entry(
             be an item.
     """
     if not rows:
-        raise UserError("the dataset has no row; expected at least one")
+        raise UserError("the dataset has no row; expected at least one: name another by --data")
     where, first = rows[0]
     given = {key: name for key, name in named.items() if name is not None}
     for key, column in given.items():
