@@ -59,19 +59,19 @@ def near_miss(name: str, known: Iterable[str]) -> str:
 def near_path(path: str | Path) -> str:
     """Return ", did you mean 'x'?" for the path most like a missing one, or "" for none."""
     given = Path(path)
-    found = Path(given.anchor)
-    for part in given.relative_to(found).parts:
-        if not (found / part).exists():
+    nearest_path = Path(given.anchor)
+    for part in given.relative_to(nearest_path).parts:
+        if not (nearest_path / part).exists():
             try:
-                near = get_close_matches(part, [p.name for p in found.iterdir()], n=1)
+                near = get_close_matches(part, [p.name for p in nearest_path.iterdir()], n=1)
             except OSError:  # also from a sandbox
                 return ""
             if not near:
                 return ""
             part = near[0]
-        found /= part
+        nearest_path /= part
     here = "./" if str(path).startswith("./") else ""
-    return "" if found == given else f", did you mean '{here}{found}'?"
+    return "" if nearest_path == given else f", did you mean '{here}{nearest_path}'?"
 
 
 def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
@@ -123,8 +123,8 @@ def _cache(variable: str, name: str) -> Path:
 
 def is_full_disk(error: BaseException) -> bool:
     """Return whether an error says that a disk or a quota is full, whoever raised it."""
-    said = str(error)
-    return os.strerror(errno.ENOSPC) in said or os.strerror(errno.EDQUOT) in said
+    message = str(error)
+    return os.strerror(errno.ENOSPC) in message or os.strerror(errno.EDQUOT) in message
 
 
 def _is_full(folder: Path, enough: float) -> bool:

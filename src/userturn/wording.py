@@ -45,7 +45,7 @@ def number_of(n: int, noun: str) -> str:
 
 def show_codes(text: str) -> str:
     """Return a text for a page, with characters that a reader cannot see as ⟦U+XXXX⟧."""
-    return _SHOWN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
+    return _SHOWN.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def show_unseen(text: str) -> str:
@@ -53,7 +53,7 @@ def show_unseen(text: str) -> str:
 
     So no text of a dataset, model or file name moves the cursor or changes colours.
     """
-    return _SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _SHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def label_name(label: str) -> str:

@@ -48,7 +48,7 @@ COMMANDS = (
 )
 
 FIRST_STEPS = ("run org/name --data questions.csv", "rates results", "rates --help")
-SAID = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
+HELP_LINE = re.compile(r'^HELP = "(.*)"$', re.MULTILINE)
 
 
 def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
@@ -62,8 +62,8 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
     added = root.add_subparsers(dest="command", required=True, metavar="command")
     for name in chosen or COMMANDS:
         module = name.replace("-", "_")
-        said = SAID.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
-        text = said[1] if said else ""
+        match = HELP_LINE.search(Path(__file__).with_name(f"{module}.py").read_text("utf-8"))
+        text = match[1] if match else ""
         command = added.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
         if name in chosen:
             _complete(command, module)
@@ -72,16 +72,16 @@ def parser(chosen: Collection[str] = ()) -> argparse.ArgumentParser:
 
 def _complete(command: argparse.ArgumentParser, module: str) -> None:
     """Add arguments, examples and other settings from a command's module."""
-    found = import_module(f"userturn.cli.{module}")
+    module_of_command = import_module(f"userturn.cli.{module}")
     command.set_defaults(
-        run=found.run,
+        run=module_of_command.run,
         reach=lambda _: None,
         speaks=lambda _: False,
         code_of_errors=1,
         json=None,
     )
-    _add_examples(command, found.EXAMPLES)
-    found.add_arguments(command)
+    _add_examples(command, module_of_command.EXAMPLES)
+    module_of_command.add_arguments(command)
 
 
 def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> None:
@@ -146,12 +146,12 @@ def _run(chosen: argparse.Namespace) -> tuple[int, str]:
     If a command can print JSON, everything that it prints meanwhile goes to standard error.
     """
     with nullcontext() if chosen.json is None else redirect_stdout(sys.stderr):
-        said = chosen.run(chosen)
-    if isinstance(said, int):
-        return said, ""
-    if isinstance(said, str) and not chosen.json:
-        return 0, show_unseen(said)
+        result = chosen.run(chosen)
+    if isinstance(result, int):
+        return result, ""
+    if isinstance(result, str) and not chosen.json:
+        return 0, show_unseen(result)
     from userturn.cli.terminal import Output, printed  # rich: help needs none
 
-    found = Output([said], {"said": said}) if isinstance(said, str) else said
-    return found.code, printed(found, bool(chosen.json))
+    output = Output([result], {"said": result}) if isinstance(result, str) else result
+    return output.code, printed(output, bool(chosen.json))

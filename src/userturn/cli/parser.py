@@ -19,23 +19,23 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse arguments, with unknown ones refused by the command to which they were given."""
-        found, rest = super().parse_known_args(args, namespace)
+        parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(self._unknown(rest))
-        return found, rest
+        return parsed, rest
 
     def error(self, message: str) -> NoReturn:
         """End the program with the exit code 2."""
-        said = show_unseen(self._sentence(message))
-        print(f"error: {said}; see `{self.prog} --help`", file=sys.stderr)
+        sentence = show_unseen(self._sentence(message))
+        print(f"error: {sentence}; see `{self.prog} --help`", file=sys.stderr)
         raise SystemExit(2)
 
     def _unknown(self, rest: list[str]) -> str:
         option = next((one.partition("=")[0] for one in rest if one.startswith("-")), None)
         if option is None:
             return f"found '{rest[0]}', which is one too many for `{self._usage()}`"
-        known = [name for name in self._option_string_actions if name.startswith("--")]
-        return f"'{option}' is not an option of `{self.prog}`{near_miss(option, known)}"
+        options = [name for name in self._option_string_actions if name.startswith("--")]
+        return f"'{option}' is not an option of `{self.prog}`{near_miss(option, options)}"
 
     def _usage(self) -> str:
         return " ".join(self.format_usage().split()).removeprefix("usage: ")

@@ -55,16 +55,16 @@ def check_prompt(where: str, text: str) -> None:
                 f"{where}: {part.name} it has a $ without a name after it; write $$ for the "
                 "character"
             )
-        found = set(template.get_identifiers())
-        known = ", ".join(f"${name}" for name in sorted(part.needed | part.others))
+        fields = set(template.get_identifiers())
+        expected = ", ".join(f"${name}" for name in sorted(part.needed | part.others))
         for what, names in (
-            ("has", found - part.needed - part.others),
-            ("lacks", part.needed - found),
+            ("has", fields - part.needed - part.others),
+            ("lacks", part.needed - fields),
         ):
             if names:
                 raise ConfigError(
-                    f"{where}: {part.name} it {what} ${min(names)}; expected there {known}, as in "
-                    "data/judge_prompt.txt"
+                    f"{where}: {part.name} it {what} ${min(names)}; expected there {expected}, as "
+                    "in data/judge_prompt.txt"
                 )
 
 
@@ -143,8 +143,8 @@ def note_on_ours(rubric: Rubric) -> str:
 
 def rubric_sha256(text: str) -> str:
     """Return the sha256 of the text of the labels in a rubric's file."""
-    labels, found, _ = text.partition(LABELS_END)
-    return _sha256(f"{labels}\n" if found else labels)
+    labels, end, _ = text.partition(LABELS_END)
+    return _sha256(f"{labels}\n" if end else labels)
 
 
 def with_rules(prompt: str, rubric: Rubric) -> str:

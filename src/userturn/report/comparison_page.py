@@ -37,50 +37,55 @@ class Comparison(NamedTuple):
 
 
 def comparison_page(
-    found: Sequence[Comparison], rates: pl.DataFrame, flips: Iterable[Flip], n_flips: Sequence[int]
+    comparisons: Sequence[Comparison],
+    rates: pl.DataFrame,
+    flips: Iterable[Flip],
+    n_flips: Sequence[int],
 ) -> str:
     """Return the page as HTML, with some flipped turns.
 
     Args:
-        found: each further study beside the first.
+        comparisons: each further study beside the first.
         rates: the rate of each cell by judge in each study: JUDGED_CELL_KEYS, `letter`, `estimate`,
             `lower`, `upper` and `n`.
         flips: the turns that are shown.
-        n_flips: how many turns flipped in all, and for each of `found` how many became genuine from
-            the first study to it, and how many ceased to be.
+        n_flips: how many turns flipped in all, and for each of `comparisons` how many became
+            genuine from the first study to it, and how many ceased to be.
     """
     flips_to_show = list(flips)
-    studies = [found[0].studies[0], *(one.studies[1] for one in found)]
+    studies = [comparisons[0].studies[0], *(one.studies[1] for one in comparisons)]
     n = len(studies)
     page = read_page(
         "comparison.html",
         title=f"{NUMBERS[n - 2] if n - 2 < len(NUMBERS) else n} studies",
         names="; ".join(f"{s.letter} is {_text(s.title)}" for s in studies),
-        unknown="".join(f"<p><strong>{_text(warning)}</strong></p>" for warning in _unknown(found)),
+        unknown="".join(
+            f"<p><strong>{_text(warning)}</strong></p>" for warning in _unknown(comparisons)
+        ),
         rates=_overview(rates, studies) if n > 2 else "",
-        pairs="".join(map(_pair, found)),
-        counts=_counts(len(flips_to_show), found, n_flips),
+        pairs="".join(map(_pair, comparisons)),
+        counts=_counts(len(flips_to_show), comparisons, n_flips),
     )
     before, after = page.replace("{{policy}}", escape(policy(page))).split("{{flips}}")
     return before + "".join(map(_flip, flips_to_show)) + after
 
 
-def _unknown(found: Sequence[Comparison]) -> list[str]:
+def _unknown(comparisons: Sequence[Comparison]) -> list[str]:
     """Return why rates are no findings, each sentence once with the letters of its studies."""
     letters: dict[str, list[str]] = {}
     for letter, warning in {
-        key: warning for one in found for key, warning in one.unknown.items()
+        key: warning for one in comparisons for key, warning in one.unknown.items()
     }.items():
         letters.setdefault(warning, []).append(letter)
     return [f"{', '.join(of)}: {warning}" for warning, of in letters.items()]
 
 
-def _counts(n_shown: int, found: Sequence[Comparison], n_flips: Sequence[int]) -> str:
+def _counts(n_shown: int, comparisons: Sequence[Comparison], n_flips: Sequence[int]) -> str:
     n_all, *changed = n_flips
     if not n_all:
         return "No turn is genuine in one study and not genuine in the other."
     told = []
-    for one, rose, fell in zip(found, changed[::2], changed[1::2], strict=True):
+    for one, rose, fell in zip(comparisons, changed[::2], changed[1::2], strict=True):
         a, b = (study.letter for study in one.studies)
         rise, fall = (number_of(n, "turn") for n in (rose, fell))
         told.append(f"Genuine in {b} and not in {a}: {rise}; in {a} and not in {b}: {fall}.")
@@ -109,9 +114,12 @@ def _overview(rates: pl.DataFrame, studies: Sequence[Study]) -> str:
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rates.sort(JUDGED_CELL_KEYS).iter_rows(named=True):
         limits = f"[{100 * row['lower']:.1f}, {100 * row['upper']:.1f}]"
-        said = f"{row['estimate']:.1%} {limits} of {row['n']:,}"
-        cells.setdefault(tuple(_named(row, JUDGED_CELL_KEYS)), {})[row["letter"]] = said
-    rows = [[*cell, *(said.get(s.letter, "–") for s in studies)] for cell, said in cells.items()]
+        rate = f"{row['estimate']:.1%} {limits} of {row['n']:,}"
+        cells.setdefault(tuple(_named(row, JUDGED_CELL_KEYS)), {})[row["letter"]] = rate
+    rows = [
+        [*cell, *(by_letter.get(s.letter, "–") for s in studies)]
+        for cell, by_letter in cells.items()
+    ]
     heads = [*JUDGED_CELL_KEYS, *(s.letter for s in studies)]
     return "<h2>Genuine follow-ups of every study</h2>" + _table(heads, rows, "Rates")
 
