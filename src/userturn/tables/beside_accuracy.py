@@ -61,7 +61,7 @@ def beside_accuracy(
     answers = count_answers(grades)
     accuracy = _with_all(answers, ["model"], "n_genuine")
     turns = of_graded_items(items, grades)
-    by = ["model", "temperature", "judge"]
+    by = ["model", "temperature", "perturbation", "judge"]
     followup = _with_all(turns, by, "n_genuine")
     renamed = {name: f"accuracy_{name}" for name in LIMITS}
     left = accuracy.select("model", "dataset", *LIMITS, n_graded="n_scored").rename(renamed)

@@ -1,6 +1,6 @@
 """Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -234,34 +234,38 @@ def _compared(items: Beside) -> dict[str, Any] | None:
     }
 
 
-def _rows(paired: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(paired: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
     """Yield a row for each pair of families, over each dataset and all, where both were scored.
 
-    The pairs of items are of one place and condition.
+    The pairs of items are of one place and condition, in parts by dataset.
     """
     texts = pl.col([name for name in SHARED_BY_PART if name != "temperature"]).cast(pl.String)
-    families = of_families(paired).partition_by("family", as_dict=True)
-    for shared in paired.head(1).with_columns(texts).select(SHARED_BY_PART).iter_rows(named=True):
+    parts = [(of_families(part), part.head(1).select(SHARED_BY_PART)) for part in paired]
+    items = pl.concat([part for part, _ in parts])
+    families = items.partition_by("family", as_dict=True)
+    places = pl.concat([shared.with_columns(texts) for _, shared in parts])
+    for shared in places.head(1).iter_rows(named=True):
         for (family,), (other,) in combinations(sorted(families), 2):
             both = families[family,].join(
                 families[other,], on=ITEM, how="full", coalesce=True, suffix=OTHER
             )
-            for dataset, items in _datasets(both.sort(ITEM)):
-                if (row := _compared(items)) is not None:
+            for dataset, items_of_both in _datasets(both.sort(ITEM)):
+                if (row := _compared(items_of_both)) is not None:
                     of = {"dataset": dataset, "family": family, "other_family": other}
                     yield shared | of | row
 
 
 def _places(
     items: pl.DataFrame, factor: str, baseline: Any, place: Sequence[str], kept: pl.Expr
-) -> Iterator[pl.DataFrame]:
-    """Yield the pairs of kept items under each condition, one place and condition at a time."""
+) -> Iterator[Iterator[pl.DataFrame]]:
+    """Yield the pairs of kept items at each place under each condition, in parts by dataset."""
     is_before = pl.col(factor) == baseline
     keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
     for part in parts_by(items, place):
         before, others = part.filter(kept, is_before), part.filter(kept, ~is_before)
         for after in parts_by(others, [factor]):
-            yield pairs(pl.concat([after, before]), factor, baseline, keys)
+            of_both = parts_by(pl.concat([after, before]), ["dataset"])
+            yield (pairs(one, factor, baseline, keys) for one in of_both)
 
 
 def interactions(

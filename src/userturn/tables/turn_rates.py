@@ -4,7 +4,7 @@ Counts by item are the small table that every statistic starts from.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ RATE: Schema = {  # over scored turns, with interval, coverage and bounds
     **dict.fromkeys(("coverage", "if_unscored_negative", "if_unscored_positive"), pl.Float64),
 }
 AT_ONCE = 32  # files that are counted at a time
+ROWS = 50_000  # items that are counted at a time
 LABEL = "label:"  # prefix of the column that counts a label
 VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
 
@@ -138,7 +139,8 @@ def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str])
     counts = ["n_turns", "n_scored", *positives]
     if not {*JUDGED_CELL_KEYS} <= {*keys}:  # counted items are one row in each cell
         items = items.group_by(*keys, "item").agg(pl.col(counts).sum())
-    return items.group_by(*keys, *counts).agg(n_items=pl.len())
+    parts = chain([items.clear()], items.iter_slices(ROWS))  # added up in `patterns`
+    return pl.concat([part.group_by(*keys, *counts).agg(n_items=pl.len()) for part in parts])
 
 
 def patterns(counts: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
