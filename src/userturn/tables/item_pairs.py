@@ -112,7 +112,7 @@ def paired_items(
     beside itself in the default format.
     """
     models = [beside_base(items, *pair) for pair in baselines]
-    names = items["model"].cast(pl.String).unique().to_list()
+    names = items["model"].unique().cast(pl.String).to_list()
     formats = [_in_format(items, *pair) for pair in beside_default(names)]
     perturbed = _under(items, "perturbation", PLAIN, [*PART, "temperature"])
     warmer = _under(items, "temperature", coolest, [*PART, "perturbation"])
