@@ -184,12 +184,12 @@ class Audit:
         return any(of.could_be for of in self.statuses)
 
 
-def verdict_of(found: Audit) -> str:
+def verdict_of(audit: Audit) -> str:
     """Return the result of an audit in a few words."""
-    counts = Counter(finding.check for finding in found.findings)
+    counts = Counter(finding.check for finding in audit.findings)
     kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
-    n = number_of(len(found.findings), "finding")
-    compared = f"; {counted(found.statuses)}" if found.statuses else ""
+    n = number_of(len(audit.findings), "finding")
+    compared = f"; {counted(audit.statuses)}" if audit.statuses else ""
     return f"{n} ({kinds}){compared}" if kinds else f"no finding{compared}"
 
 
@@ -212,28 +212,28 @@ def _html(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", whole)
 
 
-def audit_page(found: Audit) -> str:
+def audit_page(audit: Audit) -> str:
     """Return the HTML page of an audit, which has no script."""
-    by_reason = reasons(found.statuses).items()
+    by_reason = reasons(audit.statuses).items()
     rows = [(f"{len(paths):,}", why, ", ".join(paths)) for why, paths in by_reason]
     not_compared = _table(("n", "why", "artifacts"), rows)
     page = read_page(
         "audit.html",
-        verdict=verdict_of(found).capitalize(),
-        summary=f"{number_of(found.n_artifacts, 'artifact')}, digest {found.digest}; "
-        f"of the records, with times, machines and journals: {found.records_digest}; "
-        f"{escape(show_unseen(found.made))}",
-        findings=_table(FINDING, map(astuple, found.findings)),
-        notes=_table(NOTE, map(astuple, found.notes)),
-        checks=_checklist(found),
-        artifacts=f"<p>{counted(found.statuses)}.</p>{_by_folder(found)}{not_compared}",
+        verdict=verdict_of(audit).capitalize(),
+        summary=f"{number_of(audit.n_artifacts, 'artifact')}, digest {audit.digest}; "
+        f"of the records, with times, machines and journals: {audit.records_digest}; "
+        f"{escape(show_unseen(audit.made))}",
+        findings=_table(FINDING, map(astuple, audit.findings)),
+        notes=_table(NOTE, map(astuple, audit.notes)),
+        checks=_checklist(audit),
+        artifacts=f"<p>{counted(audit.statuses)}.</p>{_by_folder(audit)}{not_compared}",
     )
     return page.replace("{{policy}}", escape(policy(page)))
 
 
-def _by_folder(found: Audit) -> str:
+def _by_folder(audit: Audit) -> str:
     """Return the HTML table of how many artifacts have each state, by folder."""
-    n = Counter((of.artifact.split("/")[1], of.state) for of in found.statuses)
+    n = Counter((of.artifact.split("/")[1], of.state) for of in audit.statuses)
     states = (COMPARED, ROOT, OTHER)
     rows = [
         (name, *(f"{n[name, s]:,}" for s in states)) for name in sorted({name for name, _ in n})
@@ -249,23 +249,23 @@ def _checklist(found: Audit) -> str:
     return _table(("check", "finds", "result"), rows)
 
 
-def with_config_in(found: Audit, folder: Path) -> Audit:
+def with_config_in(audit: Audit, folder: Path) -> Audit:
     """Return an audit whose commands name the configuration file in another folder."""
     there = folder / Path(CONFIG).name
     here = quote(str(there if there == Path(CONFIG) else there.resolve()))
-    findings = [replace(one, fix=one.fix.replace(CONFIG, here)) for one in found.findings]
-    return replace(found, findings=findings)
+    findings = [replace(one, fix=one.fix.replace(CONFIG, here)) for one in audit.findings]
+    return replace(audit, findings=findings)
 
 
-def write_audit(found: Audit, config: Config, folder: Path) -> None:
+def write_audit(audit: Audit, config: Config, folder: Path) -> None:
     """Write the JSON file and the page of an audit, and the configuration that its commands use.
 
     Raises:
         UserError: the folder cannot be written to.
     """
     texts = {
-        "audit.json": json.dumps(asdict(found), indent=1) + "\n",
-        "audit.html": audit_page(found),
+        "audit.json": json.dumps(asdict(audit), indent=1) + "\n",
+        "audit.html": audit_page(audit),
         Path(CONFIG).name: yaml.safe_dump(dict(config), allow_unicode=True),
     }
     try:
@@ -278,16 +278,16 @@ def write_audit(found: Audit, config: Config, folder: Path) -> None:
         ) from error
 
 
-def format_audit(found: Audit) -> str:
+def format_audit(audit: Audit) -> str:
     """Return an audit as text: findings with commands to paste, then notes and the result."""
-    lines = [_finding(finding) for finding in found.findings]
-    lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
-    for why, paths in reasons(found.statuses).items():
+    lines = [_finding(finding) for finding in audit.findings]
+    lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in audit.notes]
+    for why, paths in reasons(audit.statuses).items():
         some = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
         lines.append(_line(f"not compared: {number_of(len(paths), 'artifact')} ({some}): {why}"))
-    artifacts = number_of(found.n_artifacts, "artifact")
-    lines.append(f"{artifacts}, digest {found.digest}: {verdict_of(found)}")
-    lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
+    artifacts = number_of(audit.n_artifacts, "artifact")
+    lines.append(f"{artifacts}, digest {audit.digest}: {verdict_of(audit)}")
+    lines.append(f"records, with times, machines and journals: digest {audit.records_digest}")
     return "\n".join(lines)
 
 

@@ -219,13 +219,13 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
     return None
 
 
-def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
+def _of_these_fonts(items: list[Item]) -> Iterator[Item]:
     """Replace findings of pictures, and so of the report, by a status if most of a kind differ.
 
     Other fonts give other bytes, and the report contains parts of the figures.
     """
-    wrong = {item.artifact for item in found if isinstance(item, Finding)}
-    pictures = [i.artifact for i in found if isinstance(i, Status) and i.state == COMPARED]
+    wrong = {item.artifact for item in items if isinstance(item, Finding)}
+    pictures = [i.artifact for i in items if isinstance(i, Status) and i.state == COMPARED]
     others: set[str] = set()
     for kind in PICTURES:
         of_kind = [path for path in pictures if path.endswith(kind)]
@@ -235,22 +235,22 @@ def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
             others |= differing
     if any(path.endswith(".svg") for path in others):
         others |= {path for path in wrong if path.startswith("results/report/")}
-    for item in found:
+    for item in items:
         if item.artifact not in others:
             yield item
         elif isinstance(item, Status):
             yield not_compared(item.artifact, OTHER_FONTS)
 
 
-def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
+def _without_consequences(files: Files, items: list[Item]) -> Iterator[Item]:
     """Replace findings of files whose inputs differ too, so that only the first cause is told."""
-    wrong = {item.artifact for item in found if isinstance(item, Finding)}
+    wrong = {item.artifact for item in items if isinstance(item, Finding)}
     made_of: dict[str, set[str]] = {path: set() for path in wrong}
     for path in wrong:
         for maker in files.makers.get(path, []):
             made_of[path] |= wrong.intersection((files.records[maker] or {}).get("inputs", {}))
     told = {path for path in wrong if not made_of[path]}
-    for item in found:
+    for item in items:
         first = made_of.get(item.artifact, set())
         if not first:
             yield item

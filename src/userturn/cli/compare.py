@@ -55,18 +55,18 @@ def run(arguments: argparse.Namespace) -> Output:
     with ExitStack() as stack:
         folders = [stack.enter_context(opened(path)) for path in paths]
         studies = studies_of(folders, [str(path) for path in paths])
-        found, rates = compare_studies(studies)
+        comparisons, rates = compare_studies(studies)
         if arguments.html:
-            write_page(found, rates, studies, arguments.html)
+            write_page(comparisons, rates, studies, arguments.html)
     page = [f"page: {arguments.html}"] if arguments.html else []
-    parts = [part for one in found for part in formatted(one)]
-    return Output([*parts, *page], {"comparisons": [_numbers(one) for one in found]})
+    parts = [part for one in comparisons for part in formatted(one)]
+    return Output([*parts, *page], {"comparisons": [_numbers(one) for one in comparisons]})
 
 
-def _numbers(found: Comparison) -> dict[str, Any]:
+def _numbers(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison's values by name, with the names of its studies by letter."""
-    names = {study.letter: study.title for study in found.studies}
-    return {"names": names, **dict(list(found._asdict().items())[1:])}
+    names = {study.letter: study.title for study in comparison.studies}
+    return {"names": names, **dict(list(comparison._asdict().items())[1:])}
 
 
 GRADE = ["model", "dataset"]
@@ -196,8 +196,8 @@ def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.Data
     """
     items = [_verdicts(study) for study in studies]
     others = zip(studies[1:], items[1:], strict=True)
-    found = [_beside((studies[0], study), (items[0], own)) for study, own in others]
-    return found, rates_of(studies, items)
+    comparisons = [_beside((studies[0], study), (items[0], own)) for study, own in others]
+    return comparisons, rates_of(studies, items)
 
 
 def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
@@ -213,25 +213,25 @@ def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame])
     )
 
 
-def formatted(found: Comparison) -> list[Part]:
+def formatted(comparison: Comparison) -> list[Part]:
     """Return the printed parts of a comparison."""
-    a, b = (study.letter for study in found.studies)
+    a, b = (study.letter for study in comparison.studies)
     heads = ("items", a, b, f"{b} - {a}, points [95%]", "p", "Holm")
     parts: list[Part] = [
-        "   ".join(f"{study.letter} = {study.title}" for study in found.studies),
-        *(prose(f"{letter}: {said}", BAD) for letter, said in found.unknown.items()),
-        found.settings,
-        _sheet(found.cells, (JUDGED_CELL_KEYS, heads), "genuine follow-ups", "scored"),
-        _sheet(found.grades, (GRADE, heads), "task accuracy", "graded"),
+        "   ".join(f"{study.letter} = {study.title}" for study in comparison.studies),
+        *(prose(f"{letter}: {said}", BAD) for letter, said in comparison.unknown.items()),
+        comparison.settings,
+        _sheet(comparison.cells, (JUDGED_CELL_KEYS, heads), "genuine follow-ups", "scored"),
+        _sheet(comparison.grades, (GRADE, heads), "task accuracy", "graded"),
     ]
-    for name, cells in found.only.items():
+    for name, cells in comparison.only.items():
         parts.append(f"only in {name}: {number_of(len(cells), 'cell')} by judge")
         parts += [f"  {cell}" for cell in cells]
     return parts
 
 
 def write_page(
-    found: Sequence[Comparison], rates: pl.DataFrame, studies: Sequence[Study], path: Path
+    comparisons: Sequence[Comparison], rates: pl.DataFrame, studies: Sequence[Study], path: Path
 ) -> None:
     """Write the page of comparisons with the first study, with turns whose label flipped.
 
@@ -251,7 +251,7 @@ def write_page(
     ]
     texts = with_texts(drawn(flips), studies, private)
     try:
-        write_text(comparison_page(found, rates, texts, [flips.height, *changes]), path)
+        write_text(comparison_page(comparisons, rates, texts, [flips.height, *changes]), path)
     except OSError as error:
         raise UserError(
             f"--html: '{path}' could not be written ({error.strerror}); name another file"

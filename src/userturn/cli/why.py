@@ -155,10 +155,10 @@ def _changed(path: Path, noted: Any) -> str | None:
     if not path.is_file():
         return "missing"
     if isinstance(noted, Mapping):
-        found, noted = beginning_sha256(path, noted["n_bytes"]), noted["sha256"]
+        sha256, noted = beginning_sha256(path, noted["n_bytes"]), noted["sha256"]
     else:
-        found = file_sha256(path)
-    return None if found == noted else f"now {short_hash(found)}"
+        sha256 = file_sha256(path)
+    return None if sha256 == noted else f"now {short_hash(sha256)}"
 
 
 def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:

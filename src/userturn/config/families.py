@@ -34,8 +34,8 @@ class FamilyMember(NamedTuple):
 
 def family(name: str) -> str:
     """Return the part of a name before the first `-` and digit: qwen3.5 of qwen3.5-35b-a3b."""
-    found = FAMILY.match(name)
-    return found[1] if found else name
+    match = FAMILY.match(name)
+    return match[1] if match else name
 
 
 def size(name: str) -> tuple[float, float] | tuple[None, None]:
@@ -43,11 +43,11 @@ def size(name: str) -> tuple[float, float] | tuple[None, None]:
 
     Both are equal if every parameter is used for every token, and None if the name has no size.
     """
-    found = SIZE.search(name)
-    if found is None:
+    match = SIZE.search(name)
+    if match is None:
         return None, None
-    total = float(found[1]) * IN_BILLIONS[found[2]]
-    return total, float(found[3]) if found[3] else total
+    total = float(match[1]) * IN_BILLIONS[match[2]]
+    return total, float(match[3]) if match[3] else total
 
 
 def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
@@ -72,14 +72,14 @@ def baselines(
     A model trained from a trained model is paired with that model and with the base of both.
     `entries` has all models of the configuration, `models` those of the grid.
     """
-    found = []
+    pairs = []
     for name in sorted(models):
         before = name
         while "base" in entries[before] and entries[before]["base"] in entries:
             before = str(entries[before]["base"])
             if before in models:
-                found.append((name, before))
-    return found
+                pairs.append((name, before))
+    return pairs
 
 
 def numbered(name: str, number: int) -> str:
@@ -168,8 +168,8 @@ def trainings(
 
     The key of a group is its first pair: the first training and its base.
     """
-    found: dict[Pair, list[Pair]] = {}
+    by_pair: dict[Pair, list[Pair]] = {}
     for name, base in baselines(models, entries):
         first = trained_alike(name, entries[name]), trained_alike(base, entries[base])
-        found.setdefault(first, []).append((name, base))
-    return found
+        by_pair.setdefault(first, []).append((name, base))
+    return by_pair

@@ -140,18 +140,20 @@ class Decisions:
 
     def get(self, key: str) -> Decision | None:
         """Return the decision on a key, or None."""
-        found = self._standing.get(key)
+        decision = self._standing.get(key)
         lines = self._unscored.get(key, {})
-        if found is not None and found.outcome == "ok":
-            return found
+        if decision is not None and decision.outcome == "ok":
+            return decision
         standing = [lines[checksum] for checksum in lines if checksum not in self._voided]
         first = self._first.get(key, {}).get(self._rounds[key])
-        return standing[-1] if standing else first or found
+        return standing[-1] if standing else first or decision
 
     def reason_of_first(self, key: str) -> str | None:
         """Return why the first reply could not be read, or None if it could or a later one came."""
-        found = self.get(key)
-        return found.reason or "" if found is not None and found.outcome == "unclear" else None
+        decision = self.get(key)
+        if decision is None or decision.outcome != "unclear":
+            return None
+        return decision.reason or ""
 
     def in_round(self, record: Record) -> Record:
         """Return a record with its round, which is left out for the first round."""
@@ -165,8 +167,8 @@ class Decisions:
 
     def is_finished(self, key: str) -> bool:
         """Return whether a question has a final decision."""
-        found = self.get(key)
-        return found is not None and found.outcome in ("ok", "unscored")
+        decision = self.get(key)
+        return decision is not None and decision.outcome in ("ok", "unscored")
 
     def unfinished(self) -> set[str]:
         """Return the keys of the questions without a final decision."""
@@ -188,13 +190,13 @@ def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
 def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
     """Return the final decisions under former names that the judge's own journal lacks."""
     lacking = {key for key in own.wanted if own.is_open(key)}
-    found: list[Record] = []
+    records: list[Record] = []
     for folder in _former_journals(judge, dataset) if lacking else ():
         decisions = Decisions(folder, lacking)
         finished = set(filter(decisions.is_finished, lacking))
-        found += _final(folder, decisions, finished)
+        records += _final(folder, decisions, finished)
         lacking -= finished
-    return found
+    return records
 
 
 def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[Record]:

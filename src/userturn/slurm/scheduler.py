@@ -86,13 +86,13 @@ def _listed(of: Mapping[str, str], verb: str) -> dict[str, list[str]]:
     }
 
 
-def read_partitions(said: str) -> dict[str, Partition]:
+def read_partitions(output: str) -> dict[str, Partition]:
     """Return the partitions in the output of `scontrol show partition --oneliner`, by name."""
-    found = {}
-    for line in said.splitlines():
+    partitions = {}
+    for line in output.splitlines():
         of = dict(re.findall(r"(\w+)=(\S*)", line))
         if "PartitionName" in of:
-            found[of["PartitionName"]] = Partition(
+            partitions[of["PartitionName"]] = Partition(
                 of["PartitionName"],
                 of.get("Default") == "YES",
                 of.get("State", "UP") == "UP",
@@ -104,7 +104,7 @@ def read_partitions(said: str) -> dict[str, Partition]:
                 _listed(of, "Allow"),
                 _listed(of, "Deny"),
             )
-    return found
+    return partitions
 
 
 def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None:
@@ -150,9 +150,9 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 127, "", str(error))
 
 
-def reason(said: str) -> str:
+def reason(output: str) -> str:
     """Return the first error in the output of a SLURM command."""
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line or "failure" in line] or lines
     return errors[0].strip() if errors else "nothing"
 
@@ -194,7 +194,7 @@ def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
 
 
 def look_at_requests(
-    attempts: Sequence[Attempt], found: Mapping[str, Partition], kinds: Sequence[Kind]
+    attempts: Sequence[Attempt], partitions: Mapping[str, Partition], kinds: Sequence[Kind]
 ) -> Iterator[CheckResult]:
     """Check whether the scheduler would accept and start each job, testing equal options once.
 
@@ -206,9 +206,9 @@ def look_at_requests(
     failed: set[str] = set()
     for words, same in alike.items():
         options = same[0].options
-        here = [partition.name for partition in jobs_partitions(options, found)]
-        trouble = _unknown_partition(options, found) or lacking(options, here, kinds)
-        trouble = trouble or refusal(words) or _endless_wait(options, found)
+        here = [partition.name for partition in jobs_partitions(options, partitions)]
+        trouble = _unknown_partition(options, partitions) or lacking(options, here, kinds)
+        trouble = trouble or refusal(words) or _endless_wait(options, partitions)
         named = [a for a in same if a.number == 1 or (trouble and a.job not in failed)]
         failed |= {attempt.job for attempt in same} if trouble else set()
         if named:
@@ -216,15 +216,16 @@ def look_at_requests(
             yield CheckResult(f"{JOB}{', '.join(names)} ({' '.join(words)})", trouble)
 
 
-def _unknown_partition(options: Options, found: Mapping[str, Partition]) -> str | None:
+def _unknown_partition(options: Options, partitions: Mapping[str, Partition]) -> str | None:
     """Return which of a job's partitions the cluster does not have, or that it names none."""
     cure = "as slurm_partition in the profile or partition in the entry"
     for name in partitions_of(options):
-        if name not in found:
-            return f"correct '{name}' {cure}: no partition is called so{near_miss(name, found)}"
-    if partitions_of(options) or any(partition.is_default for partition in found.values()):
+        if name not in partitions:
+            near = near_miss(name, partitions)
+            return f"correct '{name}' {cure}: no partition is called so{near}"
+    if partitions_of(options) or any(partition.is_default for partition in partitions.values()):
         return None
-    return f"the cluster has no default partition; name one {cure}: {', '.join(sorted(found))}"
+    return f"the cluster has no default partition; name one {cure}: {', '.join(sorted(partitions))}"
 
 
 def refusal(words: Sequence[str]) -> str | None:
@@ -239,9 +240,9 @@ def refusal(words: Sequence[str]) -> str | None:
     )
 
 
-def _endless_wait(options: Options, found: Mapping[str, Partition]) -> str | None:
+def _endless_wait(options: Options, partitions: Mapping[str, Partition]) -> str | None:
     """Return why none of a job's partitions would ever start it, or None."""
-    here = jobs_partitions(options, found)
+    here = jobs_partitions(options, partitions)
     reasons = [never_starts(partition, options) for partition in here]
     if not reasons or None in reasons:
         return None
@@ -252,20 +253,22 @@ def _endless_wait(options: Options, found: Mapping[str, Partition]) -> str | Non
     )
 
 
-def jobs_partitions(options: Options, found: Mapping[str, Partition]) -> list[Partition]:
+def jobs_partitions(options: Options, partitions: Mapping[str, Partition]) -> list[Partition]:
     """Return those of the cluster's partitions in which a job may start."""
     named = partitions_of(options)
-    return [p for p in found.values() if (p.name in named if named else p.is_default)]
+    return [p for p in partitions.values() if (p.name in named if named else p.is_default)]
 
 
-def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> CheckResult:
+def look_at_preemption(
+    attempts: Sequence[Attempt], partitions: Mapping[str, Partition]
+) -> CheckResult:
     """Check whether the jobs' partitions requeue preempted jobs instead of cancelling them.
 
     Snakemake's executor plugin (2.8.0) counts a cancelled job as neither finished nor failed, and
     waits for it forever.
     """
     what = "preempted jobs are run again"
-    used = {p.name: p for a in attempts for p in jobs_partitions(a.options, found)}
+    used = {p.name: p for a in attempts for p in jobs_partitions(a.options, partitions)}
     ended = [name for name, partition in used.items() if partition.preempt_mode == "CANCEL"]
     if not ended:
         return CheckResult(what)
