@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_438, 35_125),
+    "src": (63_443, 35_128),
     "tests": (57_205, 32_532),
     "scripts": (21, 16),
     "rules": (258, 0),
