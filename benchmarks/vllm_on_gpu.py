@@ -369,16 +369,16 @@ def machine() -> str:
 
 def main() -> int:
     """Print the table, or why there is none; returns the exit code."""
-    import torch
-
     try:
+        import torch
+
         print(machine(), flush=True)
         with TemporaryDirectory(prefix="userturn-") as spare:
             folder, n_gpus = model_folder(SOURCE), torch.cuda.device_count()
             chosen = list(ways(folder, Path(spare), load_study([]), n_gpus))
             found = list(outcomes(chosen, Size()))
-    except UserError as error:
-        print(f"error: {sentence(error)}", file=sys.stderr)
+    except (UserError, ModuleNotFoundError) as error:
+        print(f"error: {sentence(error) or error}", file=sys.stderr)
         return 1
     print(table(found))
     return int(any(True for way, seen in found for _ in faults(way, seen)))

@@ -31,6 +31,14 @@ def test_folder_on_a_full_disk_is_named_with_what_moves_it(
     assert "HF_HOME" not in said
 
 
+def test_a_package_of_an_extra_is_named_with_what_installs_it() -> None:
+    said = sentence(ModuleNotFoundError("No module named 'peft'", name="peft"))
+    assert said is not None
+    assert "needs the package 'peft', which is not installed" in said
+    assert "pip install 'userturn[posttrain]'" in said
+    assert sentence(ModuleNotFoundError("No module named 'mine'", name="mine")) is None
+
+
 def test_a_full_disk_inside_the_results_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,14 @@ ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
 NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"
 
 
+EXTRAS = {  # packages that only some studies need, by the extra that installs them
+    **dict.fromkeys(("accelerate", "gguf", "safetensors", "tokenizers", "torch"), "transformers"),
+    "transformers": "transformers",
+    "vllm": "vllm",
+    **dict.fromkeys(("peft", "trl"), "posttrain"),
+}
+
+
 class UserError(Exception):
     """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""
 
@@ -106,6 +114,11 @@ def forget_errors() -> None:
     shutil.rmtree(NOTES, ignore_errors=True)
 
 
+def how_to_install(package: str) -> str:
+    """Return what installs a package: in a clone all are, and a wheel has extras."""
+    return f"run `pip install 'userturn[{EXTRAS[package]}]'`, or `make setup` in a clone"
+
+
 def cache_folder() -> Path:
     """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
     return _cache("USERTURN_CACHE", "userturn")
@@ -185,6 +198,11 @@ def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
         return (
             f"the disk is full ({error}) in {where}: free some space and run the same "
             "command again; finished requests are kept in the journal"
+        )
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return (
+            f"this needs the package '{error.name}', which is not installed; "
+            f"{how_to_install(error.name)}"
         )
     if isinstance(error, MemoryError):
         return "it needs more memory than it may take: give it more, or ask less of it at once"

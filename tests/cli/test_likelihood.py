@@ -7,8 +7,9 @@ import pytest
 from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import copy_project
 from tests.support.tiny_model import write_tiny_model
-from userturn.cli.likelihood import measures_sheet
+from userturn.cli.likelihood import measures_sheet, with_dataset
 from userturn.cli.main import main
+from userturn.config.load import CONFIG, installed, load_config, load_study
 
 STUDY = """
 datasets:
@@ -55,12 +56,12 @@ def test_a_dataset_that_nobody_knows_is_one_sentence(
     assert "'follow-up' is not a dataset of the configuration" in capsys.readouterr().err
 
 
-def test_likelihood_that_is_off_is_one_sentence(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_likelihood_is_off_it_is_as_in_the_installation(project: Path) -> None:
     (project / "scored.yaml").write_text(STUDY.replace("{distractors: 1}", "off"))
-    assert main(SCORE) == 1
-    assert "`likelihood` is off" in capsys.readouterr().err
+    config = with_dataset(load_study(["study.yaml", "scored.yaml"]), "follow-ups")
+    distractors = load_config([installed(CONFIG)])["likelihood"]["distractors"]
+    expected = {"datasets": ["follow-ups"], "turns": 0, "distractors": distractors}
+    assert config["likelihood"] == expected
 
 
 def test_a_measure_without_a_value_says_why() -> None:

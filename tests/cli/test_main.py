@@ -56,6 +56,13 @@ def test_a_command_that_is_none_names_the_nearest(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "error: 'rate' is not a command, did you mean 'rates'?\n"
 
 
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == parser().format_help()
+
+
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])

@@ -9,7 +9,7 @@ SAID = {
         "rates",
         "--modle",
         "x",
-    ): "'--modle' is not an option of `userturn rates`, did you mean '--model'?",
+    ): "'--modle' is not an option of `userturn rates`, did you mean '--model'? See `userturn r",
     ("audit", "--regenrate=3"): (
         "'--regenrate' is not an option of `userturn audit`, did you mean '--regenerate'?"
     ),

@@ -93,6 +93,10 @@ def test_a_study_without_floors_or_costs_has_no_column_or_row_of_them() -> None:
     assert costs_sheet(pl.DataFrame(schema=COSTS)).rows == []
 
 
+def test_costs_are_in_the_currency_of_the_study() -> None:
+    assert costs_sheet(pl.DataFrame(schema=COSTS), "EUR").heads[1] == "cost in EUR"
+
+
 def test_many_rates_are_those_of_one_judge_then_of_one_temperature_then_the_first() -> None:
     rows = [
         RATE | {"model": f"m{n}", "temperature": t, "judge": j}

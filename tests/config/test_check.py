@@ -79,7 +79,8 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
         (
             "likelihood",
             "off",  # in quotes, so a text
-            "likelihood: found 'off', expected exactly one of: off (without quotes), datasets+",
+            "likelihood: found 'off', expected `off` (without quotes), or the keys `datasets`, "
+            "`turns` and `distractors`",
         ),
         ("seed", "x" * 999, "seed: found '" + "x" * 199 + "..., expected a whole number"),
         ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected above 0"),

@@ -306,7 +306,7 @@ def test_the_shipped_datasets_are_a_valid_configuration(monkeypatch: pytest.Monk
         ({"hub": "a/b", **QUESTIONS, "file": "f", "verifier": "none"}, "'revision' is missing"),
         (
             {"file": "f", "fields": {"id": "i"}, "verifier": "none"},
-            "expected exactly one of: prompt, messages, tree",
+            "expected exactly one of: `prompt`, `messages`, `tree`",
         ),
     ],
 )

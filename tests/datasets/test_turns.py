@@ -136,7 +136,7 @@ def test_prepared_tables_have_the_two_columns_only_with_turns(tmp_path: Path) ->
         ({"fields": {"prompt": "q"}}, "needs `fields.messages` or `fields.tree`"),
         ({"verifier": "numeric", "fields": GRADED}, "goes with `verifier: none` only"),
         ({"condition": "gold_context"}, "takes the place of `condition`"),
-        ({"turns": "last"}, "found 'last', expected exactly one of: all, a list"),
+        ({"turns": "last"}, "found 'last', expected all, or a list"),
         ({"turns": [0]}, "found 0, expected at least 1"),
     ],
 )

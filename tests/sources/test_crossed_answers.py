@@ -34,8 +34,8 @@ def test_a_name_that_is_no_model_of_the_run_is_refused_with_the_nearest() -> Non
     with pytest.raises(ConfigError) as refused:
         check_study(crossed("othr"))
     assert str(refused.value) == (
-        "answers_from: 'othr' is not a model of the run, did you mean 'other'?; correct the name, "
-        "or add it to run.models"
+        "answers_from: 'othr' is not a model of the run; correct the name, or add it to "
+        "run.models, did you mean 'other'?"
     )
 
 

@@ -356,12 +356,15 @@ def test_plan_and_status_say_the_same_numbers_of_every_source(
     assert row["user_turns"] == 139 + 32 + 2 * 63 + 3 * 76
 
 
-def test_missing_config_is_one_sentence_and_exit_code_one(
+def test_no_study_in_a_folder_is_one_sentence_and_exit_code_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["plan"]) == 1
-    assert "configuration file 'config.yaml' does not exist" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "error: no study is in this folder (it has no 'config.yaml'); change to a study's folder, "
+        "or make one: `userturn run MODEL`, or `userturn new FOLDER`\n"
+    )
 
 
 def test_results_that_are_not_there_or_no_folder_are_refused(

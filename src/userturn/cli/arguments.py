@@ -9,7 +9,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 
 from userturn.config.entries import Config
 from userturn.config.formats import DEFAULT, check_formats, format_of, model_of, models_in_formats
-from userturn.config.load import files_of_last_run, load_study
+from userturn.config.load import CONFIG, files_of_last_run, installed, load_config, load_study
 from userturn.config.trust import is_of_this_folder, named_files
 from userturn.errors import ConfigError, UserError, near_miss
 from userturn.export.read_archive import LEFT_OUT, check_is_there, results_in
@@ -88,6 +88,13 @@ def take_profile(command: argparse.ArgumentParser) -> None:
 def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
     """Return the study's configuration with the given files, or with those of the last run."""
     return load_study(configfiles or files_of_last_run())
+
+
+def config_anywhere(configfiles: Sequence[str]) -> dict[str, Any]:
+    """Return the study's configuration, or in a folder without one that of the installation."""
+    if Path(CONFIG).exists():
+        return study_config(configfiles)
+    return load_config([installed(CONFIG), *configfiles])
 
 
 def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:

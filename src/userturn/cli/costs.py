@@ -92,7 +92,8 @@ def _paid(grid: Grid, said: str, because: str) -> str:
     folder = grid.accounts_folder
     known = {path.parent.name for path in folder.glob("*/[!.]*.account")}
     if judge not in known:
-        raise UserError(f"'{judge}' has cost nothing so far{near_miss(judge, known)}")
+        near = near_miss(judge, known) if known else "; nor has any other judge"
+        raise UserError(f"'{judge}' has cost nothing so far{near}")
     accounts = sorted((folder / judge).glob("[!.]*.account"))
     journals = sorted((_journals(grid) / judge).glob("*/"))
     waited = [one.name for path in journals for one in open_batches(path)]

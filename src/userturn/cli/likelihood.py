@@ -4,10 +4,11 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.cli.arguments import study_config, take_configfile, take_json, with_model
+from userturn.cli.arguments import config_anywhere, take_configfile, take_json, with_model
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Drawn, Output, Sheet, number, prose, share
 from userturn.config.entries import Config, likelihood_settings
+from userturn.config.load import CONFIG, installed, load_config
 from userturn.errors import ConfigError, near_miss
 from userturn.generation.quick_look import human_scores
 from userturn.generation.scores import turn_gains
@@ -29,9 +30,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    config = study_config(arguments.configfile)
+    config = config_anywhere(arguments.configfile)
     alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
-    with engine_log("likelihood", f"{name}: scoring the follow-ups of {arguments.dataset}"):
+    words = f"{arguments.model}: scoring the follow-ups of {arguments.dataset}"
+    with engine_log("likelihood", words):
         turns = turn_gains(human_scores(alone, name, arguments.dataset))
     if turns.is_empty():
         return Output([f"{arguments.dataset}: no reference follow-up in it"], {"measures": []})
@@ -43,20 +45,17 @@ def run(arguments: argparse.Namespace) -> Output:
 def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Return a configuration that scores the reference follow-ups of only one dataset.
 
+    Where likelihood is off, its settings are those of the installation.
+
     Raises:
-        ConfigError: the configuration has no such dataset, or turns likelihood off.
+        ConfigError: the configuration has no such dataset.
     """
     if dataset not in config["datasets"]:
         raise ConfigError(
             f"'{dataset}' is not a dataset of the configuration"
             f"{near_miss(dataset, config['datasets'])}"
         )
-    settings = likelihood_settings(config)
-    if settings is None:
-        raise ConfigError(
-            "`likelihood` is off in the configuration, so the number of distractors is not known; "
-            "set it, such as `likelihood: {datasets: [], turns: 0, distractors: 4}`"
-        )
+    settings = likelihood_settings(config) or load_config([installed(CONFIG)])["likelihood"]
     wanted = {**settings, "datasets": [dataset], "turns": 0}
     return dict(config) | {"likelihood": wanted}
 

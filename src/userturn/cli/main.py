@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
     Returns:
         The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     chosen = argparse.Namespace(code_of_errors=1)
     try:
         _check_command(given)

@@ -27,7 +27,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program with the exit code 2."""
         sentence = show_unseen(self._sentence(message))
-        print(f"error: {sentence}; see `{self.prog} --help`", file=sys.stderr)
+        further = " See" if sentence.endswith("?") else "; see"
+        print(f"error: {sentence}{further} `{self.prog} --help`", file=sys.stderr)
         raise SystemExit(2)
 
     def _unknown(self, rest: list[str]) -> str:

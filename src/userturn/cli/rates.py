@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,7 @@ from userturn.cli.rates_sheets import (
     usual,
 )
 from userturn.cli.terminal import BAD, GOOD, Output, Part, Sheet, prose, share
+from userturn.config.entries import currency
 from userturn.errors import UserError, near_miss, near_path
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import RECORD, read_study_record
@@ -100,13 +102,20 @@ def show_rates(
     if not is_short and models.height:
         parts.append(failures_sheet(_of_models_with_all_labels(tables["rates"])))
     names = ("accuracy", "likelihood") if is_short else tuple(MORE)
-    sheets = [MORE[name](tables[name]) for name in names if tables[name].height]
+    made: Sheets = {**MORE, "costs": partial(costs_sheet, unit=_currency(results))}
+    sheets = [made[name](tables[name]) for name in names if tables[name].height]
     if with_cells and tables["judges"].height:
         sheets.append(controls_sheet(tables["judges"]))
     parts += [shortened(one, MOST_BESIDE) if is_short else one for one in sheets if one.rows]
     shown = {name: tables[name] for name in SHOWN if name != "rates"}
     numbers = {"findings": found, "warning": warning, "rates": models, "cells": cells, **shown}
     return Output([*parts, *_elsewhere(results, is_short, with_cells)], numbers)
+
+
+def _currency(results: Path) -> str | None:
+    """Return the currency of a study's prices, or None if its record is not there."""
+    is_recorded = (results / RECORD).is_file()
+    return currency(read_study_record(results).config) if is_recorded else None
 
 
 def findings(models: pl.DataFrame, results: Path) -> list[str]:
@@ -172,9 +181,10 @@ def shortened(sheet: Sheet, most: int) -> Sheet:
 
 def _elsewhere(results: Path, is_short: bool, with_cells: bool) -> Iterator[Part]:
     report = results / "report" / "index.html"
-    more = "judges, failures, costs, predictions: `userturn rates --all`; " if is_short else ""
+    command = "userturn rates" if results == Path("results") else f"userturn rates {results}"
+    more = f"judges, failures, costs, predictions: `{command} --all`; " if is_short else ""
     if not with_cells:
-        yield prose(f"{more}every cell and control: `userturn rates --cells`")
+        yield prose(f"{more}every cell and control: `{command} --cells`")
     yield f"tables: {results / 'tables'}/   figures: {results / 'figures'}/"
     yield f"report: {report if report.is_file() else 'not built yet, run `snakemake`'}"
 

@@ -164,8 +164,8 @@ def controls_sheet(judges: pl.DataFrame) -> Sheet:
     return Sheet(heads, rows, "turns of a known kind that are judged correctly", heads[3:6])
 
 
-def costs_sheet(costs: pl.DataFrame) -> Sheet:
-    """Return the sheet of the cost of 1,000 verdicts by judge."""
+def costs_sheet(costs: pl.DataFrame, unit: str | None = None) -> Sheet:
+    """Return the sheet of the cost of 1,000 verdicts by judge, in a currency if it is known."""
     rows = [
         (
             row["judge"],
@@ -174,8 +174,8 @@ def costs_sheet(costs: pl.DataFrame) -> Sheet:
         )
         for row in costs.filter(pl.col("cell") == ALL, pl.col("n_verdicts") > 0).to_dicts()
     ]
-    heads = ("judge", "cost", "seconds")
-    return Sheet(heads, rows, "what 1,000 verdicts cost, in the currency of the prices", heads[1:])
+    heads = ("judge", f"cost in {unit}" if unit else "cost", "seconds")
+    return Sheet(heads, rows, "what 1,000 verdicts cost", heads[1:])
 
 
 def correlations_sheet(decoupling: pl.DataFrame) -> Sheet:

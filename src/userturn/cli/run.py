@@ -116,6 +116,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
     goes_on = is_begun(folder, text)
     print(f"model:  {model.told}\nitems:  {datasets.told}")
     print(f"study:  {folder / 'config.yaml'}{', goes on' if goes_on else ''}", flush=True)
+    before = Path.cwd()
     if goes_on:
         os.chdir(folder)
         planned = _planned(model, machine)
@@ -126,6 +127,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
                 cap_cost(most)
     print("\n".join(_said_before(planned)), flush=True)
     code = _snakemake()
+    os.chdir(before)
     if code == INTERRUPTED:
         print("interrupted; the same command goes on where it stopped", file=sys.stderr)
         return code
@@ -134,7 +136,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
             f"the run in '{folder}' did not finish; its last lines say why: correct that and run "
             "the same command again, which goes on where it stopped"
         )
-    rates = show_rates(Path("results"))
+    rates = show_rates(folder / "results")
     place = {"study": str(folder), "model": model.name, "planned": planned}
     return Output(rates.parts, place | dict(rates.numbers))
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.cli.arguments import study_config, take_configfile, take_json, with_model
+from userturn.cli.arguments import config_anywhere, take_configfile, take_json, with_model
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Output
 from userturn.config.endpoint_models import check_address
@@ -56,7 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    config = study_config(arguments.configfile)
+    config = config_anywhere(arguments.configfile)
     if arguments.api == CHAT and arguments.model not in config["models"]:
         named = {arguments.model: {"source": arguments.model}}
         config = {**config, "models": {**config["models"], **named}}

@@ -94,6 +94,11 @@ def read_config_file(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it does not exist, or is no YAML mapping in UTF-8 with each key once.
     """
+    if path == Path(CONFIG) and not path.exists():
+        raise ConfigError(
+            f"no study is in this folder (it has no '{CONFIG}'); change to a study's folder, or "
+            "make one: `userturn run MODEL`, or `userturn new FOLDER`"
+        )
     if not path.is_file():
         raise ConfigError(
             f"configuration file '{path}' does not exist or is not a file; run this in the "

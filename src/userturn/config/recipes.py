@@ -308,6 +308,6 @@ def check_recipe(name: str, config: Config) -> None:
         if judge not in config["judges"]:
             near = near_miss(judge, config["judges"])
             raise ConfigError(
-                f"{where}: {what}: '{judge}' is not among the config's judges{near}; give it an "
-                "entry under `judges`"
+                f"{where}: {what}: '{judge}' is not among the config's judges; give it an entry "
+                f"under `judges`{near}"
             )

@@ -72,7 +72,7 @@ def _expected(error: Any) -> str:
     if error.validator == "pattern":
         return str(error.schema.get("form", f"text that matches {wanted}"))
     if error.validator == "oneOf":
-        return f"exactly one of: {', '.join(map(_form, wanted))}"
+        return _one_form(wanted)
     return f"{error.validator} {wanted}"
 
 
@@ -80,12 +80,28 @@ def _types(wanted: str | list[str]) -> str:
     return " or ".join(TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
 
 
+def _one_form(forms: Iterable[Mapping[str, Any]]) -> str:
+    """Return the forms of `oneOf` in words; forms that are keys of one mapping exclude others."""
+    forms = list(forms)
+    if all("required" in form for form in forms):
+        return f"exactly one of: {', '.join(map(_form, forms))}"
+    keys = {1: "the key"}
+    told = (
+        f"{keys.get(len(form['required']), 'the keys')} {_form(form)}"
+        if "required" in form
+        else _form(form)
+        for form in forms
+    )
+    return ", or ".join(told)
+
+
 def _form(schema: Mapping[str, Any]) -> str:
     """Return a form of `oneOf` in a few words: its keys, its values, or its type."""
     if "required" in schema:
-        return "+".join(schema["required"])
+        *first, last = (f"`{key}`" for key in schema["required"])
+        return f"{', '.join(first)} and {last}" if first else last
     if schema.get("enum") == [False]:
-        return "off (without quotes)"
+        return "`off` (without quotes)"
     return " or ".join(map(str, schema["enum"])) if "enum" in schema else _types(schema["type"])
 
 

@@ -151,9 +151,8 @@ def give_up(journals: Path, name: str, because: str) -> int:
         for name in (one.file, one.name)
     }
     if name not in there:
-        raise UserError(
-            f"no batch '{name}' is open{near_miss(name, there)}; `userturn costs` lists them"
-        )
+        near = near_miss(name, there) if there else ""
+        raise UserError(f"no batch '{name}' is open (`userturn costs` lists those that are){near}")
     journal, one = there[name]
     if is_held(journal / "lock"):
         raise UserError(

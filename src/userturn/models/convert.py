@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError, cache_folder, is_full_disk
+from userturn.errors import UserError, cache_folder, how_to_install, is_full_disk
 from userturn.models.whole_model import adapted, check_safetensors, check_weight_files, whole_model
 from userturn.prompts.load_template import note_pre_tokenizer
 from userturn.storage.files import given_object
@@ -164,8 +164,8 @@ def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
         import peft  # noqa: F401
     except ModuleNotFoundError as error:
         raise UserError(
-            f"the adapter '{adapter}' needs the package peft, which is not installed; run "
-            "`make setup`, or merge it yourself and name the merged folder"
+            f"the adapter '{adapter}' needs the package peft, which is not installed; "
+            f"{how_to_install('peft')}, or merge it yourself and name the merged folder"
         ) from error
     check_weight_files(base)
     for file in sorted(adapter.glob("*.safetensors")):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError, sentence
+from userturn.errors import UserError, how_to_install, sentence
 from userturn.models.requests import AnyRequest, Completion, Engine
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
@@ -170,7 +170,7 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
     except ModuleNotFoundError as error:
         raise UserError(
             f"engine '{name}' needs the package '{error.name}', which is not installed; "
-            "run `make setup`, or set `engine: transformers` in the config"
+            f"{how_to_install(name)}, or choose another `engine` in the config"
         ) from error
     except Exception as error:  # an engine may raise anything, and its user needs the reason
         if sentence(error) is not None:

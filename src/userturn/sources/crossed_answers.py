@@ -71,8 +71,8 @@ def check(config: Config) -> None:
     for name in answerers(config):
         if name not in known:
             raise ConfigError(
-                f"answers_from: '{name}' is not a model of the run{near_miss(name, known)}; "
-                "correct the name, or add it to run.models"
+                f"answers_from: '{name}' is not a model of the run; correct the name, or add it to "
+                f"run.models{near_miss(name, known)}"
             )
     if answerers(config) and PLAIN not in selected(config, "perturbations"):
         raise ConfigError(

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.recipes import TRAINING_VERSION
-from userturn.errors import UserError
+from userturn.errors import UserError, how_to_install
 from userturn.logs import say
 from userturn.models.convert import merge_adapter
 from userturn.models.fetch import model_folder
@@ -147,7 +147,8 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
         from peft import LoraConfig
     except ModuleNotFoundError as error:
         raise UserError(
-            f"training needs the package '{error.name}', which is not installed; run `make setup`"
+            f"training needs the package '{error.name}', which is not installed; "
+            f"{how_to_install('trl')}"
         ) from error
     entry, adapter = training.entry, training.recipe["lora"]
     template = load_template(training.base, entry, grid.config["today"])

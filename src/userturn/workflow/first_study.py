@@ -20,7 +20,7 @@ from userturn.config.formats import CHAT
 from userturn.config.load import CONFIG, installed, load_config, read_config_file
 from userturn.datasets.fetch import hub_rows, newest_split
 from userturn.datasets.rows import read_rows
-from userturn.errors import UserError, near_miss
+from userturn.errors import UserError, near_miss, near_path
 from userturn.models.convert import adapter_base
 from userturn.models.engine_setup import Setup
 from userturn.models.fetch import HUB_ID, check_source, is_local, local_path, source_folder
@@ -31,6 +31,7 @@ from userturn.workflow.columns import guessed_entry
 from userturn.workflow.run_folder import about, check_is_new, write_study_folder
 
 ROWS_READ = 10_000  # rows from which columns are guessed
+ROWS = re.compile(r"\.(csv|tsv|jsonl?|parquet|arrow)(\.gz)?$")  # how files of rows are called
 QUESTIONS = "data/questions"  # where a study's copy of its rows is
 SHIPPED = "profiles/demo/study.yaml"  # its datasets need no file and no network
 LONGEST_ANSWER, LONGEST_TURN = 2048, 512  # tokens; where the model takes short texts, its share
@@ -99,7 +100,7 @@ def shipped() -> dict[str, Any]:
 def short_name(source: str, known: Mapping[str, Any]) -> str:
     """Return a new name for a source, made from its last part in lower case."""
     last = Path(source).expanduser().resolve().name if is_local(source) else Path(source).name
-    stem = re.sub(r"\.(gguf|csv|tsv|jsonl?|parquet|arrow)(\.gz)?$", "", last.lower())
+    stem = ROWS.sub("", last.lower()).removesuffix(".gguf")
     name = re.sub(r"[^a-z0-9._-]+", "-", stem).strip("-._") or "mine"
     return f"my-{name}" if name in known else name
 
@@ -201,6 +202,11 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     if path.exists():
         place, own = {"file": f"{QUESTIONS}/{path.resolve().name}"}, path
         rows = read_rows(path)
+    elif is_local(data) or ROWS.search(data):
+        raise UserError(
+            f"--data: '{data}' does not exist; expected questions as CSV, JSON lines, Parquet or "
+            f"Arrow, or a folder that `save_to_disk` wrote: correct the path{near_path(path)}"
+        )
     elif "/" in data and HUB_ID.fullmatch(data):
         place, own = newest_split(data), None
         rows = hub_rows(place, None)
