@@ -1,5 +1,6 @@
 """Measure whether a language model knows what its user says next.
 
+__main__.py: the program `userturn`.
 api.py: a finished study in a notebook.
 errors.py: errors whose message tells the user what to do, full disks, and errors that stay.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.

@@ -6,11 +6,12 @@ import shlex
 import sys
 from importlib import import_module
 from importlib.metadata import version
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import polars as pl
 import pytest
 
+from userturn import __main__ as program
 from userturn.cli import main as command_line
 from userturn.cli.arguments import take_json
 from userturn.cli.main import COMMANDS, FIRST_STEPS, main, parser
@@ -114,4 +115,17 @@ def test_a_command_that_is_interrupted_says_so_in_a_line(
 
     sys.modules["userturn.cli.status"].__dict__["run"] = interrupted
     assert main(["status"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_interrupt_while_modules_load_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    unready = ModuleType("userturn.cli.main")
+    unready.__dict__["__getattr__"] = interrupted
+    monkeypatch.setitem(sys.modules, "userturn.cli.main", unready)
+    assert program.main() == 130
     assert capsys.readouterr().err.count("\n") == 1
