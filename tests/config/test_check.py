@@ -27,7 +27,7 @@ def test_shipped_config_is_right(config: dict[str, Any]) -> None:
 
 def test_missing_key_is_named(config: dict[str, Any]) -> None:
     del config["seed"]
-    assert message(config) == "config: the key 'seed' is missing"
+    assert message(config).startswith("config: the key 'seed' is missing; add it: ")
 
 
 def test_demo_is_right_when_merged(config: dict[str, Any]) -> None:
@@ -105,6 +105,7 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
             "id on the hub such as openai/gsm8k",
         ),
         ("datasets.gsm8k.hub", "openai/gsm8k ", "datasets.gsm8k.hub: found 'openai/gsm8k '"),
+        ("answer", 96, "answer: found 96, expected keys with values, such as `top_p: ...`"),
         ("models", None, "models: found None, expected keys with values"),
         ("models", {"m" * 81: "org/x"}, f"models: '{20 * 'm'}...' has 81 characters, expected at"),
         ("datasets.labelled", MINE, "datasets: 'labelled' is the name of something else in the"),
@@ -155,7 +156,7 @@ def test_dataset_is_a_file_or_a_split_of_the_hub_and_not_both(config: dict[str, 
     config["datasets"]["mine"] = SPLIT | {"file": "data/*.parquet"}
     assert message(config).endswith("give patterns and lists as `files`, without `file`")
     config["datasets"]["mine"] = {key: SPLIT[key] for key in ("fields", "verifier")}
-    assert message(config) == "datasets.mine: the key 'file' is missing"
+    assert message(config).startswith("datasets.mine: the key 'file' is missing; add it")
     config["datasets"]["mine"] = SPLIT | {"roles": {"bot": "robot"}}
     assert "found 'robot', expected one of: system, user, assistant" in message(config)
 

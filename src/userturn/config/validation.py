@@ -40,7 +40,8 @@ def schema_sentence(error: Any) -> str:
         return f"{where}: unknown key '{name}'{near_miss(name, known)}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where}: the key '{missing}' is missing"
+        meaning = error.schema.get("properties", {}).get(missing, {}).get("description")
+        return f"{where}: the key '{missing}' is missing; add it{f': {meaning}' if meaning else ''}"
     if error.validator == "maxLength":
         n, most = len(error.instance), error.validator_value
         return f"{where}: '{error.instance[:20]}...' has {n} characters, expected at most {most}"
@@ -63,6 +64,9 @@ def _expected(error: Any) -> str:
         kinds = _types(wanted)
         if wanted == "array" and isinstance(error.instance, str | int | float):
             return f"a list such as [{error.instance}]"
+        if wanted == "object":
+            known = error.schema.get("required") or list(error.schema.get("properties", ()))
+            return ", such as ".join([kinds, *(f"`{key}: ...`" for key in known[:1])])
         is_scalar = isinstance(error.instance, bool | int | float)
         return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
     if error.validator == "enum":

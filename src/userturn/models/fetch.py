@@ -223,12 +223,17 @@ def model_folder(source: str, revision: str | None = None, with_weights: bool = 
         made_of = [source_identity(source, revision), source_identity(*base), "float32"]
         identity = fingerprint(made_of)
         return merged_adapter(folder, model_folder(*base), identity)
+    check_model_folder(folder)
+    return folder
+
+
+def check_model_folder(folder: Path) -> None:
+    """Check that a folder has a model's config.json, or raise UserError."""
     if not (folder / "config.json").is_file():
         raise UserError(
             f"model folder '{folder}' has no config.json; expected a folder that "
-            "`save_pretrained` wrote: correct the model's source in the config"
+            "`save_pretrained` wrote: correct the model's source"
         )
-    return folder
 
 
 def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:

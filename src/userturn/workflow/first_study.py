@@ -23,7 +23,14 @@ from userturn.datasets.rows import read_rows
 from userturn.errors import UserError, near_miss, near_path
 from userturn.models.convert import adapter_base
 from userturn.models.engine_setup import Setup
-from userturn.models.fetch import HUB_ID, check_source, is_local, local_path, source_folder
+from userturn.models.fetch import (
+    HUB_ID,
+    check_model_folder,
+    check_source,
+    is_local,
+    local_path,
+    source_folder,
+)
 from userturn.models.machine import Machine, placed
 from userturn.models.server_models import ServerModel, model_of_server
 from userturn.storage.files import write_text
@@ -126,6 +133,7 @@ def first_model(wanted: Wanted, config: Mapping[str, Any], machine: Machine) -> 
     base = adapter_base(folder)
     has_weights = is_local(source if base is None else base[0])
     folder = folder if base is None else source_folder(*base, with_weights=False)
+    check_model_folder(folder)
     setup = placed(f"model '{name}'", folder, machine, has_weights)
     entry = {"source": source, "gpus": setup.gpus, "dtype": setup.dtype}
     entry |= {"max_model_len": setup.max_model_len} if setup.max_model_len else {}
@@ -211,7 +219,7 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
         place, own = newest_split(data), None
         rows = hub_rows(place, None)
     else:
-        near = near_miss(data, config["datasets"])
+        near = near_path(path) or near_miss(data, config["datasets"])
         raise UserError(
             f"--data: '{data}' is neither a file, a folder or a hub id such as org/name, nor a "
             f"dataset of the shipped configuration{near}"
