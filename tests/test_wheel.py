@@ -106,6 +106,8 @@ def test_each_example_of_help_answers_or_says_what_to_do_where_no_study_is(
 ) -> None:
     said = json.loads(ran(installed, tmp_path, "-c", EACH_EXAMPLE).stdout)
     assert len(said) > 30
+    looks = [told for example, (_, told) in said.items() if example.startswith("try org/name")]
+    assert looks and "is not in the hub's cache" in looks[0]  # needs no study
     for example, (code, told) in said.items():
         errors = [line for line in told.splitlines() if line.startswith("error: ")]
         assert len(errors) == (code != 0), (example, told)

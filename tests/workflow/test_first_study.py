@@ -181,7 +181,10 @@ def test_every_form_of_rows_is_read_and_copied(form: str, wanted: Wanted, tmp_pa
     [
         ({"model": "qwen3.5-2"}, "is neither a hub id .*did you mean 'qwen3.5-2b'"),
         ({"model": "./nowhere"}, "model source './nowhere' does not exist"),
-        ({"data": "nowhere.csv"}, "--data: 'nowhere.csv' does not exist; expected questions as CSV"),
+        (
+            {"data": "nowhere.csv"},
+            "--data: 'nowhere.csv' does not exist; expected questions as CSV",
+        ),
         ({"data": "gsm8"}, "did you mean 'gsm8k'"),
         ({"data": "qq.csv"}, "'qq.csv' does not exist; .* did you mean 'q.csv'"),
         ({"data": "q.cvs"}, "is neither a file, .* did you mean 'q.csv'"),

@@ -102,8 +102,8 @@ def show_rates(
     if not is_short and models.height:
         parts.append(failures_sheet(_of_models_with_all_labels(tables["rates"])))
     names = ("accuracy", "likelihood") if is_short else tuple(MORE)
-    made: Sheets = {**MORE, "costs": partial(costs_sheet, unit=_currency(results))}
-    sheets = [made[name](tables[name]) for name in names if tables[name].height]
+    functions: Sheets = {**MORE, "costs": partial(costs_sheet, unit=_currency(results))}
+    sheets = [functions[name](tables[name]) for name in names if tables[name].height]
     if with_cells and tables["judges"].height:
         sheets.append(controls_sheet(tables["judges"]))
     parts += [shortened(one, MOST_BESIDE) if is_short else one for one in sheets if one.rows]

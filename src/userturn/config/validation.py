@@ -65,8 +65,8 @@ def _expected(error: Any) -> str:
         if wanted == "array" and isinstance(error.instance, str | int | float):
             return f"a list such as [{error.instance}]"
         if wanted == "object":
-            known = error.schema.get("required") or list(error.schema.get("properties", ()))
-            return ", such as ".join([kinds, *(f"`{key}: ...`" for key in known[:1])])
+            keys = error.schema.get("required") or list(error.schema.get("properties", ()))
+            return ", such as ".join([kinds, *(f"`{key}: ...`" for key in keys[:1])])
         is_scalar = isinstance(error.instance, bool | int | float)
         return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
     if error.validator == "enum":
@@ -76,7 +76,7 @@ def _expected(error: Any) -> str:
     if error.validator == "pattern":
         return str(error.schema.get("form", f"text that matches {wanted}"))
     if error.validator == "oneOf":
-        return _one_form(wanted)
+        return _one_of(wanted)
     return f"{error.validator} {wanted}"
 
 
@@ -84,19 +84,17 @@ def _types(wanted: str | list[str]) -> str:
     return " or ".join(TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
 
 
-def _one_form(forms: Iterable[Mapping[str, Any]]) -> str:
-    """Return the forms of `oneOf` in words; forms that are keys of one mapping exclude others."""
-    forms = list(forms)
-    if all("required" in form for form in forms):
-        return f"exactly one of: {', '.join(map(_form, forms))}"
-    keys = {1: "the key"}
-    told = (
-        f"{keys.get(len(form['required']), 'the keys')} {_form(form)}"
-        if "required" in form
-        else _form(form)
-        for form in forms
-    )
-    return ", or ".join(told)
+def _one_of(variants: list[Mapping[str, Any]]) -> str:
+    """Return the variants of `oneOf` in words; keys of one mapping exclude each other."""
+    if all("required" in variant for variant in variants):
+        return f"exactly one of: {', '.join(map(_form, variants))}"
+    return ", or ".join(map(_variant, variants))
+
+
+def _variant(variant: Mapping[str, Any]) -> str:
+    """Return one variant of `oneOf` in words, where others are values or types."""
+    keys = variant.get("required", ())
+    return f"{'the keys ' if len(keys) > 1 else 'the key ' if keys else ''}{_form(variant)}"
 
 
 def _form(schema: Mapping[str, Any]) -> str:
