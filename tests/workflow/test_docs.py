@@ -107,6 +107,8 @@ RUN_ELSEWHERE = {
     'userturn try my-model "How tall is a giraffe?"': "test_try.py",
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",
     'userturn try my-model+no_system "..."': "test_try.py, in the default format",
+    "userturn try": "with a model, tests/test_wheel.py",
+    "userturn likelihood": "with a model, tests/test_wheel.py",
     "userturn likelihood my-model oasst_human": "tests/cli/test_likelihood.py, of another dataset",
     "userturn likelihood smollm2-135m oasst_en100 --configfile profiles/demo/study.yaml "
     "profiles/demo/oasst_en100.yaml": "takes minutes; tests/cli/test_likelihood.py",
