@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_443, 35_128),
-    "tests": (57_205, 32_532),
+    "src": (63_542, 35_186),
+    "tests": (57_291, 32_578),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
