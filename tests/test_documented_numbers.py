@@ -24,6 +24,7 @@ from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import unknown_rates
 from userturn.tables.known_turns import beside_labels
+from userturn.wording import label_name
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +81,9 @@ def test_settings_in_the_docs_are_taken(name: str, tmp_path: Path) -> None:
 def test_every_label_of_the_rubric_has_an_example_in_the_docs() -> None:
     genuine = {"genuine_followup": "clearly", "arguable_followup": "arguably"}
     for label in read_rubric("data/rubric_2.yaml").labels:
-        example, is_genuine = row_of("docs/labels.md", f"| `{label}` |")
-        assert example.strip('"') and is_genuine == genuine.get(label, "no")
+        name, example, is_genuine = row_of("docs/labels.md", f"| `{label}` |")
+        assert name == label_name(label) and example.strip('"')
+        assert is_genuine == genuine.get(label, "no")
 
 
 def test_worked_agreement_in_the_docs_is_what_the_library_gives() -> None:

@@ -112,7 +112,7 @@ def test_ten_families_need_no_word_of_configuration(name: str, folder: Path) -> 
     ("arguments", "said"),
     [
         (["x/y", "--items", "0"], "--items: found 0, expected 1 or more"),
-        (["x/y", "--judge", "heurstic"], "no judge of the study, did you mean 'heuristic'"),
+        (["x/y", "--judge", "heurstic"], "is not a judge of the study, did you mean 'heuristic'?"),
         (["x/y", "--judge", "gpt-5.4-mini"], "needs the environment variable OPENAI_API_KEY"),
     ],
 )

@@ -10,7 +10,7 @@ import polars as pl
 from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE, Array
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
-from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
+from userturn.storage.table_files import ITEM_KEYS, JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, in_default_format, is_default
 from userturn.tables.item_pairs import (
@@ -139,7 +139,6 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 BETWEEN_FAMILIES = "two families"
 SHARED_BY_PART = ["factor", "condition", "baseline", "temperature", "perturbation", "judge"]
 PLACE = [*SHARED_BY_PART[:3], "dataset", *SHARED_BY_PART[3:]]
-ITEM = ["dataset", "item"]
 OTHER = "_other"
 OF_FAMILIES: Schema = {  # columns that only these contrasts have
     "other_family": pl.String,
@@ -158,13 +157,13 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     one condition has more turns than the other.
     """
     # Changes are rounded, so that the order of sums does not show.
-    table = paired.group_by("family", *ITEM).agg(
+    table = paired.group_by("family", *ITEM_KEYS).agg(
         pl.col(BOTH).sum(),
         pl.col("change", "first_change").mean().round(9),
         models=pl.col("model").unique(),
         unequal=(pl.col("design") == UNEQUAL).any(),
     )
-    return table.with_columns(pl.col("family", *ITEM).cast(pl.String))
+    return table.with_columns(pl.col("family", *ITEM_KEYS).cast(pl.String))
 
 
 ENDS = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
@@ -247,9 +246,9 @@ def _rows(paired: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
     for shared in places.head(1).iter_rows(named=True):
         for (family,), (other,) in combinations(sorted(families), 2):
             both = families[family,].join(
-                families[other,], on=ITEM, how="full", coalesce=True, suffix=OTHER
+                families[other,], on=ITEM_KEYS, how="full", coalesce=True, suffix=OTHER
             )
-            for dataset, items_of_both in _datasets(both.sort(ITEM)):
+            for dataset, items_of_both in _datasets(both.sort(ITEM_KEYS)):
                 if (row := _compared(items_of_both)) is not None:
                     of = {"dataset": dataset, "family": family, "other_family": other}
                     yield shared | of | row
