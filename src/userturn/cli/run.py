@@ -178,7 +178,7 @@ def _said_before(planned: Mapping[str, Any]) -> Iterator[str]:
         about, most = judge["cost_about"], judge["cost_at_most"]
         cost = f"about {about or 0:,.2f} {planned['currency']}, {most or 0:,.2f} at most"
         price = "no price in its entry" if most is None else "free" if most == 0 else cost
-        yield f"judge:  {judge['judge']}, {judge['calls']:,.0f} turns, {price}"
+        yield f"judge:  {judge['judge']}, {judge['calls']:,.0f} turns with controls, {price}"
     if planned["seconds_at_most"] is not None:
         longest = format_timespan(round(planned["seconds_at_most"], -1))
         yield f"time:   about {longest} at most, if every text is of full length"
