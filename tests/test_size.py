@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_542, 35_186),
-    "tests": (57_291, 32_578),
+    "src": (63_544, 35_185),
+    "tests": (57_301, 32_586),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

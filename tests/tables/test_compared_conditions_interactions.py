@@ -62,6 +62,14 @@ def test_difference_is_that_of_the_two_changes_and_counts_models_and_items(
     assert 1000 < row["n_items"] <= 1200
 
 
+def test_items_that_one_family_lacks_are_no_model_of_it(items: pl.DataFrame) -> None:
+    family, item = (pl.col(name).cast(pl.String) for name in ("family", "item"))
+    lacks = (family == "glm") & (item == items["item"].cast(pl.String)[0])
+    table = interactions(items.filter(~lacks), FAMILIES, controls=[])
+    row = table.filter(family="glm", other_family="qwen", dataset="all").row(0, named=True)
+    assert (row["n_models"], row["n_models_other"]) == (1, 2)
+
+
 def test_only_the_main_rows_over_all_datasets_confirm(table: pl.DataFrame) -> None:
     confirming = table.filter(correction="Holm")
     assert set(confirming["dataset"]) == {"all"}

@@ -188,7 +188,10 @@ def _datasets(both: pl.DataFrame) -> Iterator[tuple[str, Beside]]:
         both.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in ENDS).to_numpy()
         for name in ("n_scored", "n_genuine")
     )
-    models = {name: pl.col(name).explode().n_unique() for name in ("models", "models" + OTHER)}
+    models = {  # null where a family lacks the item
+        name: pl.col(name).explode().drop_nulls().n_unique()
+        for name in ("models", "models" + OTHER)
+    }
     of_each = both.group_by("dataset", maintain_order=True).agg(n_items=pl.len(), **models)
     of_all = both.select(pl.lit(ALL).alias("dataset"), n_items=pl.len(), **models)
     start = 0
