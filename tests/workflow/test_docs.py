@@ -126,8 +126,6 @@ RUN_ELSEWHERE = {
         "tests/cli/test_completion.py"
     ),
     "userturn judge-card": "with a judge, test_judge_card_command.py",
-    "userturn judge-card smollm2-135m-scored --configfile profiles/demo/study.yaml "
-    "profiles/demo/judge.yaml": "takes minutes; tests/judges/test_scored.py serves its like",
     "userturn judge-card heuristic": "test_judge_card_command.py",
     "snakemake --profile profiles/demo --configfile profiles/demo/study.yaml "
     "profiles/demo/server.yaml": "needs a server; tests/models/test_served.py asks its like",
@@ -141,8 +139,6 @@ RUN_ELSEWHERE = {
     "userturn power --rate .2 --half-width .05 --assurance .8": "tests/cli/test_power.py",
     "userturn power --decoupled .3": "tests/cli/test_power.py",
     "userturn power --measure": "with numbers, below",
-    "userturn power --measure gain_answer --spread .1564 --design-effect 2 --related .5 "
-    "--difference .02": "tests/cli/test_power.py runs its like",
     "userturn power --measure identified_answer --rate .85 --difference .05": (
         "tests/cli/test_power.py"
     ),
@@ -159,9 +155,6 @@ RUN_ELSEWHERE = {
     "make demo-crossed": "takes minutes; tests/workflow/test_crossed_run.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
     "userturn costs": "tests/cli/test_costs.py",
-    'userturn costs --give-up batch_68f3 --because "the provider has lost it"': (
-        "tests/judges/test_batch_files.py"
-    ),
     'userturn costs --paid gpt-5.4-mini=0.42 --because "the invoice of November"': (
         "tests/cli/test_costs.py"
     ),
