@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_544, 35_185),
-    "tests": (57_294, 32_586),
+    "tests": (57_298, 32_587),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

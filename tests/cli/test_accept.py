@@ -79,7 +79,7 @@ def test_without_slurm_the_cluster_does_not_hold(
 
 def test_nothing_to_try_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accept"]) == 1
-    assert "give --gpu, --api JUDGE, --hub or --slurm" in capsys.readouterr().err
+    assert "give one or more of --gpu, --api JUDGE, --hub and --slurm" in capsys.readouterr().err
 
 
 def test_claims_are_printed_and_counted_and_one_that_did_not_hold_is_exit_code_one(
