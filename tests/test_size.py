@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_544, 35_185),
-    "tests": (57_298, 32_587),
+    "src": (63_550, 35_189),
+    "tests": (57_303, 32_590),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.rubric import read_rubric
-from userturn.wording import LABELS, label_name, name_labels, number_of, show_unseen
+from userturn.wording import LABELS, label_name, name_labels, number_of, one_line_each, show_unseen
 
 
 def test_one_is_singular_and_everything_else_plural() -> None:
@@ -45,3 +45,8 @@ def test_a_text_names_labels_as_words_of_its_sentence() -> None:
     text = "take the first of prompt_restate, generic; not prompt_restated"
     named = "take the first of restated prompt, generic; not prompt_restated"
     assert name_labels(text, ["prompt_restate", "generic"]) == named
+
+
+def test_paragraphs_and_items_of_a_list_are_a_line_each() -> None:
+    text = "Decide by what\nis there.\n- One that\ngoes on.\n- Two."
+    assert one_line_each(text) == "Decide by what is there.\n- One that goes on.\n- Two."

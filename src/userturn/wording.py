@@ -70,6 +70,11 @@ def name_labels(text: str, labels: Iterable[str]) -> str:
     return text
 
 
+def one_line_each(text: str) -> str:
+    """Return a text with each of its paragraphs, and each item of a list, in one line."""
+    return re.sub(r"\n(?![-\n])", " ", text)
+
+
 def kind_of(value: Any) -> str:
     """Return the kind of a value in words, such as "a list", or by Python's name if unknown."""
     name = type(value).__name__

@@ -25,7 +25,7 @@ from userturn.humans.rounds import ASKED_FIRST
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.files import write_text
 from userturn.storage.hashing import fingerprint
-from userturn.wording import label_name, name_labels
+from userturn.wording import label_name, name_labels, one_line_each
 
 N_TURNS = 10
 READINGS = ("first_label", "second_label", "third_label")
@@ -128,7 +128,8 @@ def page(
         }
         for name, label in rubric.labels.items()
     ]
-    words = {"rules": name_labels(rubric.rules, rubric.labels), "ours": note_on_ours(rubric)}
+    rules = one_line_each(name_labels(rubric.rules, rubric.labels))
+    words = {"rules": rules, "ours": note_on_ours(rubric)}
     return _page_of("turn", "Label of turn", round_name, items, guide, labels, practice, **words)
 
 

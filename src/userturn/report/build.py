@@ -37,7 +37,7 @@ from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells
-from userturn.wording import LABELS, label_name, name_labels
+from userturn.wording import LABELS, label_name, name_labels, one_line_each
 from userturn.workflow.registry import FIGURES, TABLES
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
@@ -257,7 +257,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> d
         "aboutJudges": {name: about(entry) for name, entry in grid.judges.items()},
         "labelNames": {name: label_name(name) for name in (*LABELS, *rubric.labels)},
         "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
-        "rules": name_labels(rubric.rules, rubric.labels),
+        "rules": one_line_each(name_labels(rubric.rules, rubric.labels)),
         "ours": note_on_ours(rubric),
         "rows": ROWS_PER_FILE,
         "writers": WRITERS,
