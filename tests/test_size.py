@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_550, 35_189),
-    "tests": (57_303, 32_590),
+    "tests": (57_304, 32_590),
     "scripts": (21, 16),
     "rules": (258, 0),
 }

@@ -36,7 +36,8 @@ def test_every_rule_of_a_study_ends_in_an_environment_of_its_own(tmp_path: Path)
     assert len(environments) == 3  # nothing is trained
     taken = set((folder / stand_in_conda.TAKEN).read_text().split())
     assert "snakemake" in taken  # each job reads what Snakemake tells it
-    assert taken <= stand_in_conda.OF_SNAKEMAKE
+    # Polars pickles by cloudpickle if it finds one, else by Python's own.
+    assert taken - {"cloudpickle"} <= stand_in_conda.OF_SNAKEMAKE
 
 
 @pytest.mark.skipif(shutil.which("conda") is not None, reason="conda is installed")
