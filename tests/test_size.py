@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_550, 35_189),
+    "src": (63_567, 35_196),
     "tests": (57_304, 32_590),
     "scripts": (21, 16),
     "rules": (258, 0),

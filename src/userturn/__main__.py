@@ -2,6 +2,14 @@
 
 import sys
 
+INTERRUPTED = 130  # exit code, as shells have it
+
+
+def interrupted() -> int:
+    """Say what an interrupt means for a command that keeps nothing, and return the exit code."""
+    print("interrupted; the same command begins anew", file=sys.stderr)
+    return INTERRUPTED
+
 
 def main() -> int:
     """Run one command, and return its exit code; an interrupt while modules load is one line."""
@@ -10,8 +18,7 @@ def main() -> int:
 
         return run()
     except KeyboardInterrupt:
-        print("interrupted; the same command begins anew", file=sys.stderr)
-        return 130  # as shells have it
+        return interrupted()
 
 
 if __name__ == "__main__":

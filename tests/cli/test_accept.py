@@ -73,7 +73,7 @@ def test_without_slurm_the_cluster_does_not_hold(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = list(on_cluster(study("http://127.0.0.1:9/v1"), "profiles/slurm", str(tmp_path)))
+    found = list(on_cluster(study("http://127.0.0.1:9/v1"), Path("profiles/slurm"), str(tmp_path)))
     assert [one for one in found if one.claim == "SLURM's commands" and not one.held]
 
 

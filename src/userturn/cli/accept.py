@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from userturn.cli.arguments import study_config, take_configuration, take_json, with_judge
+from userturn.cli.arguments import (
+    study_config,
+    take_configuration,
+    take_json,
+    take_profile,
+    with_judge,
+)
 from userturn.cli.judge_card import LabelledCell
 from userturn.cli.terminal import Output
 from userturn.config.entries import by_language, selected
@@ -63,9 +69,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--hub", action="store_true", help="load a pinned file and a model from the hub"
     )
     command.add_argument("--slurm", action="store_true", help="run one short job on this cluster")
-    command.add_argument(
-        "--profile", default="slurm", help="folder of the Snakemake profile; default: slurm"
-    )
+    take_profile(command)
     take_json(command)
 
 
@@ -214,8 +218,8 @@ def _fetched(name: str, one: Mapping[str, Any]) -> tuple[bool, str]:
         return True, f"{name}: {one['file']}, {Path(path).stat().st_size:,} bytes"
 
 
-def on_cluster(config: dict[str, Any], profile: str, results: str) -> Iterator[Tried]:
+def on_cluster(config: dict[str, Any], profile: Path, results: str) -> Iterator[Tried]:
     """Yield each check of `userturn doctor`, including a short job on a compute node."""
     check_study(config)
-    for found in examine(Grid(config, results), read_profile(Path(profile)), PATIENCE, False):
+    for found in examine(Grid(config, results), read_profile(profile), PATIENCE, False):
         yield Tried(found.what, found.trouble is None, found.trouble or "as expected")

@@ -75,6 +75,21 @@ def take_configuration(command: argparse.ArgumentParser) -> None:
     )
 
 
+def take_server(command: argparse.ArgumentParser) -> None:
+    """Add the options for a server that has the model."""
+    command.add_argument(
+        "--server", metavar="URL", help="address of a server with the model, up to /v1"
+    )
+    command.add_argument(
+        "--api",
+        choices=("completions", "chat"),
+        default="completions",
+        help="API of that server; default: completions. A chat API takes any name of a model, and "
+        "the model is told to play the user",
+    )
+    command.add_argument("--served-as", metavar="NAME", help="name of the model on the server")
+
+
 def take_profile(command: argparse.ArgumentParser) -> None:
     """Add the option for the profile's folder with which Snakemake runs on a cluster."""
     command.add_argument(

@@ -29,12 +29,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "Every Eval Ever",
     )
     command.add_argument("labels", type=Path, help="a table of people's labels of some rows")
-    column = "column "
     command.add_argument(
-        "--id", metavar="COLUMN", help=f"{column}that names a row in verdicts and labels"
+        "--id", metavar="COLUMN", help="column that names a row in verdicts and labels"
     )
     command.add_argument(
-        "--item", metavar="COLUMN", help=f"{column}of the item, whose rows belong together"
+        "--item", metavar="COLUMN", help="column of the item, whose rows belong together"
     )
     command.add_argument(
         "--verdict",
@@ -43,9 +42,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns of verdicts, one for each judge",
     )
-    command.add_argument("--label", metavar="COLUMN", help=f"{column}of people's labels")
+    command.add_argument("--label", metavar="COLUMN", help="column of people's labels")
     command.add_argument(
-        "--stratum", metavar="COLUMN", help=f"{column}by which rows were drawn for people"
+        "--stratum", metavar="COLUMN", help="column by which rows were drawn for people"
     )
     command.add_argument(
         "--by", nargs="+", metavar="COLUMN", help="columns of groups, such as model"

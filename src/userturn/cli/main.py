@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+from userturn.__main__ import interrupted
 from userturn.cli.parser import Parser
 from userturn.cli.progress import at_work
 from userturn.errors import near_miss, sentence
@@ -130,8 +131,7 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print("interrupted; the same command begins anew", file=sys.stderr)
-        return 130  # as shells have it
+        return interrupted()
     except Exception as error:
         message = sentence(error, [at for at in vars(chosen).values() if isinstance(at, Path)])
         if message is None:

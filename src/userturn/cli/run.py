@@ -11,7 +11,8 @@ from typing import Any
 
 from humanfriendly import format_timespan
 
-from userturn.cli.arguments import check_judge, take_json
+from userturn.__main__ import INTERRUPTED
+from userturn.cli.arguments import check_judge, take_json, take_server
 from userturn.cli.rates import show_rates
 from userturn.cli.terminal import Output
 from userturn.config.entries import currency
@@ -47,7 +48,6 @@ EXAMPLES = (
     "run http://127.0.0.1:8000/v1 --data questions.csv --prompt text",
 )
 PROFILE = "profiles/short"  # a few lines of output
-INTERRUPTED = 130  # as shells have it
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -81,16 +81,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--folder", type=Path, help="folder of the study; default: the model's name"
     )
-    command.add_argument(
-        "--server", metavar="URL", help="address of a server with the model, up to /v1"
-    )
-    command.add_argument("--served-as", metavar="NAME", help="name of the model on the server")
-    command.add_argument(
-        "--api",
-        choices=("completions", "chat"),
-        default="completions",
-        help="API of the server; default: completions",
-    )
+    take_server(command)
     take_json(command)
 
 

@@ -5,7 +5,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from userturn.cli.arguments import config_anywhere, take_configfile, take_json, with_model
+from userturn.cli.arguments import (
+    config_anywhere,
+    take_configfile,
+    take_json,
+    take_server,
+    with_model,
+)
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Output
 from userturn.config.endpoint_models import check_address
@@ -28,22 +34,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("question", help="question to the model")
     command.add_argument("--answer", help="text to show as the model's own answer")
-    command.add_argument(
-        "--server", metavar="URL", help="address of a server with the model, up to /v1"
-    )
-    command.add_argument(
-        "--api",
-        choices=("completions", "chat"),
-        default="completions",
-        help="API of that server; default: completions. A chat API takes any name of a model, and "
-        "the model is told to play the user",
-    )
+    take_server(command)
     command.add_argument(
         "--instruction",
         metavar="FILE",
         help="text that tells a model behind a chat API to play the user",
     )
-    command.add_argument("--served-as", metavar="NAME", help="name of the model on the server")
     command.add_argument(
         "--chat-template",
         metavar="FILE",

@@ -52,10 +52,15 @@ def is_exact(values: Array, n_items: Array) -> bool:
     return bool(np.allclose(steps * (values[largest] / steps[largest]), values, atol=TOLERANCE))
 
 
+def _least_cosine(n: float) -> float:
+    """Return the cosine, without its sign, above which n flips leave more than nothing."""
+    return float((NEGLIGIBLE / 2) ** (1 / max(n, 1)))
+
+
 def _peaks(size: float, n: float, n_points: int) -> np.ndarray:
     """Return the points of half a spectrum at which n flips of a size leave more than nothing."""
     between = n_points / (2 * size)  # two points at which the cosine is 1 or -1
-    reach = between * np.arccos((NEGLIGIBLE / 2) ** (1 / max(n, 1))) / np.pi
+    reach = between * np.arccos(_least_cosine(n)) / np.pi
     if 2 * reach + 2 >= between:
         return np.arange(n_points // 2 + 1)
     centres = np.arange(size + 1) * between
@@ -71,7 +76,7 @@ def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
     def cosines(index: int) -> tuple[Array, np.ndarray]:
         """Return the cosines of a size where something is left, and where their powers leave it."""
         values = np.cos(2 * np.pi / n_points * alive * float(sizes[index]))
-        return values, np.abs(values) > (NEGLIGIBLE / 2) ** (1 / max(int(counts[index]), 1))
+        return values, np.abs(values) > _least_cosine(int(counts[index]))
 
     order = [int(index) for index in np.argsort(-counts, kind="stable") if sizes[index]]
     alive = _peaks(float(sizes[order[0]]), float(counts[order[0]]), n_points)

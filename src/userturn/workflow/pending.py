@@ -177,8 +177,8 @@ class Pending:
     def identities(self, model: str, after_others: bool = False) -> list[str]:
         """Return the sorted identities of all tables that a model's sweep works through.
 
-        They are the same in every attempt, whatever replies an earlier attempt left, since each
-        job of a cluster reads the workflow anew and a marker holds these identities.
+        Each job of a cluster reads the workflow anew, and a marker holds these identities. Replies
+        of an earlier attempt do not change them, but tables collected since are left out.
         """
         return sorted(_identities(self._to_plan(model, after_others)))
 
