@@ -36,7 +36,7 @@ def test_every_rule_of_a_study_ends_in_an_environment_of_its_own(tmp_path: Path)
     assert len(environments) == 3  # nothing is trained
     taken = set((folder / stand_in_conda.TAKEN).read_text().split())
     assert "snakemake" in taken  # each job reads what Snakemake tells it
-    # Polars pickles by cloudpickle if it finds one, else by Python's own.
+    # pyarrow imports cloudpickle if it finds it, else Python's own pickle.
     assert taken - {"cloudpickle"} <= stand_in_conda.OF_SNAKEMAKE
 
 
