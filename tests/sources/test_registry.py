@@ -44,7 +44,10 @@ def everything() -> dict[str, Any]:
 @pytest.fixture
 def grid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Grid:
     monkeypatch.chdir(ROOT)
-    return Grid(everything(), tmp_path)
+    config = everything()
+    config["controls"]["unseen_answer"] = 20  # of a control, which earlier studies have not
+    config["run"]["perturbations"].append("no_answer")
+    return Grid(config, tmp_path)
 
 
 def test_the_663_identities_of_earlier_studies_stay_as_they_are(

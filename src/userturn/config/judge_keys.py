@@ -129,6 +129,9 @@ class Controls(TypedDict, total=False):
     edited: Annotated[
         Natural, part("User turns of each cell that are judged after edited answers.")
     ]
+    unseen_answer: Annotated[
+        Natural, part("User turns of each control that are judged after the answer it lacks.")
+    ]
 
 
 class JudgeCard(TypedDict):

@@ -1,4 +1,4 @@
-"""User turns after another answer than their own: another item's, or their own edited.
+"""User turns after another answer than their own: another item's, an edited, or an unseen one.
 
 After another item's answer, the rate is of turns that cannot react to the answer. A judge sees the
 item's own conversation, the answer to another item, and the turn. The items have one drawn order
@@ -8,6 +8,9 @@ that no item keeps its own. An equal answer is skipped.
 In an edited answer, every number, name or word that a turn has from the answer, and not from the
 prompt, is exchanged. So a judge that called the turn genuine because it reacts to the answer should
 not call it genuine again.
+
+An unseen answer is the item's own, before a turn of a control, which the model wrote without it. So
+if a judge calls the turn genuine, it fits the answer without reacting to it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +32,7 @@ from userturn.judges.words import (
 )
 from userturn.stats.rng import generator
 from userturn.storage.table_files import TURN_COLUMNS, TURN_KEYS, Schema, write_table
+from userturn.study.cells import PLAIN
 
 SWAPPED_TURNS_SCHEMA: Schema = {
     **TURN_COLUMNS,
@@ -229,3 +233,58 @@ def edit_answers(
     items = pl.read_parquet(path_to_items, columns=["item", "messages"])
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
     write_table(edited_cells(dataset, cells, items, n_turns, seed), path_to_edited, identity)
+
+
+def unseen_turns(
+    turns: pl.DataFrame, answers: pl.DataFrame, n_turns: int, order: Sequence[str]
+) -> pl.DataFrame:
+    """Return some turns of one control, each after the answer that it was written without.
+
+    Args:
+        turns: user turns of the control. Those with the outcome `error` have no text and are left
+            out.
+        answers: user turns of the unperturbed cell at the same temperature, for their answers. A
+            turn gets the answer of its item and sample, and is left out if there is none.
+        n_turns: number of turns, in the order of items, with first samples before second ones.
+        order: the dataset's items in their drawn order.
+
+    Returns:
+        `EDITED_TURNS_SCHEMA`: the turn, and the item's own `answer`.
+    """
+    places = pl.DataFrame(
+        {"item": order, "place": range(len(order))}, schema={"item": pl.String, "place": pl.Int64}
+    )
+    own = answers.filter(pl.col("answer").str.len_bytes() > 0)
+    return (
+        turns.select(READ)
+        .filter(pl.col("outcome") != "error")
+        .drop("answer")
+        .join(own.select("item", "sample", "answer"), on=["item", "sample"])
+        .join(places, on="item")
+        .sort("sample", "place")
+        .head(n_turns)
+        .select(pl.col(name).cast(kind) for name, kind in EDITED_TURNS_SCHEMA.items())
+    )
+
+
+def show_unseen_answers(
+    dataset: str,
+    n_turns: int,
+    seed: int,
+    identity: str,
+    paths_to_user_turns: Sequence[str],
+    path_to_items: str,
+    path_to_unseen: str,
+) -> None:
+    """Write some turns of each control of a model and dataset, each after its item's own answer.
+
+    The items have the order of the chance floor, so that both are of the same items.
+    """
+    items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
+    order = drawn_order(items, generator(seed, "chance floor", dataset))
+    turns = pl.concat([pl.read_parquet(path, columns=READ) for path in paths_to_user_turns])
+    answers = dict(turns.filter(perturbation=PLAIN).group_by("temperature"))
+    controls = turns.filter(pl.col("perturbation") != PLAIN)
+    cells = controls.group_by("temperature", "perturbation")
+    unseen = [unseen_turns(cell, answers[at[:1]], n_turns, order) for at, cell in cells]
+    write_table(pl.concat(unseen).sort(TURN_KEYS), path_to_unseen, identity)

@@ -1,11 +1,12 @@
 """Turns of the cells, some of which are drawn and judged again beside another answer.
 
 Turns beside another item's answer are the chance floor. An edited answer no longer has what the
-turn took up from it.
+turn took up from it. An unseen answer is the item's own, beside a turn that was written without it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from userturn.prompts.perturbations import controls_of
 from userturn.sources.source import (
@@ -25,8 +26,9 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.cells import PLAIN, Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
 
-CHANCE_FLOOR_VERSION, EDITED_VERSION = 1, 1  # of how turns are drawn and changed
+CHANCE_FLOOR_VERSION, EDITED_VERSION, UNSEEN_VERSION = 1, 1, 1  # of how turns are drawn
 OfSource = Mapping[tuple[str, str], Sequence[Cell]]
+NO_CELLS: OfSource = MappingProxyType({})
 
 
 def _n_turns(grid: Grid, key: str) -> int:
@@ -50,20 +52,51 @@ def _edited_cells_of(grid: Grid) -> OfSource:
     return by_source(plain) if _n_turns(grid, "edited") else {}
 
 
+def _unseen_cells_of(grid: Grid) -> OfSource:
+    """Return the cells of controls, whose turns were written without the item's own answer.
+
+    Each has an unperturbed cell at the same temperature, which has the answer.
+    """
+    controls = controls_of(grid.perturbations)
+    unseen = [
+        cell
+        for cell in grid.cells
+        if cell.perturbation in controls and cell._replace(perturbation=PLAIN) in grid.cells
+    ]
+    return by_source(unseen) if _n_turns(grid, "unseen_answer") else {}
+
+
+def _answering(cells: OfSource) -> OfSource:
+    """Return the unperturbed cells at the temperatures of some cells."""
+    return {
+        of: list(dict.fromkeys(cell._replace(perturbation=PLAIN) for cell in mine))
+        for of, mine in cells.items()
+    }
+
+
 def _drawn(
-    grid: Grid, rule: JudgeRule, version: int, cells: OfSource, n_turns: int
+    grid: Grid,
+    rule: JudgeRule,
+    version: int,
+    cells: OfSource,
+    n_turns: int,
+    answers: OfSource = NO_CELLS,
 ) -> Iterator[Turns]:
-    """Yield the turns of each model and dataset, for which `n_turns` per cell are drawn."""
+    """Yield the turns of each model and dataset, for which `n_turns` per cell are drawn.
+
+    `answers` are further cells, whose answers they are judged after.
+    """
     for (model, dataset), mine in cells.items():
         drawing = [n_turns, grid.config["seed"]]
+        made_of = [*mine, *answers.get((model, dataset), ())]
         yield Turns(
             rule.folder.format(model=model, dataset=dataset),
             model,
             dataset,
-            fingerprint([version, [*map(grid.cell_identity, mine)], drawing]),
+            fingerprint([version, [*map(grid.cell_identity, made_of)], drawing]),
             ITEMS.format(dataset=dataset),
             partial(_questions, grid, mine, n_turns),
-            tuple(files_of(mine, "user_turns.parquet")),
+            tuple(files_of(made_of, "user_turns.parquet")),
         )
 
 
@@ -79,10 +112,17 @@ def edited(grid: Grid) -> Iterator[Turns]:
     return _drawn(grid, EDITED, EDITED_VERSION, _edited_cells_of(grid), n_turns)
 
 
+def unseen(grid: Grid) -> Iterator[Turns]:
+    """Yield the turns of each model and dataset after answers that they were written without."""
+    n_turns, cells = _n_turns(grid, "unseen_answer"), _unseen_cells_of(grid)
+    return _drawn(grid, UNSEEN, UNSEEN_VERSION, cells, n_turns, _answering(cells))
+
+
 def judged(grid: Grid) -> Iterator[Turns]:
     """Yield all turns that are judged again."""
     yield from swapped(grid)
     yield from edited(grid)
+    yield from unseen(grid)
 
 
 def _questions(grid: Grid, cells: Sequence[Cell], n_turns: int, sizes: Sizes) -> Load:
@@ -98,6 +138,7 @@ def _verdicts_on(grid: Grid, cells: OfSource) -> list[str]:
 
 SWAPPED = JudgeRule("judge_swapped", "chance_floor/{model}/{dataset}")
 EDITED = JudgeRule("judge_edited", "edited/{model}/{dataset}")
+UNSEEN = JudgeRule("judge_unseen", "unseen_answer/{model}/{dataset}")
 JOBS = {
     "swap_answers": Job(
         "Replace the answer before some user turns of each cell by another item's.",
@@ -115,11 +156,21 @@ JOBS = {
         identity(f"identity({EDITED.user_turns})"),
         {"n_turns": "controls.edited", "seed": "seed"},
     ),
+    "show_unseen_answers": Job(
+        "Put before some user turns of each control the answer that they were written without.",
+        "controls.swapped_answers.show_unseen_answers",
+        {"paths_to_user_turns": f"study.made_of({UNSEEN.folder})", "path_to_items": ITEMS},
+        {"path_to_unseen": UNSEEN.user_turns},
+        identity(f"identity({UNSEEN.user_turns})"),
+        {"n_turns": "controls.unseen_answer", "seed": "seed"},
+    ),
 }
 INPUTS = {
     "unswapped_verdicts": lambda grid: _verdicts_on(grid, swapped_cells_of(grid)),
     "swapped_verdicts": lambda grid: every_verdict(grid, swapped(grid)),
     "unedited_verdicts": lambda grid: _verdicts_on(grid, _edited_cells_of(grid)),
     "edited_verdicts": lambda grid: every_verdict(grid, edited(grid)),
+    "seen_verdicts": lambda grid: _verdicts_on(grid, _answering(_unseen_cells_of(grid))),
+    "unseen_verdicts": lambda grid: every_verdict(grid, unseen(grid)),
 }
-SOURCE = Source(judged=judged, judge_rules=(SWAPPED, EDITED), jobs=JOBS, inputs=INPUTS)
+SOURCE = Source(judged=judged, judge_rules=(SWAPPED, EDITED, UNSEEN), jobs=JOBS, inputs=INPUTS)

@@ -54,6 +54,9 @@ SIDES = (
         "turns that people do not call genuine",
     ),
 )
+# The least share of people's turns that react: a language model labelled 39 of 60 clearly genuine,
+# 65% [52, 76] (docs/controls.md).
+REACT = {HUMAN: 0.52}
 STRICTEST = 1.0  # threshold of a study without one, which nothing reaches
 
 
@@ -68,8 +71,10 @@ class Shortfall(NamedTuple):
 def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) -> list[Shortfall]:
     """Return the sides of a judge that are not shown, none if its raw rates are findings.
 
-    A side is shown if the lower limit from one of its sources reaches the threshold, and no upper
-    limit from another is below it.
+    A side is shown if the lower limit from one of its sources reaches the threshold, and no other
+    source refutes it. People's labels do if their upper limit is below the threshold. Human
+    follow-ups are all taken as genuine, and not all react, so they do if their upper limit is below
+    the threshold times the share that reacts at least.
     """
     own = card.filter(pl.col("lower").is_not_null(), judge=judge, by=ALL)
     by_side = (_shortfall(own, side, thresholds.get(side.threshold, STRICTEST)) for side in SIDES)
@@ -81,15 +86,16 @@ def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None
     sources = pl.col("source").is_in(list(side.sources))
     rows = card.filter(sources, pl.col("n_scored") > 0, measure=side.measure)
     measured = rows.sort("lower", "source").to_dicts()
-    refuted = [row for row in measured if row["upper"] < least]
-    if measured and measured[-1]["lower"] >= least and not refuted:
+    below = [row for row in measured if row["upper"] < least]
+    is_refuted = any(row["upper"] < least * REACT.get(row["source"], 1.0) for row in below)
+    if measured and measured[-1]["lower"] >= least and not is_refuted:
         return None
     if not measured:
         n = labels_to_reach(least, 0, 0)
         told = f"at least {number_of(n, 'label')} of {side.missing} needed" if n else "not measured"
         return Shortfall(side.measure, f"{side.measure} not shown, {told}", n)
-    row = refuted[0] if refuted else measured[-1]
-    n = None if refuted else _still_missing(row, least)
+    row = below[0] if below else measured[-1]
+    n = None if below else _still_missing(row, least)
     limits = "{estimate:.2f} [{lower:.2f}, {upper:.2f}]".format_map(row)
     why = f"{side.measure} {limits} on {row['n_scored']} {side.sources[row['source']]}"
     more = f", at least {n} more needed" if n else ""
