@@ -18,9 +18,11 @@ from userturn.controls.swapped_answers import (
     drawn_order,
     edited,
     edited_cells,
+    show_unseen_answers,
     swap_answers,
     swapped_turns,
     taken_up,
+    unseen_turns,
 )
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.verdict import GENUINE
@@ -214,3 +216,43 @@ def test_turns_that_take_something_up_are_drawn_and_fewer_are_part_of_more() -> 
     assert "Maria" not in both["answer"][1] and NAMES[0] in both["answer"][1]
     (one,) = edited_cells("d", [turns], items, 1, 1).rows()
     assert one in both.rows()
+
+
+def test_a_turn_of_a_control_gets_its_items_own_answer_of_the_same_sample() -> None:
+    written = turns(n_samples=2).with_columns(
+        answer=pl.format("{} {}", "answer", pl.col("sample").cast(pl.String))
+    )
+    control = turns(n_samples=2, a="", b="", c="").with_columns(perturbation=pl.lit("no_answer"))
+    found = unseen_turns(control, written, 4, ["c", "a", "b"])
+    assert dict(found.schema) == EDITED_TURNS_SCHEMA
+    shown = found.select("item", "sample", "answer", "perturbation", "text").rows()
+    assert shown == [
+        ("c", 0, "The sea. 0", "no_answer", "Why c?"),
+        ("a", 0, "Light. 0", "no_answer", "Why a?"),
+        ("b", 0, "Ada. 0", "no_answer", "Why b?"),
+        ("c", 1, "The sea. 1", "no_answer", "Why c?"),
+    ]
+
+
+def test_a_turn_without_an_answer_to_its_item_and_one_never_written_are_left_out() -> None:
+    control = turns(a="", b="", c="").with_columns(outcome=pl.Series(["ok", "error", "empty"]))
+    own = turns(a=None, b="Ada.", c="The sea.")
+    found = unseen_turns(control, own, 9, ["a", "b", "c"])
+    assert found.select("item", "outcome").rows() == [("c", "empty")]
+
+
+def test_each_control_has_the_answers_of_its_own_temperature(tmp_path: Path) -> None:
+    paths = []
+    for temperature, end in ((0.0, "cool"), (1.0, "warm")):
+        own = turns().with_columns(pl.col("answer") + end, temperature=pl.lit(temperature))
+        for cell in (own, own.with_columns(perturbation=pl.lit("no_answer"), answer=pl.lit(""))):
+            paths.append(str(tmp_path / f"{len(paths)}.parquet"))
+            cell.write_parquet(paths[-1])
+    pl.DataFrame({"item": ["c", "b", "a"]}).write_parquet(tmp_path / "items.parquet")
+    out = str(tmp_path / "out.parquet")
+    show_unseen_answers("d", 2, 7, "identity", paths, str(tmp_path / "items.parquet"), out)
+    found = pl.read_parquet(out)
+    assert set(found["perturbation"]) == {"no_answer"}
+    assert found["temperature"].value_counts(sort=True)["count"].to_list() == [2, 2]
+    ends = found.select("temperature", pl.col("answer").str.slice(-4)).unique().sort("temperature")
+    assert ends.rows() == [(0.0, "cool"), (1.0, "warm")]

@@ -37,11 +37,11 @@ SCORED = ["qwen3.5-0.8b", "qwen3.5-2b"]  # models whose likelihoods there are, o
 PERTURBED = {
     "t0": ["qwen3.5-0.8b", "gpt-oss-20b"]
 }  # by temperature, the models that ran under `truncate`
-# Made of turns beside the cells, rounds of pairs, an embedder or checkpoints: this study has none.
+# Made of turns beside the cells, pairs, an embedder, checkpoints or controls: this study has none.
 BESIDE = (
     *("measure_signals", "draw_signals", "tabulate_self_play", "draw_self_play"),
     *("tabulate_pairs", "draw_human_likeness", "tabulate_crossed", "tabulate_similarity"),
-    "tabulate_curve",
+    *("tabulate_curve", "tabulate_unseen"),
 )
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",

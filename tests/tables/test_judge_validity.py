@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from userturn.stats.proportions import labels_to_reach, wilson
 from userturn.tables.judge_validity import (
+    Shortfall,
     judged_kin,
     not_validated,
     shortfalls,
@@ -97,10 +98,11 @@ def test_no_evidence_but_limits_of_both_sides_opens_the_gate(evidence: Evidence,
         evidence = evidence | {key: (380 + right % 21, 400) for key, (right, _) in evidence.items()}
 
     def reaches(measure: str, sources: tuple[str, ...], least: float) -> bool:
-        counts = [evidence[s, measure] for s in sources if evidence.get((s, measure), (0, 0))[1]]
-        limits = [wilson(right, n) for right, n in counts]
-        shown = any((one.lower or 0) >= least for one in limits)
-        return shown and all((one.upper or 0) >= least for one in limits)
+        counts = {s: evidence[s, measure] for s in sources if evidence.get((s, measure), (0, 0))[1]}
+        limits = {source: wilson(right, n) for source, (right, n) in counts.items()}
+        shown = any((one.lower or 0) >= least for one in limits.values())
+        react = {"human": 0.52, "people": 1.0}  # all that people call genuine reacts
+        return shown and all((one.upper or 0) >= least * react[s] for s, one in limits.items())
 
     may = reaches("sensitivity", ("human", "people"), 0.7)
     may = may and reaches("specificity", ("people",), 0.9)
@@ -111,10 +113,24 @@ def test_no_evidence_but_limits_of_both_sides_opens_the_gate(evidence: Evidence,
 
 
 def test_turns_of_a_source_that_refutes_a_judge_close_what_another_opens() -> None:
-    (found,) = shortfalls(card(SHOWN | {("human", "sensitivity"): (20, 60)}), "j", LIMITS)
-    # Wilson of 20 of 60: [.227, .459]
+    (found,) = shortfalls(card(SHOWN | {("human", "sensitivity"): (13, 60)}), "j", LIMITS)
+    # Wilson of 13 of 60: [.131, .336], below .52 of .7, so below what a judge of .7 would reach.
     assert found.why == (
-        "sensitivity 0.33 [0.23, 0.46] on 60 human follow-ups, its lower limit must reach 0.7"
+        "sensitivity 0.22 [0.13, 0.34] on 60 human follow-ups, its lower limit must reach 0.7"
+    )
+
+
+def test_human_follow_ups_of_which_half_may_not_react_leave_a_judge_that_people_show() -> None:
+    # Wilson of 30 of 60: [.377, .623]. A judge that recognises .8 of those that react, and nothing
+    # else, calls .42 genuine if .52 react.
+    some = {("human", "sensitivity"): (30, 60)}
+    assert shortfalls(card(SHOWN | some), "j", LIMITS) == []
+    (alone,) = shortfalls(card({("people", "specificity"): (35, 35)} | some), "j", LIMITS)
+    assert alone == Shortfall(
+        "sensitivity",
+        "sensitivity 0.50 [0.38, 0.62] on 60 human follow-ups, its lower limit must reach 0.7: at "
+        "least 9 labels of turns that people call genuine needed",
+        9,
     )
 
 

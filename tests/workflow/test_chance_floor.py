@@ -8,7 +8,7 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
-from userturn.sources.drawn_turns import INPUTS, swapped, swapped_cells_of
+from userturn.sources.drawn_turns import INPUTS, swapped, swapped_cells_of, unseen
 from userturn.study.grid import Grid
 from userturn.workflow.study import Study
 
@@ -54,6 +54,29 @@ def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any
     cells = [cell for cells in floor.values() for cell in cells]
     assert {cell.perturbation for cell in cells} == {"none", "truncate"}
     assert len(cells) == 2 * 2 * 2
+
+
+def test_turns_of_controls_alone_are_judged_after_the_answer_that_they_lack(
+    demo: dict[str, Any],
+) -> None:
+    demo["run"]["perturbations"] = ["truncate", "none", "no_answer", "header_only"]
+    demo["controls"]["unseen_answer"] = 9
+    grid = Grid(demo)
+    for turns in unseen(grid):
+        written = {path.split("/")[5] for path in turns.made_of}
+        assert written == {"none", "no_answer", "header_only"}
+    seen = {path.split("/")[5] for path in INPUTS["seen_verdicts"](grid)}
+    assert seen == {"none"}
+    assert len({turns.folder for turns in unseen(grid)}) == 2
+
+
+@pytest.mark.parametrize("perturbations", [["no_answer"], ["none", "truncate"]])
+def test_without_a_control_or_an_unperturbed_cell_no_answer_is_unseen(
+    demo: dict[str, Any], perturbations: list[str]
+) -> None:
+    demo["run"]["perturbations"] = perturbations
+    demo["controls"]["unseen_answer"] = 9
+    assert [*unseen(Grid(demo))] == []
 
 
 @pytest.mark.parametrize(

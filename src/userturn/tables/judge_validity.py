@@ -95,10 +95,13 @@ def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None
         told = f"at least {number_of(n, 'label')} of {side.missing} needed" if n else "not measured"
         return Shortfall(side.measure, f"{side.measure} not shown, {told}", n)
     row = below[0] if below else measured[-1]
-    n = None if below else _still_missing(row, least)
     limits = "{estimate:.2f} [{lower:.2f}, {upper:.2f}]".format_map(row)
     why = f"{side.measure} {limits} on {row['n_scored']} {side.sources[row['source']]}"
-    more = f", at least {n} more needed" if n else ""
+    n, more = None if below else _still_missing(row, least), ""
+    if n:
+        more = f", at least {n} more needed"
+    elif below and not is_refuted and (n := labels_to_reach(least, 0, 0)):  # only people's can
+        more = f": at least {number_of(n, 'label')} of {side.sources[PEOPLE]} needed"
     return Shortfall(side.measure, f"{why}, its lower limit must reach {least:g}{more}", n)
 
 
