@@ -33,9 +33,10 @@ def changed(before: Study, after: Study) -> set[str]:
 
 
 def test_tables_of_what_a_study_lacks_do_not_apply_to_it() -> None:
-    # The demo has no conversations of several turns, languages, self-play, pairs, candidates or
-    # answers of other models, trains no model, and has no embedder.
-    lacking = {"languages", "self_play", "human_likeness", "crossed_answers"}
+    # The demo has no conversations of several turns, languages, self-play, pairs, candidates,
+    # controls among its perturbations or answers of other models, trains no model, and has no
+    # embedder.
+    lacking = {"languages", "self_play", "human_likeness", "crossed_answers", "unseen_answers"}
     lacking |= {"answer_signals", "training_overlap", "training_curve", "turn_similarity"}
     assert TABLES.keys() - set(demo().tables.names) == lacking
     figures = {"rates_by_turn", "rates_by_language", "self_play", "human_likeness"}
