@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_567, 35_196),
-    "tests": (57_304, 32_590),
+    "src": (63_785, 35_268),
+    "tests": (57_466, 32_681),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
