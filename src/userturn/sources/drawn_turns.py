@@ -88,15 +88,15 @@ def _drawn(
     """
     for (model, dataset), mine in cells.items():
         drawing = [n_turns, grid.config["seed"]]
-        made_of = [*mine, *answers.get((model, dataset), ())]
+        sources = [*mine, *answers.get((model, dataset), ())]
         yield Turns(
             rule.folder.format(model=model, dataset=dataset),
             model,
             dataset,
-            fingerprint([version, [*map(grid.cell_identity, made_of)], drawing]),
+            fingerprint([version, [*map(grid.cell_identity, sources)], drawing]),
             ITEMS.format(dataset=dataset),
             partial(_questions, grid, mine, n_turns),
-            tuple(files_of(made_of, "user_turns.parquet")),
+            tuple(files_of(sources, "user_turns.parquet")),
         )
 
 
