@@ -27,6 +27,26 @@ def test_p_is_that_of_all_flips_one_by_one(seed: int) -> None:
     assert sign_flip_p(*counted(change)) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("seen", [1.0, 0.5])
+@pytest.mark.parametrize(("n", "shift"), [(7, 0), (150, 0), (401, 1), (400, 2), (1200, 1)])
+def test_p_is_that_of_sums_of_changes_added_up_item_by_item(
+    n: int, shift: int, seen: float
+) -> None:
+    tenths = np.random.default_rng(n).choice([-10, -6, -5, -2, 0, 2, 3, 5, 6], n) + shift
+    chances = np.ones(1)  # of sums from the least to the largest
+    for size in np.abs(tenths):
+        longer = np.zeros(len(chances) + 2 * size)
+        longer[: len(chances)] += chances / 2
+        longer[2 * size :] += chances / 2
+        chances = longer
+    away = np.abs(np.arange(len(chances)) - len(chances) // 2)
+    observed = abs(tenths.sum())
+    expected = chances[away > observed].sum() + seen * chances[away == observed].sum()
+    assert sign_flip_p(*counted(tenths / 10), seen) == pytest.approx(
+        expected if observed else 1.0, rel=1e-6, abs=1e-12
+    )
+
+
 def test_p_is_that_of_scipys_permutation_test() -> None:
     change = np.round(np.random.default_rng(3).choice([-0.4, -0.2, 0.0, 0.2, 0.6], 300), 1)
     other = permutation_test(

@@ -6,7 +6,7 @@ hypergeometric distribution, which depends on the odds ratio alone (Fisher 1935,
 are limits wherever the data could have been different, even if a combination was never seen.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import factorial, prod
 from typing import NamedTuple
@@ -277,34 +277,33 @@ def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     seen = float(tables[:, 0].sum())
     first, last = (int(np.searchsorted(numbers, seen, side)) for side in ("left", "right"))
 
-    def tails(theta: float) -> tuple[float, float, float]:
-        """Return both tail chances, with the observed number counted by half, and the mean."""
-        logs = log_chances + theta * numbers
-        chances = np.exp(logs - logs.max())
-        chances /= chances.sum()
-        half = float(chances[first:last].sum()) / 2
-        fewer, more = float(chances[:first].sum()), float(chances[last:].sum())
-        return fewer + half, more + half, float(chances @ numbers)
+    def tails(thetas: Array) -> tuple[Array, Array, Array]:
+        """Return both tail chances, with the observed number counted by half, and the means."""
+        logs = log_chances + thetas[:, None] * numbers
+        chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        half = chances[:, first:last].sum(axis=1) / 2
+        fewer, more = chances[:, :first].sum(axis=1), chances[:, last:].sum(axis=1)
+        return fewer + half, more + half, chances @ numbers
 
     tail = (1 - confidence) / 2
-    ends = seen == numbers[0], seen == numbers[-1]
-    lower = 0.0 if ends[0] else _largest(lambda theta: tails(theta)[1] <= tail)
-    upper = np.inf if ends[1] else _largest(lambda theta: tails(theta)[0] >= tail)
-    ratio = 0.0 if ends[0] else np.inf if ends[1] else _largest(lambda t: tails(t)[2] <= seen)
-    p = min(1.0, 2 * min(tails(0.0)[:2]))
-    return Odds(ratio, lower, upper, phi, p, AT_MOST if ends[1] else None)
+    low, high = np.full(3, -FARTHEST), np.full(3, FARTHEST)  # of lower and upper limit and ratio
+    for _ in range(STEPS):
+        middles = (low + high) / 2
+        fewer, more, means = tails(middles)
+        is_below = np.array([more[0] <= tail, fewer[1] >= tail, means[2] <= seen])
+        low, high = np.where(is_below, middles, low), np.where(is_below, high, middles)
+    lower, upper, ratio = np.exp(low).tolist()
+    if seen == numbers[0]:
+        lower = ratio = 0.0
+    elif seen == numbers[-1]:
+        upper = ratio = np.inf
+    fewer, more, _ = tails(np.zeros(1))
+    p = min(1.0, 2 * float(min(fewer[0], more[0])))
+    return Odds(ratio, lower, upper, phi, p, AT_MOST if seen == numbers[-1] else None)
 
 
 AT_MOST = "no upper limit: as many turns after right answers are genuine as could be"
-
-
-def _largest(holds: Callable[[float], bool]) -> float:
-    """Return the largest odds ratio for whose logarithm a monotone condition holds."""
-    low, high = -FARTHEST, FARTHEST
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return float(np.exp(low))
 
 
 def _numbers_of_both(tables: Array) -> tuple[Array, Array]:

@@ -21,8 +21,8 @@ from userturn.stats.proportions import (
     copies,
     exact_limits,
     jeffreys_limits,
-    pooled_rate,
     quantile_of,
+    share_and_worth,
     wilson_limits,
 )
 
@@ -59,12 +59,16 @@ def rates(
     """Return the rate of each condition with its limits, all None where no turn was scored."""
     least = np.ones(counts.turns.shape[1]) if counts.least is None else counts.least
     columns = zip(counts.turns.T, counts.positive.T, least, strict=True)
-    return [
-        pooled_rate(Patterns(counts.n, turns, positive).seen, float(at_least), confidence, limits)
-        if turns.any()
-        else Interval(None, None, None)
-        for turns, positive, at_least in columns
-    ]
+    there = np.asarray(counts.turns.any(axis=0))
+    shares, worths = np.full((2, len(there)), np.nan)
+    for number, (turns, positive, at_least) in enumerate(columns):
+        if there[number]:
+            seen = Patterns(counts.n, turns, positive).seen
+            shares[number], worths[number] = share_and_worth(seen, float(at_least))
+    # Share first, or rounding would make a rate of 1 slightly different.
+    both = limits(shares[there] * worths[there], worths[there], confidence)
+    found = iter(np.column_stack([shares[there], *both]).tolist())
+    return [Interval(*next(found)) if one else Interval(None, None, None) for one in there]
 
 
 def correlations(counts: Counts) -> Array:

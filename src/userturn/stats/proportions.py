@@ -157,7 +157,7 @@ def combine(
 
 
 WHOLE = 1e-9  # a count farther from a whole number is none
-Limits = Callable[[float, float, float], tuple[Array, Array]]
+Limits = Callable[[ArrayLike, ArrayLike, float], tuple[Array, Array]]
 
 
 class Patterns(NamedTuple):
@@ -240,12 +240,20 @@ def pooled_rate(
     The score interval at an effective sample size is from Dean and Pagano 2015, J Surv Stat
     Methodol 3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
     """
-    scored, positive = patterns.total_scored, patterns.total_positive
-    once = copies(*patterns[1:])
-    worth = scored / design_effect(patterns, least * once if least <= 1 else max(least, once))
+    share, worth = share_and_worth(patterns, least)
     # Share first, or rounding would make a rate of 1 slightly different.
-    lower, upper = limits(positive / scored * worth, worth, confidence)
-    return Interval(positive / scored, float(lower), float(upper))
+    lower, upper = limits(share * worth, worth, confidence)
+    return Interval(share, float(lower), float(upper))
+
+
+def share_and_worth(patterns: Patterns, least: float = 1.0) -> tuple[float, float]:
+    """Return the share of positive turns, and the effective number of turns.
+
+    `least` is that of `design_effect`. Each item has a scored turn.
+    """
+    scored, once = patterns.total_scored, copies(*patterns[1:])
+    worth = scored / design_effect(patterns, least * once if least <= 1 else max(least, once))
+    return patterns.total_positive / scored, worth
 
 
 def clustered_rate(

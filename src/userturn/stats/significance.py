@@ -70,27 +70,38 @@ def _peaks(size: float, n: float, n_points: int) -> np.ndarray:
     return np.repeat(last + 1 - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
 
 
-def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
-    """Return the characteristic function of the sum of flipped steps, at half of its points."""
+def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> tuple[np.ndarray, Array]:
+    """Return the points of half a spectrum at which something is left, and what is left there.
 
-    def cosines(index: int) -> tuple[Array, np.ndarray]:
-        """Return the cosines of a size where something is left, and where their powers leave it."""
-        values = np.cos(2 * np.pi / n_points * alive * float(sizes[index]))
-        return values, np.abs(values) > _least_cosine(int(counts[index]))
-
+    The spectrum is the characteristic function of the sum of flipped steps. Its powers of cosines
+    are sums of logarithms, which take a third of the time.
+    """
     order = [int(index) for index in np.argsort(-counts, kind="stable") if sizes[index]]
-    alive = _peaks(float(sizes[order[0]]), float(counts[order[0]]), n_points)
-    for index in order[1:3]:  # powers are what takes the time
-        alive = alive[cosines(index)[1]]
-    values = np.ones(len(alive))
+    points = _peaks(float(sizes[order[0]]), float(counts[order[0]]), n_points)
+    logs, is_negative = np.zeros(len(points)), np.zeros(len(points), dtype=bool)
     for index in order:
-        powers, is_kept = cosines(index)
-        alive, values = alive[is_kept], values[is_kept] * powers[is_kept] ** int(counts[index])
-        is_kept = np.abs(values) > NEGLIGIBLE
-        alive, values = alive[is_kept], values[is_kept]
-    spectrum = np.zeros(n_points // 2 + 1)
-    spectrum[alive] = values
-    return spectrum
+        cosines = np.cos(2 * np.pi / n_points * points * float(sizes[index]))
+        logs += counts[index] * np.log(np.abs(cosines))  # no double has a cosine of 0
+        if counts[index] % 2:
+            is_negative ^= cosines < 0
+        is_left = logs > np.log(NEGLIGIBLE)
+        points, logs, is_negative = points[is_left], logs[is_left], is_negative[is_left]
+    return points, np.where(is_negative, -1.0, 1.0) * np.exp(logs)
+
+
+def _chance(points: np.ndarray, values: Array, n_points: int, sums: range, seen: float) -> float:
+    """Return the chance of some sums of flipped steps, the first with the weight `seen`.
+
+    It is the Fourier transform of a spectrum, added up over the sums: of all cosines of one angle
+    the sum is Dirichlet's kernel. `points` and `values` are those of `_spectrum`.
+    """
+    turn = np.pi / n_points * points
+    ends = np.sin((2 * sums[-1] + 1) * turn) - np.sin((2 * sums[0] - 1) * turn)
+    kernel = np.divide(ends, 2 * np.sin(turn), out=np.full(len(turn), 1.0 * len(sums)),
+                       where=points > 0)  # fmt: skip
+    kernel -= (1 - seen) * np.cos(2 * sums[0] * turn)
+    is_twice = (points > 0) & (2 * points < n_points)  # in a whole spectrum
+    return float(np.where(is_twice, 2.0, 1.0) * values @ kernel) / n_points
 
 
 def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
@@ -109,16 +120,17 @@ def sign_flip_p(values: Array, n_items: Array, seen: float = 1.0) -> float:
     if reach == 0:
         return 1.0
     observed = abs(float(steps @ n_items))
+    if round(observed) == 0:
+        return 1.0
     reach = min(reach, FARTHEST * float(np.sqrt(steps.astype(float) ** 2 @ n_items)))
     if observed > reach:
         return SMALLEST
     n_points = 1 << int(2 * reach + 1).bit_length()
     sizes, inverse = np.unique(np.abs(steps), return_inverse=True)
     counts = np.bincount(inverse, weights=n_items)
-    chances = np.fft.irfft(_spectrum(sizes, counts, n_points), n_points)
-    first = round(observed)
-    tail = float(chances[first : int(reach) + 1].sum() - (1 - seen) * chances[first])
-    return float(min(1.0, max(2 * tail, SMALLEST))) if first else 1.0
+    spectrum = _spectrum(sizes, counts, n_points)
+    tail = _chance(*spectrum, n_points, range(round(observed), int(reach) + 1), seen)
+    return float(min(1.0, max(2 * tail, SMALLEST)))
 
 
 def holm(p: Array) -> Array:

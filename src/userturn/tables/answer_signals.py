@@ -38,7 +38,7 @@ TABLE = Table(
         "copies",
     ),
     needs="candidates",
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "measure": (

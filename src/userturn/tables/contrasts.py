@@ -67,7 +67,7 @@ TABLE = Table(
     ),
     settings=("bases", "trainings", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=8,
+    version=9,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",

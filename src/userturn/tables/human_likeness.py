@@ -48,6 +48,7 @@ TABLE = Table(
     ),
     settings=("seed",),
     needs="pair_keys",
+    version=2,
 )
 MEANINGS = {
     "scope": (

@@ -98,7 +98,7 @@ TABLE = Table(
     made_of=("scores", "user_turns", "verdicts", "annotations", "round_keys", "copies"),
     settings=("families", "bases", "trainings"),
     needs="scores",
-    version=5,
+    version=6,
 )
 REFERENCE = "reference follow-ups"
 COMPARED = "two models on reference follow-ups"
