@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_785, 35_268),
-    "tests": (57_466, 32_681),
+    "src": (63_809, 35_283),
+    "tests": (57_486, 32_693),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
