@@ -67,8 +67,8 @@ def rates(
             shares[number], worths[number] = share_and_worth(seen, float(at_least))
     # Share first, or rounding would make a rate of 1 slightly different.
     both = limits(shares[there] * worths[there], worths[there], confidence)
-    found = iter(np.column_stack([shares[there], *both]).tolist())
-    return [Interval(*next(found)) if one else Interval(None, None, None) for one in there]
+    intervals = iter(np.column_stack([shares[there], *both]).tolist())
+    return [Interval(*next(intervals)) if one else Interval(None, None, None) for one in there]
 
 
 def correlations(counts: Counts) -> Array:
