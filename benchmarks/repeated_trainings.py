@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from userturn.stats.margins import change, side_by_side
 from userturn.stats.proportions import Floats, Interval
-from userturn.tables.repeated_trainings import over_trainings
+from userturn.tables.repeated_trainings import widen_by_trainings
 
 BETWEEN_ITEMS = 1.0  # standard deviation of the items' log odds
 TESTS = ("one training", "items alone", "Student's over trainings", "Satterthwaite's", "both")
@@ -53,7 +53,7 @@ def rejected(before: Floats, after: Floats, truth: float) -> Iterator[bool]:
     whole = max(squares.sum(), 1e-9)
     quantile = t.ppf(0.975, max(1.0, whole**2 / (squares**2 / of_each).sum()))
     yield bool(abs(mean - truth) > quantile * (whole / changes.size) ** 0.5)
-    yield misses(over_trainings(pooled, each), truth)
+    yield misses(widen_by_trainings(pooled, each), truth)
 
 
 def study(

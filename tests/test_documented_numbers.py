@@ -23,7 +23,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import unknown_rates
-from userturn.tables.known_turns import beside_labels
+from userturn.tables.known_turns import add_true_labels
 from userturn.wording import label_name
 
 
@@ -42,7 +42,7 @@ def test_card_of_the_heuristic_in_the_docs_is_what_the_command_prints(tmp_path: 
     grid = Grid(load_config(["config.yaml"]), tmp_path)
     rows = read_labelled(LABELLED_TURNS)
     said = labelled_turns(rows).select("item", "text")
-    turns = beside_labels(verdicts_of(grid, "heuristic"), labelled_items(rows), said)
+    turns = add_true_labels(verdicts_of(grid, "heuristic"), labelled_items(rows), said)
     rows_of_all = judge_card(turns, grid.config["seed"]).filter(pl.col("by") == "all")
     card = {row["measure"]: row for row in rows_of_all.to_dicts()}
     shown = {

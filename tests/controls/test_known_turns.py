@@ -36,7 +36,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.tables.agreement import AGREEMENT
 from userturn.tables.judges import judges, kinds_of_controls
-from userturn.tables.known_turns import TURN, beside_kinds, control_verdicts
+from userturn.tables.known_turns import TURN, add_kinds, control_verdicts
 from userturn.tables.make_tables import Material
 
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -160,7 +160,7 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
             path_to_verdicts=paths[-1],
         )
     known = control_verdicts(Material(Grid(CONFIG), {"control_verdicts": paths, "human_items": []}))
-    table = kinds_of_controls(judges(beside_kinds(known), NOBODY, 1))
+    table = kinds_of_controls(judges(add_kinds(known), NOBODY, 1))
     assert dict(table.select("group", "source").iter_rows()) == SOURCES
     n_turns = dict(table.select("group", "n_turns").iter_rows())
     assert n_turns == dict.fromkeys(LABELS, 2) | {"human": 1, IN_CONVERSATION: 0}
@@ -180,7 +180,7 @@ def measured(control: str, *labels: str | None, dataset: str = "d") -> pl.DataFr
             "language": pl.Series([None] * len(labels), dtype=pl.String),
         }
     )
-    return judges(beside_kinds(verdicts), NOBODY, 1)
+    return judges(add_kinds(verdicts), NOBODY, 1)
 
 
 def test_a_failure_is_caught_by_any_label_but_genuine_and_unscored_turns_do_not_count() -> None:

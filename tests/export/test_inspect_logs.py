@@ -16,7 +16,7 @@ from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.inspect_logs import write_inspect_logs
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
             assert sample["scores"]["heuristic"]["value"] == int(verdict["genuine"])
     rates = pl.read_parquet(finished_study / "results/tables/rates.parquet")
     is_cell = (pl.col("temperature") == 1) & (pl.col("perturbation") == "none")
-    by_words = of_cells(rates).filter(pl.col("judge") == "heuristic")
+    by_words = cell_rates(rates).filter(pl.col("judge") == "heuristic")
     rate = by_words.row(by_predicate=is_cell, named=True)
     metrics = log["results"]["scores"][0]["metrics"]
     assert metrics["mean"]["value"] == rate["estimate"]

@@ -29,7 +29,7 @@ from userturn.study.grid import Grid
 from userturn.tables import costs, judges
 from userturn.tables.corrected_rates import CORRECTED
 from userturn.tables.judges import SCHEMA as JUDGES
-from userturn.tables.layout import page_form
+from userturn.tables.layout import page_table
 from userturn.tables.likelihood import OWN, REFERENCE
 
 SECRET = "zebra-of-a-private-row"
@@ -380,7 +380,7 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
             "upper": [0.2, 0.3, 0.4],
         }
     )
-    shown = page_form(judges.LAYOUT[1], table, "b")
+    shown = page_table(judges.LAYOUT[1], table, "b")
     assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged correctly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
     assert len(shown["rows"]) == 2
@@ -388,4 +388,4 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
 
 def test_numbers_that_json_lacks_are_shown_as_none() -> None:
     table = pl.DataFrame({"judge": ["j"], "cost": [float("inf")], "cost_per_1000": [float("nan")]})
-    assert page_form(costs.LAYOUT, table, "j")["rows"] == [[("j",), (None,), (None,)]]
+    assert page_table(costs.LAYOUT, table, "j")["rows"] == [[("j",), (None,), (None,)]]

@@ -24,7 +24,7 @@ from userturn.storage.table_files import CELL_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.wording import label_name, show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -296,7 +296,7 @@ def rate(grid: Grid, cell: tuple[str, str, float, str], judge: str) -> str:
     """Return a cell's rate with its interval as the page writes it."""
     rates = pl.read_parquet(grid.results / "tables" / "rates.parquet")
     of_cell = dict(zip([*CELL_KEYS, "judge"], (*cell, judge), strict=True))
-    row = of_cells(rates).row(
+    row = cell_rates(rates).row(
         by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in of_cell.items()), named=True
     )
     share, low, high = (f"{100 * row[name]:.1f}" for name in ("estimate", "lower", "upper"))

@@ -5,7 +5,7 @@ import polars as pl
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -21,7 +21,9 @@ SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     counts = (
-        of_cells(material.table("rates")).group_by("judge").agg(pl.col("n_turns", "n_scored").sum())
+        cell_rates(material.table("rates"))
+        .group_by("judge")
+        .agg(pl.col("n_turns", "n_scored").sum())
     )
     return counts.sort("judge")
 

@@ -12,7 +12,7 @@ from userturn.config.load import load_config
 from userturn.study.grid import Grid
 from userturn.tables.added_columns import (
     FORMAT,
-    in_default_format,
+    default_format_rows,
     join_formats,
     marked,
     split_formats,
@@ -64,7 +64,7 @@ def test_base_and_baseline_are_named_as_models() -> None:
 
 
 def test_default_format_shows_each_model_once() -> None:
-    assert in_default_format(JOINED)["model"].to_list() == ["f-1b"]
+    assert default_format_rows(JOINED)["model"].to_list() == ["f-1b"]
 
 
 def tables_of(grid: Grid, made: Path) -> dict[str, pl.DataFrame]:

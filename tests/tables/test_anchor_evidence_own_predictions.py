@@ -7,7 +7,7 @@ import pytest
 
 from userturn.config.check import check_predictions
 from userturn.errors import ConfigError
-from userturn.tables.anchors import of_predictions
+from userturn.tables.anchors import prediction_rows
 
 AT = {"family": "a", "model": "a-1b", "dataset": "all", "judge": "j", "perturbation": "none"}
 NOTHING = dict.fromkeys(("corrected", "corrected_lower", "corrected_upper"), None)
@@ -44,7 +44,7 @@ TABLES = {
 
 
 def outcome(one: dict[str, Any], not_shown: str | None = None) -> tuple[Any, ...]:
-    (row,) = of_predictions({"p": one}, TABLES, "j", not_shown).to_dicts()
+    (row,) = prediction_rows({"p": one}, TABLES, "j", not_shown).to_dicts()
     return row["outcome"], row["n_more"], row["this_study"]
 
 

@@ -79,9 +79,12 @@ def test_no_rise_is_a_small_upper_limit_and_not_a_missing_proof(
 
 def test_an_undecided_prediction_says_how_many_times_the_items_it_needs() -> None:
     # 10% ± 8 points against an edge at 14%: half the width, so four times the items.
-    found = rule.within(Interval(0.10, 0.02, 0.18), most=0.14)
+    found = rule.lies_within(Interval(0.10, 0.02, 0.18), most=0.14)
     assert found == (UNDECIDED, pytest.approx(4))
-    assert rule.within(Interval(0.14, 0.1, 0.18), most=0.14) == (UNDECIDED, None)  # at the edge
+    assert rule.lies_within(Interval(0.14, 0.1, 0.18), most=0.14) == (
+        UNDECIDED,
+        None,
+    )  # at the edge
     # Of two changes the one that needs more: 1 ± 4 points leaves the 4 that the margin is off.
     changes = [Interval(0.01, -0.03, 0.05), Interval(0.04, -0.02, 0.10)]
     assert rule.none_rises(changes) == (UNDECIDED, pytest.approx((0.06 / 0.04) ** 2))

@@ -13,8 +13,8 @@ from userturn.tables.answer_signals import (
     NOT_MIXED,
     RANDOM,
     VOTE,
+    add_signals,
     answer_signals,
-    with_signals,
 )
 
 ODDS, LOGPROB = "satisfaction over correction", "mean log-probability"
@@ -125,10 +125,10 @@ def test_votes_count_equal_results_and_verdicts_become_signals() -> None:
     verdicts = pl.DataFrame(
         [key | {"sample": k, "judge": "j", "genuine": g} for k, g in enumerate([True, False, None])]
     )
-    found = with_signals(given, known, verdicts, {"d": "numeric"})
+    found = add_signals(given, known, verdicts, {"d": "numeric"})
     assert found[VOTE].to_list() == [2.0, 2.0, 1.0, None]
     assert found["genuine, j"].to_list() == [1.0, 0.0, None, None]
-    no_vote = with_signals(given, known, verdicts, {"d": "code"})
+    no_vote = add_signals(given, known, verdicts, {"d": "code"})
     assert no_vote[VOTE].null_count() == 4
 
 

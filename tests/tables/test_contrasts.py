@@ -22,10 +22,10 @@ from userturn.config.load import load_config
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.judges import SCHEMA as CARD
-from userturn.tables.layout import page_form, parts_of
+from userturn.tables.layout import page_table, parts_of
 from userturn.tables.make_tables import Material
 from userturn.tables.parts_of_cells import BY_LANGUAGE, BY_TURN, parts_of_cells
-from userturn.tables.rates import beside, of_models
+from userturn.tables.rates import add_turn_columns, model_rates
 from userturn.workflow.registry import tables_of
 
 MODELS: dict[str, Any] = {
@@ -194,7 +194,7 @@ def test_every_interaction_is_the_difference_of_two_families_changes(
 def test_pooled_rates_and_those_beside_accuracy_are_those_rates(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    pooled = of_models(rates_without_outcomes(study[1].items_by_label))
+    pooled = model_rates(rates_without_outcomes(study[1].items_by_label))
     beside = (
         study[1]
         .table("decoupling")
@@ -218,14 +218,16 @@ def _printed(text: str) -> Iterator[tuple[float, float, float]]:
 def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    found = beside(rates_without_outcomes(study[1].items_by_label), chance_floors(study[1]), FLOOR)
+    found = add_turn_columns(
+        rates_without_outcomes(study[1].items_by_label), chance_floors(study[1]), FLOOR
+    )
     with_floor = found.drop_nulls("floor")
     assert with_floor.height > 100
     for row in with_floor.iter_rows(named=True):
         own = rates[tuple(row[key] for key in KEYS)]
         assert row["estimate"] == pytest.approx(own, abs=OFF)
         assert row["above_floor"] == pytest.approx(own - row["floor"], abs=OFF)
-    sheet = rates_sheet(usual(of_models(found)), "rates")
+    sheet = rates_sheet(usual(model_rates(found)), "rates")
     lines = list(_printed(text_of([sheet])))
     assert len(lines) == 5 * 2 * 2  # models, temperatures and judges
     # Three numbers, each rounded to a tenth of a point.
@@ -310,7 +312,7 @@ def test_printed_changes_are_differences_of_the_printed_rates(
 ) -> None:
     table = study[1].table("contrasts")
     first = next(layout for layout in parts_of("contrasts") if layout.title == "Contrasts")
-    shown = page_form(first, table, "heuristic")
+    shown = page_table(first, table, "heuristic")
     at = {heading: place for place, (heading, _) in enumerate(shown["columns"])}
     assert len(shown["rows"]) > 20
     for row in shown["rows"]:

@@ -12,11 +12,11 @@ from userturn.storage.table_files import JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.study.cells import ALL
 from userturn.tables.corrected_rates import (
     Domains,
+    add_corrected,
+    corrected_change_columns,
     corrected_rate,
+    corrected_rate_columns,
     domains,
-    of_contrast,
-    of_rate,
-    with_corrected,
 )
 
 POOL, CELL = pl.col("dataset") == ALL, pl.col("dataset") != ALL
@@ -81,7 +81,7 @@ def test_contrast_is_the_difference_of_two_corrected_rates() -> None:
         contrast("model", "a-1b", model="a-2b"),
         contrast("model", "a-1b", model="b-1b"),
     ]
-    changes = [of_contrast(found, row) for row in rows]
+    changes = [corrected_change_columns(found, row) for row in rows]
     assert [row["corrected"] for row in changes] == pytest.approx([-0.5, 0, 0.5, -0.5])
     assert all(row["corrected_lower"] < row["corrected"] for row in changes)
 
@@ -125,7 +125,7 @@ def test_contrast_over_datasets_is_of_those_that_both_conditions_have() -> None:
     found = fully_labelled(
         study(HALF), of_dataset(study(HALF), "e"), study(NONE, perturbation="truncate")
     )
-    change = of_contrast(
+    change = corrected_change_columns(
         found, contrast("perturbation", "none", perturbation="truncate", dataset=ALL)
     )
     assert (change["n_turns_drawn_from"], change["corrected"]) == (60, -0.5)
@@ -136,15 +136,19 @@ def test_contrast_of_a_format_is_with_the_default_one() -> None:
     found = fully_labelled(study(HALF), study([LABELS[0]] * 20, perturbation="truncate"))
     named = {("a-1b+mono" if "truncate" in place else place[0], *place[1:3], "none", place[4]): part
              for place, part in found.items()}  # fmt: skip
-    change = of_contrast(named, contrast("format", "default", model="a-1b+mono"))
+    change = corrected_change_columns(named, contrast("format", "default", model="a-1b+mono"))
     assert change["corrected"] == 0.5
 
 
 def test_contrast_without_a_labelled_baseline_says_so() -> None:
     found = fully_labelled(study(HALF), of_dataset(study(HALF, temperature=1.0), "e"))
     reasons = [
-        of_contrast(found, contrast("temperature", "0.5", temperature=1.0, dataset="e")),
-        of_contrast(found, contrast("temperature", "0.0", temperature=1.0, dataset=ALL)),
+        corrected_change_columns(
+            found, contrast("temperature", "0.5", temperature=1.0, dataset="e")
+        ),
+        corrected_change_columns(
+            found, contrast("temperature", "0.0", temperature=1.0, dataset=ALL)
+        ),
     ]
     assert [row["corrected_reason"] for row in reasons] == [
         "none of its turns was drawn; name a new round in humans.rounds",
@@ -155,9 +159,9 @@ def test_contrast_without_a_labelled_baseline_says_so() -> None:
 def test_rows_that_have_one_get_it_and_others_stay_as_they_are() -> None:
     table = pl.DataFrame([contrast("", "") | {"label": label} for label in ("x", "y")])
     is_x = pl.col("label") == "x"
-    corrected = with_corrected(table, fully_labelled(study(HALF)), is_x, of_rate)
+    corrected = add_corrected(table, fully_labelled(study(HALF)), is_x, corrected_rate_columns)
     assert corrected["corrected"].to_list() == [0.5, None]
-    nobody = with_corrected(table, None, is_x, of_rate)
+    nobody = add_corrected(table, None, is_x, corrected_rate_columns)
     assert nobody["corrected_reason"].to_list() == ["no annotations yet", None]
     assert nobody["corrected"].null_count() == 2
 
@@ -169,7 +173,7 @@ def test_cell_that_came_after_the_round_says_so_and_has_no_pool() -> None:
     found = domains_of(SIMULATED | {"turns": grown[0], "verdicts": grown[1]})
     new = {"model": "a-1b", "temperature": 1.0, "perturbation": "none", "judge": "judge"}
     for dataset in ("d", ALL):
-        reason = of_rate(found, new | {"dataset": dataset})["corrected_reason"]
+        reason = corrected_rate_columns(found, new | {"dataset": dataset})["corrected_reason"]
         assert "was drawn; name a new round" in reason
     pools = shown(found).filter(POOL)
     assert pools["temperature"].unique().to_list() == [0.0]

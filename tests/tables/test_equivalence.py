@@ -10,13 +10,13 @@ import pytest
 from userturn.tables.equivalence import (
     LAYOUT,
     NOT_SHOWN,
-    accuracy_kept,
     adjusted,
     decoupled_over_items,
     decoupled_over_models,
+    hide_other_judges,
     near_zero,
+    no_accuracy_loss,
     no_change,
-    of_shown_judges,
 )
 from userturn.tables.layout import printed
 
@@ -90,12 +90,12 @@ def test_accuracy_is_kept_where_the_loss_is_below_the_margin(n_right: int, holds
             for model, n in (("base", 700), ("sft", n_right))
         ]
     )
-    table = adjusted(list(accuracy_kept(graded, {("sft", "base"): [("sft", "base")]}, 0.02)))
+    table = adjusted(list(no_accuracy_loss(graded, {("sft", "base"): [("sft", "base")]}, 0.02)))
     assert table["holds"].to_list() == [holds]
 
 
 def test_study_without_trained_models_says_so() -> None:
-    table = adjusted(list(accuracy_kept(pl.DataFrame(), {}, 0.02)))
+    table = adjusted(list(no_accuracy_loss(pl.DataFrame(), {}, 0.02)))
     assert table.select("holds", "reason").rows() == [
         (None, "no model line of this study names its base")
     ]
@@ -178,14 +178,14 @@ def test_claims_of_a_kind_are_adjusted_together() -> None:
 
 def test_every_row_is_printed() -> None:
     table = adjusted(
-        [*near_zero(cell(share(30, 1)), 0.05), *accuracy_kept(pl.DataFrame(), {}, 0.1)]
+        [*near_zero(cell(share(30, 1)), 0.05), *no_accuracy_loss(pl.DataFrame(), {}, 0.1)]
     )
     assert printed(LAYOUT, table).height == table.height == 2
 
 
 def test_a_claim_by_a_judge_that_is_not_validated_neither_holds_nor_fails() -> None:
     rows = [{"judge": judge, "holds": holds} for judge in "jv" for holds in ("yes", "no", None)]
-    told = of_shown_judges(pl.DataFrame(rows, schema_overrides={"holds": pl.String}).with_columns(
+    told = hide_other_judges(pl.DataFrame(rows, schema_overrides={"holds": pl.String}).with_columns(
         reason=pl.lit(None, pl.String)), ["v"])  # fmt: skip
     assert told["holds"].to_list() == ["unknown", "unknown", None, "yes", "no", None]
     assert told["reason"].to_list() == [NOT_SHOWN] * 2 + [None] * 4

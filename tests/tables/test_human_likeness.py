@@ -9,7 +9,7 @@ from tests.support.paired_study import SEED, pair_key, paired_of, turns_of
 from userturn.humans.import_labels import PAIR_LABELS_SCHEMA, _with_key
 from userturn.humans.label_files import Row
 from userturn.stats.proportions import wilson
-from userturn.tables.human_likeness import NOT_DRAWN, NOTHING_LEFT, SCHEMA, human_likeness
+from userturn.tables.human_likeness import NO_PAIR, NOTHING_LEFT, SCHEMA, human_likeness
 
 OTHER_SIDE = {"first": "second", "second": "first"}
 
@@ -129,7 +129,7 @@ def test_a_round_that_nobody_labelled_and_a_cell_without_a_pair_say_so() -> None
     cut = PAIRED.with_columns(left_out=pl.lit("cut"))
     assert set(human_likeness(cut, KEY.clear(), none, SEED)["reason"]) == {NOTHING_LEFT}
     without = human_likeness(PAIRED, KEY.clear(), none, SEED)
-    assert set(without["reason"]) == {NOT_DRAWN}
+    assert set(without["reason"]) == {NO_PAIR}
     assert row(without, "study")["n_turns"] == 6
 
 

@@ -10,7 +10,7 @@ import pytest
 from userturn.judges.judge import OF_SOME, VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.tables.judge_card import CARD, NOT_SCORED, judge_card, measures
-from userturn.tables.known_turns import TURN, beside_labels
+from userturn.tables.known_turns import TURN, add_true_labels
 
 
 def turns(*rows: tuple[str, str | None], source: str = "labelled", **more: str) -> pl.DataFrame:
@@ -244,7 +244,9 @@ def card(said: list[tuple[float | None, str]]) -> pl.DataFrame:
     ids = [str(at) for at in range(len(said))]
     items = pl.DataFrame({"item": ids, "conversation": ids, "label": [truth for _, truth in said]})
     texts = pl.DataFrame({"item": ids, "text": ids})
-    return judge_card(beside_labels(verdicts, items.with_columns(language=pl.lit("en")), texts), 1)
+    return judge_card(
+        add_true_labels(verdicts, items.with_columns(language=pl.lit("en")), texts), 1
+    )
 
 
 def test_the_brier_score_is_the_mean_squared_error() -> None:

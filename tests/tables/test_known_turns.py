@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.judges.verdict import GENUINE
-from userturn.tables.known_turns import beside_labels, first_messages, lengths
+from userturn.tables.known_turns import add_true_labels, first_messages, lengths
 
 
 def test_conversations_that_share_their_system_prompt_are_told_apart(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_labelled_turns_are_joined_by_their_item() -> None:
         | {"label": [GENUINE, "generic"]}
     )
     said = pl.DataFrame({"item": ["a", "b"], "text": ["Why?", "x" * 121]})
-    found = beside_labels(verdicts, items, said)
+    found = add_true_labels(verdicts, items, said)
     assert found.select("cluster", "truth", "label", "length").rows() == [
         ("y", "generic", "generic", "over 120 characters"),
         ("x", GENUINE, None, "up to 30 characters"),

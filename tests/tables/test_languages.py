@@ -10,16 +10,16 @@ from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.table_files import CELL_COLUMNS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
-from userturn.tables.corrected_rates import NOT_DRAWN, Domain
+from userturn.tables.corrected_rates import NO_SAMPLE, Domain
 from userturn.tables.languages import SCHEMA, languages_table
 from userturn.tables.parts_of_cells import (
     ENGLISH_ONLY,
     NOT_OF_EACH,
+    add_missing_judges,
     between_languages,
     graded_problems,
     rates_by_language,
     scored_problems,
-    without_contrast,
 )
 
 CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
@@ -147,7 +147,7 @@ def test_samples_of_an_item_are_no_independent_turns() -> None:
 def test_turns_that_nobody_labelled_have_no_corrected_rate() -> None:
     row = rated(TOLD, JUDGED)["de"]
     assert (row["corrected"], row["n_labelled"]) == (None, 0)
-    assert row["corrected_reason"] in (NOT_DRAWN, NO_LABELS)
+    assert row["corrected_reason"] in (NO_SAMPLE, NO_LABELS)
 
 
 def test_a_rate_is_corrected_only_where_each_stratum_was_drawn_in_the_language() -> None:
@@ -220,7 +220,7 @@ def test_accuracies_are_compared_on_the_same_problems() -> None:
 
 def test_a_judge_without_a_contrast_has_a_row_that_says_why() -> None:
     one = pl.DataFrame([{"judge": "a"}], schema=ADJUSTED_SCHEMA)
-    found = without_contrast(one, {"b"}, ["a", "b", "c"])
+    found = add_missing_judges(one, {"b"}, ["a", "b", "c"])
     assert dict(found.select("judge", "reason").iter_rows()) == {
         "a": None,
         "b": ENGLISH_ONLY,

@@ -13,7 +13,7 @@ from userturn.tables.layout import (
     P,
     column,
     layouts,
-    page_form,
+    page_table,
     printed,
     printed_only,
     reported,
@@ -67,12 +67,12 @@ ONCE = Layout(
 
 
 def test_a_column_may_be_in_one_form_alone() -> None:
-    assert page_form(ONCE, TABLE, "a")["columns"] == [["judge", "text"], ["label", "text"]]
+    assert page_table(ONCE, TABLE, "a")["columns"] == [["judge", "text"], ["label", "text"]]
     assert printed(ONCE, TABLE).columns == ["judge", "n"]
 
 
 def test_the_page_has_the_primary_judge_first() -> None:
-    assert [judge for (judge,), _ in page_form(ONCE, TABLE, "a")["rows"]] == ["a", "a", "b"]
+    assert [judge for (judge,), _ in page_table(ONCE, TABLE, "a")["rows"]] == ["a", "a", "b"]
 
 
 def test_values_of_a_column_are_spread_over_columns() -> None:
@@ -103,7 +103,7 @@ def test_a_layout_shows_columns_of_its_table_and_each_heading_once(
 ) -> None:
     empty = pl.DataFrame(schema=import_module(f"userturn.tables.{name}").SCHEMA)
     headings = [column.heading for column in layout.columns if column.heading]
-    shown = page_form(layout, empty, "heuristic")["columns"]
+    shown = page_table(layout, empty, "heuristic")["columns"]
     assert [heading for heading, _ in shown] == headings == list(dict.fromkeys(headings))
     printed_headings = [c.printed for c in layout.columns if c.printed]
     assert len(printed_headings) == len(set(printed_headings))

@@ -12,8 +12,8 @@ from userturn.generation.plan_files import next_in_hash_order
 from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.stats.proportions import Patterns, clustered_rate, wilson
 from userturn.tables.compared_conditions import compare
-from userturn.tables.parts_of_cells import BY_TURN, in_turns, rates_of_parts, since_the_first
-from userturn.tables.rates import of_cells, outcomes_of, rates
+from userturn.tables.parts_of_cells import BY_TURN, group_by_turn, rates_of_parts, since_the_first
+from userturn.tables.rates import cell_rates, outcomes_of, rates
 from userturn.tables.turn_rates import count_items, count_verdicts
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "j"}
@@ -32,7 +32,7 @@ def verdicts(**turns: list[bool | None]) -> pl.DataFrame:
 
 def test_each_turn_has_the_rate_of_the_conversations_that_have_it() -> None:
     turns = verdicts(a=[True, False, True], b=[False, False], c=[True, None], d=[True])
-    found = rates_of_parts(in_turns(turns), MEMBERS, BY_TURN)
+    found = rates_of_parts(group_by_turn(turns), MEMBERS, BY_TURN)
     counts = found.select("group", "n_items", "n_scored", "n_positive").rows()
     assert counts == [("1", 4, 4, 3), ("2", 3, 2, 0), ("3", 1, 1, 1)]
     assert found["estimate"].to_list() == [3 / 4, 0, 1]
@@ -45,7 +45,7 @@ def test_turns_that_are_arguably_genuine_count_in_the_lenient_rate_alone() -> No
     of = [label == "genuine_followup" if label else None for label in labels]
     turns = verdicts(a=of[:1], b=of[1:2], c=of[2:3], d=of[3:])
     turns = turns.with_columns(label=pl.Series(labels))
-    (row,) = rates_of_parts(in_turns(turns), MEMBERS, BY_TURN).to_dicts()
+    (row,) = rates_of_parts(group_by_turn(turns), MEMBERS, BY_TURN).to_dicts()
     assert (row["estimate"], row["lenient"]) == (1 / 3, 2 / 3)
     assert row["lenient_upper"] == pytest.approx(wilson(2, 3).upper)
 
@@ -83,7 +83,7 @@ def test_a_cell_has_one_interval_clustered_by_conversation(tmp_path: Path) -> No
     reasons = table.with_columns(unscored_reason=pl.lit(None, dtype=pl.String))
     items = count_verdicts(table.lazy(), []).with_columns(family=pl.lit("f"))
     outcomes = outcomes_of(turns.lazy(), reasons.lazy(), turns)
-    row = of_cells(rates(items, outcomes)).row(0, named=True)
+    row = cell_rates(rates(items, outcomes)).row(0, named=True)
     # 3 conversations of 3 turns with 3, 0 and 2 genuine.
     seen = Patterns(np.ones(3), np.full(3, 3.0), np.array([0.0, 2.0, 3.0]))
     interval, method = clustered_rate([seen], "micro")

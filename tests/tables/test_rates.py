@@ -10,7 +10,7 @@ from userturn.datasets.turns import version_id
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
-from userturn.tables.rates import of_cells, outcomes_of, rates
+from userturn.tables.rates import cell_rates, outcomes_of, rates
 from userturn.tables.turn_rates import count_verdicts
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
@@ -46,7 +46,7 @@ def table(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def summary(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    return of_cells(table(turns, verdicts)).row(0, named=True)
+    return cell_rates(table(turns, verdicts)).row(0, named=True)
 
 
 def test_summary_counts_outcomes_and_verdicts() -> None:

@@ -11,13 +11,13 @@ from tests.tables.test_item_pairs import WHERE
 from userturn.stats.margins import change, side_by_side
 from userturn.stats.proportions import Interval
 from userturn.tables.contrasts import accuracy_contrasts, contrasts
-from userturn.tables.equivalence import accuracy_kept
+from userturn.tables.equivalence import no_accuracy_loss
 from userturn.tables.repeated_trainings import (
     ONE_TRAINING,
     TEST,
     distance,
-    over_trainings,
     p_of_none,
+    widen_by_trainings,
 )
 
 PAIRS = [("sft", "base"), ("sft-seed2", "base"), ("sft-seed3", "base")]
@@ -101,7 +101,7 @@ def test_accuracy_of_a_recipe_is_over_its_trainings_and_kept_or_not_by_them() ->
     row = table.filter(scope="model").row(0, named=True)
     assert row["difference"] == pytest.approx(0.3)
     graded = turns(RATES).with_columns(judge=pl.lit("verifier"))
-    (claim,) = accuracy_kept(graded, RECIPE, 0.02)
+    (claim,) = no_accuracy_loss(graded, RECIPE, 0.02)
     assert (claim["model"], claim["n"]) == ("sft", 10)
     # Limits at 90% are 2.920 * .1 / root 3 = .169 away by the trainings alone.
     assert claim["estimate"] - claim["lower"] > 0.168
@@ -109,14 +109,14 @@ def test_accuracy_of_a_recipe_is_over_its_trainings_and_kept_or_not_by_them() ->
 
 def test_limits_are_those_over_items_where_trainings_agree() -> None:
     within = Interval(0.1, 0.04, 0.2)
-    assert over_trainings(within, [0.1, 0.1, 0.1]) == pytest.approx(within)
+    assert widen_by_trainings(within, [0.1, 0.1, 0.1]) == pytest.approx(within)
 
 
 def test_squares_of_both_distances_add_up() -> None:
     # 0, .1 and .2 have the standard deviation .1; t is 4.3027 at 2 degrees of freedom, so the
     # trainings' limit is .2484 away, and the root of .2484² + .06² is .2556.
     assert distance([0.0, 0.1, 0.2]) == pytest.approx(4.3027 * 0.1 / 3**0.5, abs=1e-4)
-    found = over_trainings(Interval(0.1, 0.04, 0.2), [0.0, 0.1, 0.2])
+    found = widen_by_trainings(Interval(0.1, 0.04, 0.2), [0.0, 0.1, 0.2])
     assert found.lower == pytest.approx(0.1 - 0.2556, abs=1e-4)
 
 
@@ -127,7 +127,7 @@ def test_one_training_says_nothing_of_others() -> None:
 def test_p_is_students_where_items_are_certain() -> None:
     # Changes .1, .2 and .3: t = .2 / (.1 / root 3) = 3.464 at 2 degrees of freedom, p = .0742.
     def limits(confidence: float) -> Interval:
-        return over_trainings(Interval(0.2, 0.2, 0.2), [0.1, 0.2, 0.3], confidence)
+        return widen_by_trainings(Interval(0.2, 0.2, 0.2), [0.1, 0.2, 0.3], confidence)
 
     assert p_of_none(limits) == pytest.approx(2 * t.sf(12**0.5, 2), rel=1e-6)
 
@@ -135,7 +135,7 @@ def test_p_is_students_where_items_are_certain() -> None:
 def test_p_is_below_a_level_where_limits_of_its_confidence_leave_0_out() -> None:
     def limits(confidence: float) -> Interval:
         rates = change(side_by_side((1.0, [0] * 60), (3.0, [1, 2, 0] * 20)), confidence)
-        return over_trainings(rates, [0.3, 0.35, 0.35], confidence)
+        return widen_by_trainings(rates, [0.3, 0.35, 0.35], confidence)
 
     p = p_of_none(limits)
     assert 0 < (limits(1 - 0.99 * p).lower or 0) * -1 < 1e-2
@@ -153,7 +153,7 @@ def test_seeds_alone_are_no_effect_in_at_least_95_of_100_recipes(apart: float) -
         rates = np.clip(0.5 + apart * rng.standard_normal((3, 1)), 0, 1)
         after = rng.random((3, 300)) < rates
         pooled = change(side_by_side((1.0, before), (3.0, after.sum(axis=0))))
-        found = over_trainings(pooled, after.mean(axis=1) - before.mean())
+        found = widen_by_trainings(pooled, after.mean(axis=1) - before.mean())
         of_items += not holds_0(pooled)
         rejected += not holds_0(found)
     assert rejected <= 16  # of 200 at 5%: so many or fewer in 98 of 100 draws

@@ -12,11 +12,11 @@ from userturn.stats.proportions import wilson
 from userturn.tables.families import families_table
 from userturn.tables.self_play import (
     SCHEMA,
-    beside,
+    add_repetition,
+    match_verdicts,
     measures,
     share_repeated,
     table,
-    with_repetition,
 )
 from userturn.workflow.pending import Pending
 
@@ -56,10 +56,10 @@ def test_a_turn_is_compared_with_the_prompt_and_with_the_model_s_own_turns_apart
     said = {"item": ["x", "y"], "sample": [0, 0], "outcome": ["ok", "empty"]}
     turns = pl.DataFrame({**said, "text": ["one two three four five six", ""]})
     # 4 triples: one of the prompt, one of the own turn of depth 1, two across; y has no text.
-    found = with_repetition(turns, known, 2)
+    found = add_repetition(turns, known, 2)
     assert found.rows() == [("x", 1 / 4, 1 / 4), ("y", None, None)]
     # A conversation of two real turns at depth 1: both are the prompt, and there is no own turn.
-    assert with_repetition(turns, known, 1).rows() == [("x", 2 / 4, None), ("y", None, None)]
+    assert add_repetition(turns, known, 1).rows() == [("x", 2 / 4, None), ("y", None, None)]
 
 
 def judged(labels: dict[str, str | None]) -> pl.DataFrame:
@@ -73,7 +73,7 @@ def judged(labels: dict[str, str | None]) -> pl.DataFrame:
         }
     )
     none = pl.lit(None, dtype=pl.Float64)
-    return beside(verdicts.select("item", prompt=none, turns=none), verdicts)
+    return match_verdicts(verdicts.select("item", prompt=none, turns=none), verdicts)
 
 
 def test_a_depth_counts_what_goes_on_and_what_speaks_as_the_assistant() -> None:

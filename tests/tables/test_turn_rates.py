@@ -12,12 +12,12 @@ from userturn.judges.judge import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
 from userturn.storage.table_files import TURN_KEYS
-from userturn.tables.beside_accuracy import beside_accuracy
+from userturn.tables.beside_accuracy import accuracy_and_follow_ups
 from userturn.tables.decoupling import item_association
 from userturn.tables.judge_card import judge_card
-from userturn.tables.known_turns import beside_kinds, control_verdicts, turns_of
+from userturn.tables.known_turns import add_kinds, control_verdicts, turns_of
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import of_cells, of_models, outcomes_of, rates
+from userturn.tables.rates import cell_rates, model_rates, outcomes_of, rates
 from userturn.tables.turn_rates import count_answers, count_items, rate_over
 
 LIMITS = ["estimate", "lower", "upper"]
@@ -55,7 +55,7 @@ def test_human_replies_of_one_tree_are_one_conversation(tmp_path: Path) -> None:
     paths = {"control_verdicts": ["v.parquet"], "human_items": ["d.parquet"]}
     there = {name: [str(tmp_path / path) for path in found] for name, found in paths.items()}
     grid: Any = SimpleNamespace(config={"seed": 1, "statistics": {"resamples": 100}})
-    table = judge_card(beside_kinds(control_verdicts(Material(grid, there))), 1)
+    table = judge_card(add_kinds(control_verdicts(Material(grid, there))), 1)
     counted = table.filter(by="kind", measure="right side")
     both = counted.select("group", "n_turns", "n_conversations")
     assert both.rows() == [("human", 3, 2), ("thanks", 1, 1)]
@@ -86,7 +86,7 @@ def test_a_cell_has_one_interval_in_all_tables(tmp_path: Path) -> None:
     answers = user_turns.select("model", "dataset", "finish_reason")
     items = count_items(paths).with_columns(family=pl.lit("f"))
     found = rates(items, outcomes_of(user_turns.lazy(), verdicts.lazy(), answers))
-    of_cell, pooled = of_cells(found), of_models(found)
+    of_cell, pooled = cell_rates(found), model_rates(found)
     assert of_cell.select(LIMITS).row(0) == pooled.select(LIMITS).row(0)
     assert of_cell["interval"][0] == "Wilson over items"
 
@@ -141,6 +141,6 @@ def test_the_association_is_of_one_turn_a_problem_and_the_answer_before_it(
 
 def test_accuracy_stands_beside_the_rate_of_the_same_problems(items: pl.DataFrame) -> None:
     members = MEMBERS.with_columns(base=pl.lit(None, dtype=pl.String))
-    row = beside_accuracy(items, GRADES, members).filter(dataset="d").row(0, named=True)
+    row = accuracy_and_follow_ups(items, GRADES, members).filter(dataset="d").row(0, named=True)
     assert (row["n_graded"], row["accuracy_estimate"]) == (3, 2 / 3)
     assert (row["n_scored"], row["followup_estimate"]) == (4, 1 / 4)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.stats.proportions import wilson
-from userturn.tables.turn_texts import SCHEMA, over_distinct, said_of
+from userturn.tables.turn_texts import SCHEMA, distinct_rates, number_texts
 
 CELL = {"model": "m", "temperature": 0.0, "perturbation": "none"}
 
@@ -20,9 +20,9 @@ def rows_of(*turns: tuple[str, str, str | None, bool | None]) -> dict[str, dict[
     ]
     table = pl.DataFrame(rows, schema_overrides={"genuine": pl.Boolean, "text": pl.String})
     cells = table.partition_by("dataset", maintain_order=True)
-    said = pl.concat([said_of(cell.drop("judge", "genuine")) for cell in cells])
+    said = pl.concat([number_texts(cell.drop("judge", "genuine")) for cell in cells])
     keys = [*CELL, "dataset", "item", "sample"]
-    found = over_distinct([table.select(*keys, "judge", "genuine").join(said, on=keys)])
+    found = distinct_rates([table.select(*keys, "judge", "genuine").join(said, on=keys)])
     assert dict(found.schema) == dict(SCHEMA)
     return {row["dataset"]: row for row in found.to_dicts()}
 

@@ -10,7 +10,7 @@ from tests.workflow.test_bad_input import fails_with
 from tests.workflow.test_rerun import change_study
 from userturn.humans.labels import NO_LABELS
 from userturn.tables.judges import KNOWN
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def test_study_without_annotations_is_complete_and_says_how_to_start(finished_st
     assert table(finished_study, "confusion")["reason"].null_count() == 0
     agreed = table(finished_study, "judges").filter(pl.col("part") != KNOWN)
     assert agreed.height == 3 and agreed["reason"].null_count() == 0
-    assert set(of_cells(table(finished_study, "rates"))["corrected_reason"]) == {NO_LABELS}
+    assert set(cell_rates(table(finished_study, "rates"))["corrected_reason"]) == {NO_LABELS}
 
 
 def test_sample_of_a_cell_holds_its_probabilities(finished_study: Path) -> None:
@@ -71,7 +71,7 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
     assert set(key["temperature"]) == {0.7}
     agreed = table(study, "judges").filter(pl.col("part") == "human-human")
     assert set(agreed.filter(pl.col("measure") == "raw")["estimate"]) == {1}
-    rates = of_cells(table(study, "rates"))
+    rates = cell_rates(table(study, "rates"))
     # Word problems have no answer of their own, to which a person replied: so no pair.
     (likeness,) = table(study, "human_likeness").rows(named=True)
     assert (likeness["scope"], likeness["n_turns"], likeness["n_pairs"]) == ("study", 0, 0)

@@ -20,7 +20,7 @@ from userturn.config.load import load_config
 from userturn.judges.kinds import kind_of
 from userturn.study.grid import Grid
 from userturn.tables.costs import costs
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.workflow.study_size import dataset_sizes, load_of_judge
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     costs = pl.read_parquet(study / "results/tables/costs.parquet")
     whole = costs.filter(pl.col("cell") == "all")
     assert costs["cell"].len() == 5 and whole["n_requests"].to_list() == [len(server.asked)]
-    rates = of_cells(pl.read_parquet(study / "results/tables/rates.parquet"))
+    rates = cell_rates(pl.read_parquet(study / "results/tables/rates.parquet"))
     scored = dict(rates.group_by("judge").agg(pl.sum("n_scored")).iter_rows())
     assert set(scored) == {"canary", "heuristic"}
     verdicts = [

@@ -12,7 +12,7 @@ import yaml
 from tests.support.snakemake_runs import CELLS_ALONE, journal_lines, n_requests, planned, run
 from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def test_a_chance_floor_added_to_a_finished_study_generates_and_judges_nothing_a
     run(study, "--until", "tabulate")
     assert n_requests(study) == N_FINISHED
     table = pl.read_parquet(study / "results" / "tables" / "rates.parquet")
-    assert of_cells(table)["n_judged_again"].to_list() == [3, 3, 3, 3]
+    assert cell_rates(table)["n_judged_again"].to_list() == [3, 3, 3, 3]
     assert "swap_answers" not in planned(study)
 
 

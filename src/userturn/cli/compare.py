@@ -20,7 +20,7 @@ from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
 from userturn.storage.table_files import JUDGED_CELL_KEYS
 from userturn.study.record import read_study_record
-from userturn.tables.item_pairs import beside, compared, counted, groups
+from userturn.tables.item_pairs import compared, counted, groups, match_items
 from userturn.tables.judge_validity import warned
 from userturn.tables.turn_rates import count_items
 from userturn.wording import number_of
@@ -131,7 +131,7 @@ def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.Data
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return a row per shared group: rates in A and B, difference, test on shared items."""
-    counts = counted(beside(b, a, [*keys, "item"]), keys)
+    counts = counted(match_items(b, a, [*keys, "item"]), keys)
     rows = [names | compared(group) for names, group in groups(counts, keys)]
     table = pl.DataFrame(rows, infer_schema_length=None)
     if table.is_empty():

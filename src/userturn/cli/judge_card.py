@@ -25,7 +25,7 @@ from userturn.study.inputs import LABELLED, LABELLED_TURNS
 from userturn.study.judge import judge_of
 from userturn.tables.judge_card import judge_card
 from userturn.tables.judge_validity import warning
-from userturn.tables.known_turns import beside_labels
+from userturn.tables.known_turns import add_true_labels
 
 HELP = "measure a judge on labelled turns before it judges a study"
 EXAMPLES = ("judge-card heuristic", "judge-card gpt-5.4-mini --json")
@@ -77,7 +77,7 @@ def card_output(grid: Grid, name: str) -> Output:
     """Return a judge's card on the labelled turns, its cost, and a warning if there is one."""
     rows = read_labelled(LABELLED_TURNS)
     items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
-    turns = beside_labels(verdicts_of(grid, name), items, said)
+    turns = add_true_labels(verdicts_of(grid, name), items, said)
     card = judge_card(turns, grid.config["seed"])
     title = f"{name} on {items.height} labelled turns (data/labelled/README.md)"
     cost, warned = _cost(grid, name), warning(card, grid, name)

@@ -29,7 +29,7 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import RECORD, read_study_record
 from userturn.tables.added_columns import read_joined
 from userturn.tables.judge_validity import card_of, shown_judges, warned
-from userturn.tables.rates import of_cells, of_models
+from userturn.tables.rates import cell_rates, model_rates
 from userturn.tables.turn_rates import AVERAGES
 from userturn.wording import number_of
 
@@ -83,7 +83,7 @@ def show_rates(
     """
     tables = _read_tables(results / "tables", chosen or {})
     is_short = not (with_all or with_cells)
-    models, cells = of_models(tables["rates"]), of_cells(tables["rates"])
+    models, cells = model_rates(tables["rates"]), cell_rates(tables["rates"])
     if (chosen or {}).get("dataset") and not with_cells:  # pooled rates are over all datasets
         cells = cells.filter(pl.col("perturbation") == PLAIN)
     elif not with_cells:
@@ -213,7 +213,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
             "one: run `snakemake`, which makes them again without asking a model"
         )
     for name, value in chosen.items():
-        known = of_cells(tables["rates"])[name].unique().sort().to_list()
+        known = cell_rates(tables["rates"])[name].unique().sort().to_list()
         if value is not None and value not in known:
             raise UserError(f"--{name}: the study has no {name} '{value}'{near_miss(value, known)}")
     return {name: only(table, chosen) for name, table in tables.items()}

@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.figures import theme
 from userturn.study.cells import PLAIN
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=10, tables=("rates", "accuracy"))
@@ -59,7 +59,7 @@ def accuracy_and_followup(
     The follow-up rate is that of the unperturbed cell at the lowest temperature. Each measure has
     its own scale. If a size is unknown or two are equal, models are side by side instead.
     """
-    rates = of_cells(rates)
+    rates = cell_rates(rates)
     table = _measures(rates, accuracy, families)
     seen = table.drop_nulls("estimate")
     if seen.is_empty() or (theme.plain_cells(rates).is_empty() and accuracy.is_empty()):

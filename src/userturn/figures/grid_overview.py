@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=50, tables=("rates",))
@@ -83,9 +83,9 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 
 def grid_overview(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw the rate of every cell with its 95% interval as a line, and mark its troubles."""
-    if of_cells(rates).is_empty():
+    if cell_rates(rates).is_empty():
         return theme.note(TITLE, "the grid has no cell")
-    table = _cells(of_cells(rates))
+    table = _cells(cell_rates(rates))
     names = theme.conditions_in(table, "perturbation")
     header = alt.Header(**theme.LEVEL, labelExpr=WORD_BY_WORD)
     rows = alt.Row("perturbation:N", title=None, sort=names, header=header)

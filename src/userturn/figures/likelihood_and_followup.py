@@ -9,7 +9,7 @@ import polars as pl
 from userturn.figures import theme
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
-from userturn.tables.rates import of_cells, of_models
+from userturn.tables.rates import cell_rates, model_rates
 from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_likelihood", place=110, tables=("rates", "likelihood"))
@@ -71,10 +71,10 @@ def _panels(
 def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the models' rates, with `chance` as null, and the name of their dataset."""
     rates = rates.with_columns(chance=pl.lit(None, pl.Float64))
-    of_dataset = theme.plain_cells(of_cells(rates)).filter(pl.col("dataset") == dataset)
+    of_dataset = theme.plain_cells(cell_rates(rates)).filter(pl.col("dataset") == dataset)
     if of_dataset.height:
         return of_dataset, dataset
-    return theme.plain_cells(of_models(rates)), theme.ALL_DATASETS
+    return theme.plain_cells(model_rates(rates)), theme.ALL_DATASETS
 
 
 def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:

@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.figures import theme
 from userturn.storage.table_files import CELL_KEYS
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_figures", place=20, tables=("rates",))
@@ -53,7 +53,7 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
 
 def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw follow-up rates and floors over temperature: a row per model, a panel per dataset."""
-    rates = of_cells(rates)
+    rates = cell_rates(rates)
     if rates["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.

@@ -34,9 +34,9 @@ from userturn.study.model_description import in_words, recorded_runners
 from userturn.tables.added_columns import read_joined
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.judge_validity import warning
-from userturn.tables.layout import layouts, page_form
+from userturn.tables.layout import layouts, page_table
 from userturn.tables.make_tables import Tables
-from userturn.tables.rates import of_cells
+from userturn.tables.rates import cell_rates
 from userturn.wording import LABELS, label_name, name_labels, one_line_each
 from userturn.workflow.registry import FIGURES, TABLES
 
@@ -196,7 +196,7 @@ def write_tables(
                 "madeOf": TABLES[name].made_of,
             }
             if name in tables:
-                page = page_form(layout, tables[name], judge)
+                page = page_table(layout, tables[name], judge)
                 write_script(folder, f"table-{part}", page["rows"])
                 entry |= {"columns": page["columns"], "n": len(page["rows"])}
                 entry["isEmpty"] = _is_empty(**page)
@@ -218,7 +218,7 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
     """Return the rate of each cell by each judge with its limits, or None if the table lacks it."""
     if "rates" not in tables:
         return []
-    rows = of_cells(tables["rates"]).select(
+    rows = cell_rates(tables["rates"]).select(
         "model", "dataset", "temperature", "perturbation", "judge", *LIMITS
     )
     rates = {row[:5]: list(row[5:]) for row in rows.iter_rows()}

@@ -65,7 +65,7 @@ class Number(NamedTuple):
 
     table: str
     what: str
-    wanted: Mapping[str, Any]
+    filters: Mapping[str, Any]
     named: tuple[str, ...]
     columns: tuple[str, str, str, str]  # estimate, lower and upper limit, n
 
@@ -141,7 +141,7 @@ def _lines(results: Path, number: Number) -> Iterator[str]:
     value, lower, upper, n = number.columns
     if value not in table.columns:  # a table of an earlier version
         return
-    rows = table.filter(pl.lit(True), *(pl.col(k) == v for k, v in number.wanted.items()))
+    rows = table.filter(pl.lit(True), *(pl.col(k) == v for k, v in number.filters.items()))
     for row in rows.filter(pl.col(value).is_not_null()).iter_rows(named=True):
         names = ", ".join(f"{k} {row[k]}" for k in number.named if row[k] is not None)
         limits = [f"{100 * row[column]:.1f}" for column in (value, lower, upper)]

@@ -33,7 +33,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
-from userturn.tables.turn_texts import with_copies
+from userturn.tables.turn_texts import mark_copies
 
 Example = Mapping[str, Any]
 
@@ -107,7 +107,7 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
         "finish_reason",
         "error",
     ]
-    turns = with_copies(pl.read_parquet(folder / "user_turns.parquet", columns=columns))
+    turns = mark_copies(pl.read_parquet(folder / "user_turns.parquet", columns=columns))
     verdict_columns = ["label", "rationale", "unscored_reason"]
     for number, judge in enumerate(judges):
         path = folder / "verdicts" / f"{judge}.parquet"

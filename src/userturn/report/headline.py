@@ -13,7 +13,7 @@ from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.judges import cards, kinds_of_controls
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
-from userturn.tables.rates import of_cells, of_models
+from userturn.tables.rates import cell_rates, model_rates
 from userturn.tables.turn_rates import LENIENT
 from userturn.tables.turn_rates import LIMITS as ENDINGS
 
@@ -35,7 +35,7 @@ def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
 
 def rates_under(rates: pl.DataFrame, perturbation: str) -> pl.DataFrame:
     """Return a judge's rates of models over all datasets under one perturbation."""
-    return of_models(rates).filter(pl.col("perturbation") == perturbation)
+    return model_rates(rates).filter(pl.col("perturbation") == perturbation)
 
 
 def rates_of_models(
@@ -180,7 +180,7 @@ def headline(
     rates, counts = _of_judge(tables, "rates", judge), None
     numbers: dict[str, Any] = {"models": [], "floors": [], "corrected": []}
     if rates.height:
-        counts = {name: int(of_cells(rates)[name].sum()) for name in COUNTS}
+        counts = {name: int(cell_rates(rates)[name].sum()) for name in COUNTS}
         counts["n_unscored"] = counts["n_turns"] - counts["n_scored"]
         rates_shown, graded = (
             rates_under(rates, perturbation),

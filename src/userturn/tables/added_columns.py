@@ -117,7 +117,7 @@ def is_default(column: str = "model") -> pl.Expr:
     return ~pl.col(column).cast(pl.String).str.contains(BETWEEN, literal=True)
 
 
-def in_default_format(table: pl.DataFrame) -> pl.DataFrame:
+def default_format_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the default format of a computed table, or all if it names no model."""
     named = [is_default(name) for name in NAMING if name in table.columns]
     return table.filter(*named) if named else table
@@ -130,7 +130,7 @@ def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> p
     return whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
-def with_holm(table: pl.DataFrame, sets: str | Sequence[str]) -> pl.DataFrame:
+def add_holm(table: pl.DataFrame, sets: str | Sequence[str]) -> pl.DataFrame:
     """Return a table with `p_adjusted`, by Holm over the rows with equal values in `sets`."""
     parts = []
     for part in table.partition_by(sets, maintain_order=True):

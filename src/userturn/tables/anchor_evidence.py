@@ -13,12 +13,12 @@ from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import Interval
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables import anchor_rules as rule
-from userturn.tables.anchor_rules import within
+from userturn.tables.anchor_rules import lies_within
 from userturn.tables.make_tables import Tables
-from userturn.tables.rates import of_cells, of_models
+from userturn.tables.rates import cell_rates, model_rates
 
 
-class Found(NamedTuple):
+class StudyResult(NamedTuple):
     """A study's result for a prediction."""
 
     this_study: str  # the numbers that it rests on, in words
@@ -32,9 +32,9 @@ def _items(rows: pl.DataFrame) -> int:
     return int(rows["n_items"].min())  # type: ignore[arg-type]  # there are rows
 
 
-def missing(what: str) -> Found:
+def missing(what: str) -> StudyResult:
     """Return that the study lacks what a prediction is about, so that it cannot be compared."""
-    return Found("–", None, f"this study has no {what}")
+    return StudyResult("–", None, f"this study has no {what}")
 
 
 def _interval(row: Mapping[str, Any], estimate: str = "estimate") -> Interval:
@@ -57,19 +57,21 @@ def points(change: Interval) -> str:
     return f"{estimate} [{lower}, {upper}] points"
 
 
-def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
+def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> StudyResult:
     """Return how the share in the first row of a table compares with a rounded published share."""
     rows = table.drop_nulls("estimate")
     if rows.is_empty():
         return missing(what)
     interval = _interval(rows.row(0, named=True))
-    return Found(shown(interval), rule.share_is(interval, value, rounding), None, _items(rows))
+    return StudyResult(
+        shown(interval), rule.share_is(interval, value, rounding), None, _items(rows)
+    )
 
 
-def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
+def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], StudyResult]:
     """Return a function that compares a model's accuracy on GSM8K with a rounded published one."""
 
-    def find(tables: Tables) -> Found:
+    def find(tables: Tables) -> StudyResult:
         rows = tables["accuracy"].filter(model=model, dataset="gsm8k")
         return _share(rows, value, rounding, f"{model} on gsm8k")
 
@@ -78,34 +80,34 @@ def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Fo
 
 def _followups(tables: Tables, family: str) -> pl.DataFrame:
     """Return the unperturbed rates of a family's models over all datasets, by temperature."""
-    rows = of_models(tables["rates"])
+    rows = model_rates(tables["rates"])
     plain = rows.filter(family=family, perturbation=PLAIN)
     return plain.drop_nulls("estimate")
 
 
-def size_of_study(tables: Tables) -> Found:
+def size_of_study(tables: Tables) -> StudyResult:
     """Return the numbers of models and datasets of the study, beside those of the paper."""
-    rates = of_cells(tables["rates"])
+    rates = cell_rates(tables["rates"])
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
     is_same = (n_models, n_datasets) == (11, 5)  # else it is another study, and refutes nothing
     text = f"{n_models} models, {n_datasets} datasets"
     note = "which eleven models, and two of the datasets, are inferred (docs/methods.md)"
-    return Found(text, rule.Decision(rule.HOLDS) if is_same else None, note)
+    return StudyResult(text, rule.Decision(rule.HOLDS) if is_same else None, note)
 
 
-def near_zero(tables: Tables) -> Found:
+def near_zero(tables: Tables) -> StudyResult:
     """Return the highest greedy rate of the Qwen3.5 models."""
     greedy = _followups(tables, "qwen3.5").filter(temperature=0)
     if greedy.is_empty():
         return missing("qwen3.5 model at temperature 0")
     highest = greedy.sort("estimate", "model").row(-1, named=True)
     text = f"highest of {greedy.height} sizes: {shown(_interval(highest))} ({highest['model']})"
-    return Found(text, rule.all_near_zero(_intervals(greedy)), None, _items(greedy))
+    return StudyResult(text, rule.all_near_zero(_intervals(greedy)), None, _items(greedy))
 
 
-def highest_when_sampled(tables: Tables) -> Found:
+def highest_when_sampled(tables: Tables) -> StudyResult:
     """Return the highest rate of a Qwen3.5 model in any sampled cell."""
-    rows = of_cells(tables["rates"]).filter(
+    rows = cell_rates(tables["rates"]).filter(
         pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
         pl.col("temperature") > 0,
         perturbation=PLAIN,
@@ -119,10 +121,10 @@ def highest_when_sampled(tables: Tables) -> Found:
         f"highest of {rows.height} cells: {where}; what could be read does not say over which "
         "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
     )
-    return Found(shown(highest), rule.share_is(highest, 0.22, 0.005), note, _items(rows))
+    return StudyResult(shown(highest), rule.share_is(highest, 0.22, 0.005), note, _items(rows))
 
 
-def larger_is_not_better(tables: Tables) -> Found:
+def larger_is_not_better(tables: Tables) -> StudyResult:
     """Return how much the greedy rate rises from the smallest Qwen3.5 to the largest."""
     greedy = _followups(tables, "qwen3.5").filter(temperature=0)
     sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
@@ -133,10 +135,10 @@ def larger_is_not_better(tables: Tables) -> Found:
     rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
     text = f"{points(rise)} from the smallest to the largest"
     note = f"rates in order of size: {rates}"
-    return Found(text, rule.none_rises([rise]), note, _items(sized))
+    return StudyResult(text, rule.none_rises([rise]), note, _items(sized))
 
 
-def restating(tables: Tables) -> Found:
+def restating(tables: Tables) -> StudyResult:
     """Return the share of greedy gpt-oss turns that restate the assistant."""
     rows = tables["rates"].filter(
         scope="family",
@@ -150,13 +152,13 @@ def restating(tables: Tables) -> Found:
     return share if share.decision is None else share._replace(note=note)
 
 
-def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
+def perturbations(family: str, rise: bool) -> Callable[[Tables], StudyResult]:
     """Return a function that finds how both perturbations change a family's rate.
 
     `rise` is True if the paper says that both raise the rate, False if it says that neither does.
     """
 
-    def find(tables: Tables) -> Found:
+    def find(tables: Tables) -> StudyResult:
         rows = tables["contrasts"].filter(
             pl.col("perturbation").is_in(["truncate", "generic_question"]),
             factor="perturbation",
@@ -171,12 +173,12 @@ def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
         note = "the share that truncate keeps and the question's wording are ours"
         named = zip(rows["perturbation"], changes, strict=True)
         text = "; ".join(f"{name} {points(c)}" for name, c in named)
-        return Found(text, decision, note, _items(rows))
+        return StudyResult(text, decision, note, _items(rows))
 
     return find
 
 
-def post_training(tables: Tables) -> Found:
+def post_training(tables: Tables) -> StudyResult:
     """Return how SFT and RL change the follow-up rate of Qwen3.5-2B."""
     rows = tables["contrasts"].filter(
         factor="model",
@@ -192,7 +194,7 @@ def post_training(tables: Tables) -> Found:
     parts = [f"{n} {points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
     note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
     note += "".join(f"; {told}" for row in rows.iter_rows(named=True) for told in _exposure(row))
-    return Found("; ".join(parts), rule.all_rise(changes), note, _items(rows))
+    return StudyResult("; ".join(parts), rule.all_rise(changes), note, _items(rows))
 
 
 def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
@@ -228,7 +230,7 @@ def quantity(name: str, one: Prediction) -> str:
     return f"{name}: {', '.join([*of, *(f'against {one}' for one in since)])}"
 
 
-def find(tables: Tables, one: Prediction) -> Found:
+def find(tables: Tables, one: Prediction) -> StudyResult:
     """Return a study's result for a prediction, from tables with the rows of one judge.
 
     The rate corrected by people's labels is used where there is one.
@@ -246,15 +248,15 @@ def find(tables: Tables, one: Prediction) -> Found:
     interval = Interval(*(row[name] for name in names))
     if interval.lower is None:
         return missing("scored turns of such cells")
-    decision = within(interval, one.get("above", -inf), one.get("below", inf))
+    decision = lies_within(interval, one.get("above", -inf), one.get("below", inf))
     text = points(interval) if "against" in one else shown(interval)
     note = CORRECTED if corrected else None
-    return Found(text, decision, note, row["n_items"])
+    return StudyResult(text, decision, note, row["n_items"])
 
 
-def is_corrected(found: Found) -> bool:
+def is_corrected(result: StudyResult) -> bool:
     """Return whether a result is corrected by people's labels, a finding however poor the judge."""
-    return found.note == CORRECTED
+    return result.note == CORRECTED
 
 
 def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:

@@ -34,7 +34,7 @@ def _limits(interval: Interval) -> Limits:
     return interval.lower, interval.upper
 
 
-def within(interval: Interval, least: float = -inf, most: float = inf) -> Decision:
+def lies_within(interval: Interval, least: float = -inf, most: float = inf) -> Decision:
     """Return whether a quantity lies between two edges, by its interval."""
     lower, upper = _limits(interval)
     if least <= lower and upper <= most:
@@ -63,7 +63,7 @@ def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Dec
 
 def share_is(interval: Interval, published: float, rounding: float) -> Decision:
     """Return the outcome for a published share: ours is within the margin, outside or undecided."""
-    return within(interval, published - rounding - MARGIN, published + rounding + MARGIN)
+    return lies_within(interval, published - rounding - MARGIN, published + rounding + MARGIN)
 
 
 def all_near_zero(rates: Sequence[Interval]) -> Decision:
@@ -102,18 +102,20 @@ def rises(change: Interval) -> bool | None:
 
 def all_rise(changes: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that every change is a rise."""
-    return _of_rises(changes, [rises(change) for change in changes], True)
+    return _decide_rises(changes, [rises(change) for change in changes], True)
 
 
 def none_rises(changes: Sequence[Interval]) -> Decision:
     """Return the outcome for the claim that no change is a rise."""
-    return _of_rises(changes, [rises(change) for change in changes], False)
+    return _decide_rises(changes, [rises(change) for change in changes], False)
 
 
-def _of_rises(changes: Sequence[Interval], found: Sequence[bool | None], is_rise: bool) -> Decision:
-    if (not is_rise) in found:
+def _decide_rises(
+    changes: Sequence[Interval], outcomes: Sequence[bool | None], is_rise: bool
+) -> Decision:
+    if (not is_rise) in outcomes:
         return Decision(FAILS)
-    undecided = [change for change, rise in zip(changes, found, strict=True) if rise is None]
+    undecided = [change for change, rise in zip(changes, outcomes, strict=True) if rise is None]
     if not undecided:
         return Decision(HOLDS)
     # Either limit may decide: the lower one when it leaves 0, the upper when it enters the margin.

@@ -10,8 +10,8 @@ import polars as pl
 from userturn.storage.table_files import Schema
 from userturn.tables import anchor_evidence as evidence
 from userturn.tables import anchor_evidence as own
-from userturn.tables.added_columns import in_default_format
-from userturn.tables.anchor_evidence import Found
+from userturn.tables.added_columns import default_format_rows
+from userturn.tables.anchor_evidence import StudyResult
 from userturn.tables.anchor_rules import FAILS, HOLDS, MARGIN, UNDECIDED
 from userturn.tables.judge_validity import not_validated
 from userturn.tables.layout import Layout, column, printed_only, reported, texts
@@ -56,13 +56,13 @@ PAPERS_JUDGE = "gpt-5.4-mini"
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study, by its primary judge."""
     names = [name for name in TABLE.made_of if name != "judges"]
-    tables = {name: in_default_format(material.table(name)) for name in names}
+    tables = {name: default_format_rows(material.table(name)) for name in names}
     grid, judge = material.grid, material.grid.primary_judge
     card = material.table("judges")
     why_not = not_validated(card, grid, judge)
     rows = anchors(tables, judge, None if judge == PAPERS_JUDGE else why_not)
     predictions = grid.config.get("predictions", {})
-    return pl.concat([rows, of_predictions(predictions, tables, judge, why_not)])
+    return pl.concat([rows, prediction_rows(predictions, tables, judge, why_not)])
 
 
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
 
     `unlike` is the reason why this judge's rates are not comparable with the paper's, or None.
     """
-    seen = _of_judge(tables, judge)
+    seen = _rows_of_judge(tables, judge)
     rows = []
     for anchor in ANCHORS:
         evidence = anchor.find(seen)
@@ -81,7 +81,7 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def of_predictions(
+def prediction_rows(
     predictions: Mapping[str, own.Prediction],
     tables: Tables,
     judge: str,
@@ -91,7 +91,7 @@ def of_predictions(
 
     `not_shown` is the reason why raw rates by the judge are no findings, or None.
     """
-    seen = _of_judge(tables, judge)
+    seen = _rows_of_judge(tables, judge)
     rows = []
     for name, one in predictions.items():
         evidence = own.find(seen, one)
@@ -108,7 +108,7 @@ def of_predictions(
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def _of_judge(tables: Tables, judge: str) -> Tables:
+def _rows_of_judge(tables: Tables, judge: str) -> Tables:
     """Return the tables with only the rows of one judge, and those that no judge decides."""
     return {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
@@ -119,16 +119,16 @@ def _of_judge(tables: Tables, judge: str) -> Tables:
 
 
 def _compared(
-    found: Found, why_not: str | None, words: Mapping[str, str] = MappingProxyType({})
+    result: StudyResult, why_not: str | None, words: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return the columns of a study's result and outcome, with `why_not` if not comparable."""
-    row = {"this_study": found.this_study, "note": why_not or found.note}
-    if why_not or found.decision is None:
+    row = {"this_study": result.this_study, "note": why_not or result.note}
+    if why_not or result.decision is None:
         return row | {"outcome": NOT_COMPARABLE, "n_more": None}
-    outcome, times = found.decision
+    outcome, times = result.decision
     n_more = None
-    if times is not None and found.n_items is not None:
-        n_more = ceil(round(found.n_items * (times - 1), 6))
+    if times is not None and result.n_items is not None:
+        n_more = ceil(round(result.n_items * (times - 1), 6))
     return row | {"outcome": words.get(outcome, outcome), "n_more": n_more}
 
 
@@ -148,7 +148,7 @@ class Anchor(NamedTuple):
     source: str
     criterion: str
     refuted_if: str
-    find: Callable[[Tables], Found]
+    find: Callable[[Tables], StudyResult]
     is_judged: bool = True  # whether it depends on a judge's verdicts
 
 

@@ -20,7 +20,7 @@ from userturn.stats.discrimination import (
 from userturn.stats.proportions import Array, Interval, Patterns, pooled_rate
 from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import Schema
-from userturn.tables.added_columns import with_holm
+from userturn.tables.added_columns import add_holm
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import Table
@@ -95,17 +95,20 @@ def table(material: Material) -> pl.DataFrame:
     reactions = reaction_signals(material.read("reactions", scored))
     entries = material.grid.datasets
     verifiers = {name: entry["verifier"] for name, entry in entries.items()}
-    return answer_signals(with_signals(with_arguments, reactions, verdicts, verifiers))
+    return answer_signals(add_signals(with_arguments, reactions, verdicts, verifiers))
 
 
-def with_signals(
-    candidates: pl.DataFrame, known: pl.DataFrame, verdicts: pl.DataFrame, verifiers: dict[str, str]
+def add_signals(
+    candidates: pl.DataFrame,
+    reactions: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    verifiers: dict[str, str],
 ) -> pl.DataFrame:
     """Return candidates with a column for each signal, where larger is better.
 
-    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`. `known`
-    has signals of reactions. The verifier of each dataset, in `verifiers`, decides which results
-    are one in a vote.
+    Candidates have the columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`. The
+    signals of reactions are in `reactions`. The verifier of each dataset, in `verifiers`, decides
+    which results are one in a vote.
     """
     judged = verdicts.with_columns(
         name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
@@ -119,7 +122,7 @@ def with_signals(
     votes = pl.when(pl.col("result").is_not_null()).then(pl.len().over(alike)).cast(pl.Float64)
     return (
         candidates.with_columns(result=pl.Series(results, dtype=pl.String))
-        .join(known, on=CANDIDATE, how="left", maintain_order="left")
+        .join(reactions, on=CANDIDATE, how="left", maintain_order="left")
         .join(judged, on=CANDIDATE, how="left", maintain_order="left")
         .with_columns(votes.alias(VOTE))
         .drop("answer", "result", "verifier_arguments")
@@ -140,12 +143,12 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
     rows = [
         row
         for group in candidates.sort(CANDIDATE).partition_by(CANDIDATE[:2], maintain_order=True)
-        for row in _of_dataset(group, signals)
+        for row in _dataset_rows(group, signals)
     ]
-    return with_holm(pl.DataFrame(rows, schema=SCHEMA), TESTS)
+    return add_holm(pl.DataFrame(rows, schema=SCHEMA), TESTS)
 
 
-def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:
+def _dataset_rows(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one model and dataset."""
     graded, decided = _graded(candidates), candidates.drop_nulls("correct")
     names = {"model": candidates["model"][0], "dataset": candidates["dataset"][0]}

@@ -32,14 +32,14 @@ BESIDE: Schema = {
 }
 
 
-def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
+def _rates_with_pool(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
     """Return the rates per dataset, and over the turns of all datasets."""
     each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
     both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
     return pl.concat([each, both.select(each.columns)])
 
 
-def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
+def turns_of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the unperturbed turns of the items whose answers by the same model were graded.
 
     A conversation or problem counts as graded if any of its answers was.
@@ -50,7 +50,7 @@ def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
 
 
-def beside_accuracy(
+def accuracy_and_follow_ups(
     items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
 ) -> pl.DataFrame:
     """Return accuracy beside unperturbed follow-up rate per model, dataset, temperature and judge.
@@ -59,10 +59,10 @@ def beside_accuracy(
     the turns, of all graded datasets.
     """
     answers = count_answers(grades)
-    accuracy = _with_all(answers, ["model"], "n_genuine")
-    turns = of_graded_items(items, grades)
+    accuracy = _rates_with_pool(answers, ["model"], "n_genuine")
+    turns = turns_of_graded_items(items, grades)
     by = ["model", "temperature", "perturbation", "judge"]
-    followup = _with_all(turns, by, "n_genuine")
+    followup = _rates_with_pool(turns, by, "n_genuine")
     renamed = {name: f"accuracy_{name}" for name in LIMITS}
     left = accuracy.select("model", "dataset", *LIMITS, n_graded="n_scored").rename(renamed)
     renamed = {name: f"followup_{name}" for name in LIMITS}
@@ -79,7 +79,7 @@ def limits_over_models(models: pl.DataFrame, name: str) -> tuple[Array, Array, A
     return estimate.to_numpy(), lower.to_numpy(), upper.to_numpy()
 
 
-def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
+def add_adjusted_p(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
     """Return a table of exploratory tests with p-values adjusted after Benjamini and Hochberg."""
     parts = []
     for part in table.partition_by(within, maintain_order=True):
@@ -160,11 +160,11 @@ def correlations(
             for name, value in zip(LIMITS, slope or (), strict=False):
                 row["slope_per_doubling" if name == "estimate" else f"slope_{name}"] = value
             rows.append(row)
-    return with_adjusted(pl.DataFrame(rows, schema=CORRELATED), ["x", "y", "judge"])
+    return add_adjusted_p(pl.DataFrame(rows, schema=CORRELATED), ["x", "y", "judge"])
 
 
 def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object, ...], Interval]:
-    """Return the slope of the follow-up rate over log2 of size, by family and place.
+    """Return the slope of the follow-up rate over log2 of size, by family and dataset.
 
     The keys are family, dataset (or `all`), temperature and judge. Families with fewer than three
     sizes have no slope.

@@ -18,7 +18,7 @@ from userturn.stats.proportions import Interval, copies
 from userturn.storage.table_files import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import LIMITS, by_place, limits_of
+from userturn.tables.turn_rates import LIMITS, limits_of, sorted_groups
 
 FLOOR: Schema = {
     "n_judged_again": pl.Int64,
@@ -75,7 +75,7 @@ def chance_floor(
     both = both.with_columns(source=pl.col("dataset"))
     groups = pl.concat([both, both.with_columns(dataset=pl.lit(ALL))])
     rows = []
-    for names, part in by_place(groups, JUDGED_CELL_KEYS):
+    for names, part in sorted_groups(groups, JUDGED_CELL_KEYS):
         rows.append(names | measure(part, sensitivity.get(names["judge"])))
     return pl.DataFrame(rows, schema=SCHEMA)
 

@@ -12,7 +12,7 @@ from userturn.stats.proportions import CONFIDENCE, Array
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
 from userturn.storage.table_files import ITEM_KEYS, JUDGED_ITEM_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import FORMAT, in_default_format, is_default
+from userturn.tables.added_columns import FORMAT, default_format_rows, is_default
 from userturn.tables.item_pairs import (
     BASELINE,
     BOTH,
@@ -22,9 +22,9 @@ from userturn.tables.item_pairs import (
     Parts,
     compared,
     flips,
-    in_scopes,
     pairs,
     parts_by,
+    scoped_contrasts,
 )
 from userturn.tables.turn_rates import VERIFIER
 
@@ -66,11 +66,11 @@ def compare(paired: Parts) -> pl.DataFrame:
     Each of `paired` has items under two conditions (`item_pairs.paired_items`). The result has the
     columns `COMPARED_SCHEMA`: contrasts without adjustment for multiple tests.
     """
-    rows = [place | compared(group) for place, group in in_scopes(paired, SCOPES)]
+    rows = [names | compared(group) for names, group in scoped_contrasts(paired, SCOPES)]
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
 
-def in_sets(
+def assign_tests(
     contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr, of: str = ""
 ) -> pl.DataFrame:
     """Return contrasts with the set of tests that each belongs to, and the set's correction.
@@ -118,7 +118,7 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=ADJUSTED_SCHEMA)]
     is_graded = pl.col("judge") == VERIFIER
     measure = pl.when(is_graded).then(pl.lit(ACCURACY)).otherwise(pl.lit(FOLLOW_UP))
-    sets = in_sets(contrasts, controls, pl.col("scope") == "model")
+    sets = assign_tests(contrasts, controls, pl.col("scope") == "model")
     for part in sets.partition_by("tests", maintain_order=True):
         confirms = part["correction"][0] == "Holm"
         p = part["p"].to_numpy()
@@ -138,7 +138,7 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 
 BETWEEN_FAMILIES = "two families"
 SHARED_BY_PART = ["factor", "condition", "baseline", "temperature", "perturbation", "judge"]
-PLACE = [*SHARED_BY_PART[:3], "dataset", *SHARED_BY_PART[3:]]
+CONTRAST_KEYS = [*SHARED_BY_PART[:3], "dataset", *SHARED_BY_PART[3:]]
 OTHER = "_other"
 OF_FAMILIES: Schema = {  # columns that only these contrasts have
     "other_family": pl.String,
@@ -149,7 +149,7 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 }
 
 
-def of_families(paired: pl.DataFrame) -> pl.DataFrame:
+def family_items(paired: pl.DataFrame) -> pl.DataFrame:
     """Return items of each family under two conditions, over all its models.
 
     The columns are `family`, `dataset` and `item`; the turns under both conditions; the mean
@@ -239,10 +239,10 @@ def _compared(items: Beside) -> dict[str, Any] | None:
 def _rows(paired: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
     """Yield a row for each pair of families, over each dataset and all, where both were scored.
 
-    The pairs of items are of one place and condition, in parts by dataset.
+    The pairs of items are all of one condition, in parts by dataset.
     """
     texts = pl.col([name for name in SHARED_BY_PART if name != "temperature"]).cast(pl.String)
-    parts = [(of_families(part), part.head(1).select(SHARED_BY_PART)) for part in paired]
+    parts = [(family_items(part), part.head(1).select(SHARED_BY_PART)) for part in paired]
     items = pl.concat([part for part, _ in parts])
     families = items.partition_by("family", as_dict=True)
     places = pl.concat([shared.with_columns(texts) for _, shared in parts])
@@ -258,13 +258,13 @@ def _rows(paired: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
 
 
 def _places(
-    items: pl.DataFrame, factor: str, baseline: Any, place: Sequence[str], kept: pl.Expr
+    items: pl.DataFrame, factor: str, baseline: Any, columns: Sequence[str], is_included: pl.Expr
 ) -> Iterator[Iterator[pl.DataFrame]]:
-    """Yield the pairs of kept items at each place under each condition, in parts by dataset."""
+    """Yield the pairs of included items per group of `columns` and condition, by dataset."""
     is_before = pl.col(factor) == baseline
     keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
-    for part in parts_by(items, place):
-        before, others = part.filter(kept, is_before), part.filter(kept, ~is_before)
+    for part in parts_by(items, columns):
+        before, others = part.filter(is_included, is_before), part.filter(is_included, ~is_before)
         for after in parts_by(others, [factor]):
             of_both = parts_by(pl.concat([after, before]), ["dataset"])
             yield (pairs(one, factor, baseline, keys) for one in of_both)
@@ -279,7 +279,7 @@ def interactions(
     lowest temperature and temperatures without a perturbation are confirmatory (Holm). All others
     are exploratory. Post-trained models and other formats are left out.
     """
-    members = in_default_format(families).filter(pl.col("base").is_null())
+    members = default_format_rows(families).filter(pl.col("base").is_null())
     is_member = pl.col("model").cast(pl.String).is_in(members["model"].to_list())
     coolest = items.select(pl.col("temperature").filter(is_member).min()).item()
     places = chain(
@@ -301,8 +301,8 @@ def interactions(
 
 def _adjusted(table: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     parts = []
-    sets = in_sets(table, controls, pl.col("dataset") == ALL, " between families")
+    sets = assign_tests(table, controls, pl.col("dataset") == ALL, " between families")
     for part in sets.partition_by("tests", maintain_order=True):
         adjust = holm if part["correction"][0] == "Holm" else benjamini_hochberg
         parts.append(part.with_columns(p_adjusted=adjust(part["p"].to_numpy())))
-    return pl.concat(parts).sort("factor", "family", "other_family", *PLACE)
+    return pl.concat(parts).sort("factor", "family", "other_family", *CONTRAST_KEYS)

@@ -22,9 +22,14 @@ from userturn.tables.compared_conditions import (
     compare,
     interactions,
 )
-from userturn.tables.corrected_rates import CORRECTED, domains_of, of_contrast, with_corrected
+from userturn.tables.corrected_rates import (
+    CORRECTED,
+    add_corrected,
+    corrected_change_columns,
+    domains_of,
+)
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.item_pairs import beside_base, paired_items, pairs
+from userturn.tables.item_pairs import paired_items, pairs, pairs_with_base
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
@@ -43,8 +48,8 @@ from userturn.tables.repeated_trainings import (
     ONE_TRAINING,
     WITH_SEEN,
     Seen,
+    add_unseen_and_recipes,
     n_trainings,
-    of_recipes,
 )
 from userturn.tables.turn_rates import count_answers
 from userturn.workflow.registry import Table
@@ -134,7 +139,7 @@ def table(material: Material) -> pl.DataFrame:
     joined = pl.concat(parts, how="diagonal_relaxed").select(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if name not in CORRECTED
     )
-    return with_corrected(joined, domains_of(material), OF_TURNS, of_contrast)
+    return add_corrected(joined, domains_of(material), OF_TURNS, corrected_change_columns)
 
 
 def contrasts(
@@ -149,9 +154,9 @@ def contrasts(
     compared = compare(chain.from_iterable(paired_items(items, coolest, models)))
 
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
-        return beside_base(some, *pair)
+        return pairs_with_base(some, *pair)
 
-    return adjusted(of_recipes(compared, items, pairs_of, trainings, seen), controls)
+    return adjusted(add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), controls)
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
@@ -159,7 +164,9 @@ def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame
     return count_answers(grades).join(families.select("model", "family"), on="model")
 
 
-def beside_bases(items: pl.DataFrame, baselines: Sequence[tuple[str, str]]) -> list[pl.DataFrame]:
+def pairs_with_bases(
+    items: pl.DataFrame, baselines: Sequence[tuple[str, str]]
+) -> list[pl.DataFrame]:
     """Return the answers of each post-trained model paired with those of each of its bases."""
     both = pl.col("model")
     return [
@@ -178,12 +185,12 @@ def accuracy_contrasts(
     items = graded_answers(grades, families)
 
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
-        return beside_bases(some, [pair])[0]
+        return pairs_with_bases(some, [pair])[0]
 
     compared = compare(
-        beside_bases(items, [pair for pairs in trainings.values() for pair in pairs])
+        pairs_with_bases(items, [pair for pairs in trainings.values() for pair in pairs])
     )
-    return adjusted(of_recipes(compared, items, pairs_of, trainings, seen), [])
+    return adjusted(add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), [])
 
 
 def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:

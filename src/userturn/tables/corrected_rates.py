@@ -19,7 +19,7 @@ from userturn.tables.added_columns import FORMAT
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of
 
-NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
+NO_SAMPLE = "none of its turns was drawn; name a new round in humans.rounds"
 
 
 @dataclass(frozen=True)
@@ -27,48 +27,50 @@ class Domain:
     """Turns of some cells with one judge's labels, the sample drawn from them, people's labels."""
 
     turns: pl.DataFrame  # keys, item; `genuine` by the judge, null without a label
-    drawn: pl.DataFrame
+    sampled: pl.DataFrame
     labelled: pl.DataFrame  # id, share_genuine
 
-    def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
+    def part(self, turns: pl.DataFrame, sampled: pl.DataFrame) -> "Domain":
         """Return the part of the domain with the given turns and drawn turns."""
-        ids = drawn["id"].to_list()
-        return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
+        ids = sampled["id"].to_list()
+        return Domain(turns, sampled, self.labelled.filter(pl.col("id").is_in(ids)))
 
-    def of_datasets(self, datasets: Sequence[str]) -> "Domain":
+    def only_datasets(self, datasets: Sequence[str]) -> "Domain":
         """Return the part of the domain with the given datasets.
 
         A domain that has no other datasets is returned itself, so that its rate is computed once.
         """
-        is_kept = pl.col("dataset").is_in(datasets)
-        if self.turns.select(is_kept.all()).item():
+        is_chosen = pl.col("dataset").is_in(datasets)
+        if self.turns.select(is_chosen.all()).item():
             return self
-        return self.part(self.turns.filter(is_kept), self.drawn.filter(is_kept))
+        return self.part(self.turns.filter(is_chosen), self.sampled.filter(is_chosen))
 
     def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
         """Return the parts of the domain by the values of some columns, sorted by these values."""
         if not by:
             return {(): self} if self.turns.height else {}
-        turns, drawn_parts = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
-        nothing = self.drawn.clear()
-        return {v: self.part(turns[v], drawn_parts.get(v, nothing)) for v in sorted(turns)}
+        turns, sampled_parts = (
+            t.partition_by(by, as_dict=True) for t in (self.turns, self.sampled)
+        )
+        nothing = self.sampled.clear()
+        return {v: self.part(turns[v], sampled_parts.get(v, nothing)) for v in sorted(turns)}
 
     @cached_property
     def reason(self) -> str | None:
         """The reason why the rate of this domain cannot be corrected, or None."""
-        if self.drawn.is_empty():
-            return NOT_DRAWN
+        if self.sampled.is_empty():
+            return NO_SAMPLE
         if self.labelled.is_empty():
             return NO_LABELS
-        if self.drawn["judge"].n_unique() > 1:
+        if self.sampled["judge"].n_unique() > 1:
             return "its rounds were drawn by the labels of different judges"
-        n_open = n_unlabelled_classes(self.drawn, self.labelled, "stratum")
+        n_open = n_unlabelled_classes(self.sampled, self.labelled, "stratum")
         return f"nobody has labelled a turn of {n_open} of its strata yet" if n_open else None
 
     def sample(self) -> Labelled:
         """Return the turns that people labelled, with the judge's labels and design weights."""
         table = (
-            weighted(self.drawn, self.labelled, ["stratum"])
+            weighted(self.sampled, self.labelled, ["stratum"])
             .join(self.labelled, on="id", maintain_order="left")
             .join(self.turns.select(*TURN_KEYS, "genuine"), on=TURN_KEYS, maintain_order="left")
             .with_columns(pl.col("genuine").fill_null(False).cast(pl.Float64), of=originals())
@@ -124,7 +126,7 @@ MEANINGS = {
 Domains = Mapping[tuple[Any, ...], Domain]  # by the values of JUDGED_CELL_KEYS
 
 
-def drawn_and_labelled(
+def sampled_and_labelled(
     turns: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return those of some turns that any round drew, each once, and people's labels of them."""
@@ -140,14 +142,14 @@ def domains(
     A domain over datasets has only the cells that turns were drawn from.
     """
     frame = turns.filter(pl.col("outcome") != "error")
-    sampled, labelled = drawn_and_labelled(frame, annotations, keys)
+    sampled, labelled = sampled_and_labelled(frame, annotations, keys)
     by_names: dict[tuple[Any, ...], Domain] = {}
     for judge in sorted(verdicts["judge"].unique()):
         of_judge = verdicts.filter(judge=judge).select(*TURN_KEYS, "genuine")
         judged = frame.join(of_judge, on=TURN_KEYS, how="left", maintain_order="left")
         cells = Domain(judged, sampled, labelled)
-        drawn_from = judged.join(sampled, on=CELL_KEYS, how="semi", maintain_order="left")
-        pools = cells.part(drawn_from, sampled).parts([k for k in CELL_KEYS if k != "dataset"])
+        sampled_cells = judged.join(sampled, on=CELL_KEYS, how="semi", maintain_order="left")
+        pools = cells.part(sampled_cells, sampled).parts([k for k in CELL_KEYS if k != "dataset"])
         by_names |= {(*cell, judge): part for cell, part in cells.parts(CELL_KEYS).items()}
         by_names |= {(model, ALL, *rest, judge): part for (model, *rest), part in pools.items()}
     return by_names
@@ -164,7 +166,7 @@ def domains_of(material: Material) -> Domains | None:
 def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[str, Any]:
     """Return the columns of a corrected rate. A domain of None had no turns drawn from it."""
     if domain is None:
-        return {"corrected_reason": NOT_DRAWN}
+        return {"corrected_reason": NO_SAMPLE}
     counts = {"n_turns_drawn_from": domain.turns.height, "n_labelled": domain.labelled.height}
     if reason := domain.reason or why_not:
         return counts | {"corrected_reason": reason}
@@ -175,11 +177,11 @@ def corrected_rate(domain: Domain | None, why_not: str | None = None) -> dict[st
 def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str, Any]:
     """Return the columns of the change between two corrected rates, over the datasets of both."""
     if condition is None or base is None:
-        return {"corrected_reason": NOT_DRAWN}
+        return {"corrected_reason": NO_SAMPLE}
     shared = sorted(set(condition.turns["dataset"]) & set(base.turns["dataset"]))
     if not shared:
         return {"corrected_reason": "turns were drawn from no dataset of both"}
-    after, before = condition.of_datasets(shared), base.of_datasets(shared)
+    after, before = condition.only_datasets(shared), base.only_datasets(shared)
     counts = {
         "n_turns_drawn_from": after.turns.height + before.turns.height,
         "n_labelled": after.labelled.height + before.labelled.height,
@@ -190,44 +192,44 @@ def corrected_change(condition: Domain | None, base: Domain | None) -> dict[str,
     return counts | limits_of("corrected", change)
 
 
-def of_rate(found: Domains, row: Mapping[str, Any]) -> dict[str, Any]:
+def corrected_rate_columns(by_cell: Domains, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of the corrected rate of a cell or pool."""
-    return corrected_rate(found.get(_place(row)))
+    return corrected_rate(by_cell.get(_cell_key(row)))
 
 
-def of_contrast(found: Domains, row: Mapping[str, Any]) -> dict[str, Any]:
+def corrected_change_columns(by_cell: Domains, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of the corrected change from a baseline to a condition."""
     if row["factor"] == FORMAT:
         base = {**row, "model": model_of(row["model"])}
     else:
         value = row["baseline"]
         base = {**row, row["factor"]: float(value) if row["factor"] == "temperature" else value}
-    return corrected_change(found.get(_place(row)), found.get(_place(base)))
+    return corrected_change(by_cell.get(_cell_key(row)), by_cell.get(_cell_key(base)))
 
 
-def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _cell_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[key] for key in JUDGED_CELL_KEYS)
 
 
-def with_corrected(
+def add_corrected(
     table: pl.DataFrame,
-    found: Domains | None,
+    by_cell: Domains | None,
     has_one: pl.Expr,
     correct: Callable[[Domains, Mapping[str, Any]], dict[str, Any]],
 ) -> pl.DataFrame:
     """Return a table with the columns of corrected numbers, null where a row has none.
 
     Rows have the columns of a judged cell, with `all` as the dataset of a pool. Rows for which
-    `has_one` holds are corrected by `correct`, which is `of_rate` or `of_contrast`. `found` is None
-    if nobody has labelled a turn.
+    `has_one` holds are corrected by `correct`, which is `corrected_rate_columns` or
+    `corrected_change_columns`. `by_cell` is None if nobody has labelled a turn.
     """
     rows: list[dict[str, Any]] = []
     for row in table.with_columns(has_one=has_one).iter_rows(named=True):
         if not row["has_one"]:
             rows.append({})
-        elif found is None:
+        elif by_cell is None:
             rows.append({"corrected_reason": NO_LABELS})
         else:
-            rows.append(correct(found, row))
+            rows.append(correct(by_cell, row))
     bare = table.drop(list(CORRECTED), strict=False)
     return pl.concat([bare, pl.DataFrame(rows, schema=CORRECTED)], how="horizontal")

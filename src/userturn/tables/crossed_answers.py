@@ -15,7 +15,7 @@ from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.tables.layout import GENUINE, INTERVAL, SCORED, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import by_place, rate_over
+from userturn.tables.turn_rates import rate_over, sorted_groups
 from userturn.workflow.registry import Table
 
 
@@ -83,7 +83,7 @@ MEANINGS = {
     "estimate": "share of genuine turns, or a difference of such shares",
     "reason": "why there is no estimate",
 }
-PLACE = ["dataset", "temperature", "judge"]
+GROUP_KEYS = ["dataset", "temperature", "judge"]
 PAIR = ["model", "answers_from"]
 SCHEMA: Schema = {
     "dataset": pl.String,
@@ -94,7 +94,7 @@ SCHEMA: Schema = {
     "reason": pl.String,
 }
 TURNS: Schema = {
-    **{name: SCHEMA[name] for name in (*PLACE, *PAIR)},
+    **{name: SCHEMA[name] for name in (*GROUP_KEYS, *PAIR)},
     "cluster": pl.String,
     "genuine": pl.Boolean,
 }
@@ -110,7 +110,7 @@ def table(material: Material) -> pl.DataFrame:
     several = turns.with_columns(dataset=pl.lit(ALL)) if len(grid.datasets) > 1 else turns.clear()
     rows = [
         names | row
-        for names, part in by_place(pl.concat([turns, several]), PLACE)
+        for names, part in sorted_groups(pl.concat([turns, several]), GROUP_KEYS)
         for row in (*pairs(part), *effects(part, list(grid.models), sorted(columns)))
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -126,7 +126,7 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
         [*crossed, *own], [*paths["crossed_verdicts"], *paths["uncrossed_verdicts"]], strict=True
     ):
         yield pl.read_parquet(path, columns=columns).select(
-            *PLACE,
+            *GROUP_KEYS,
             "model",
             answers_from=pl.lit(answerer),
             cluster=pl.concat_str("dataset", clusters(), separator="\n"),
@@ -136,7 +136,7 @@ def _turns(grid: Grid, paths: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFr
 
 def pairs(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rate of each model after each answerer's answers, over all its scored turns."""
-    for pair, part in by_place(turns, PAIR):
+    for pair, part in sorted_groups(turns, PAIR):
         scored = part.drop_nulls("genuine")
         yield {
             "effect": "pair",

@@ -5,14 +5,14 @@ import polars as pl
 from userturn.stats.association import common_odds_ratio
 from userturn.storage.table_files import ANSWER_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import in_default_format, is_default, stacked
+from userturn.tables.added_columns import default_format_rows, is_default, stacked
 from userturn.tables.beside_accuracy import (
     BESIDE,
     CORRELATED,
-    beside_accuracy,
+    accuracy_and_follow_ups,
+    add_adjusted_p,
     correlations,
-    of_graded_items,
-    with_adjusted,
+    turns_of_graded_items,
 )
 from userturn.tables.layout import (
     INTERVAL,
@@ -26,7 +26,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_rates import by_place
+from userturn.tables.turn_rates import sorted_groups
 from userturn.workflow.registry import Table
 
 COUNTED = ("n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not")
@@ -64,7 +64,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     cells = cells.with_columns(texts).sort(keys)  # the datasets of `all` are added up in this order
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
-        for names, group in by_place(table, keys):
+        for names, group in sorted_groups(table, keys):
             counts = group.select(COUNTED).to_numpy()
             sums = dict(zip(COUNTED, counts.sum(0).tolist(), strict=True))
             odds_ratio = common_odds_ratio(counts)._asdict()
@@ -72,7 +72,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     finite = pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
     table = pl.DataFrame(rows, schema=ASSOCIATED).with_columns(finite)
     table = table.with_columns(in_default=is_default())
-    return with_adjusted(table, ["judge", "in_default"]).drop("in_default").sort(*keys)
+    return add_adjusted_p(table, ["judge", "in_default"]).drop("in_default").sort(*keys)
 
 
 TABLE = Table(
@@ -111,9 +111,9 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    beside = beside_accuracy(material.items, material.grades, material.table("families"))
-    graded = in_default_format(of_graded_items(material.items, material.grades))
-    usual = in_default_format(beside)
+    beside = accuracy_and_follow_ups(material.items, material.grades, material.table("families"))
+    graded = default_format_rows(turns_of_graded_items(material.items, material.grades))
+    usual = default_format_rows(beside)
     over_models = correlations(usual, graded, material.seed, material.n_resamples)
     over_items = item_association(material.items, material.grades)
     parts = {

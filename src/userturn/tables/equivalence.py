@@ -26,12 +26,12 @@ from userturn.stats.proportions import CONFIDENCE, Floats, Interval, Patterns, c
 from userturn.stats.significance import LEVEL, Margins, equivalence, holm
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.added_columns import SEEN, in_default_format, is_default, mark_seen
+from userturn.tables.added_columns import SEEN, default_format_rows, is_default, mark_seen
 from userturn.tables.beside_accuracy import limits_over_models
 from userturn.tables.compared_conditions import SCOPES
-from userturn.tables.contrasts import beside_bases, graded_answers
+from userturn.tables.contrasts import graded_answers, pairs_with_bases
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
-from userturn.tables.item_pairs import in_scopes, paired_items, scored_margins
+from userturn.tables.item_pairs import paired_items, scoped_contrasts, scored_margins
 from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
@@ -45,8 +45,8 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, place_of, together
-from userturn.tables.turn_rates import VERIFIER, by_place, patterns, per_item
+from userturn.tables.repeated_trainings import changes_of, limits_over_trainings, row_key, together
+from userturn.tables.turn_rates import VERIFIER, patterns, per_item, sorted_groups
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -80,8 +80,8 @@ SCHEMA: Schema = {
     "reason": pl.String,
     **SEEN,
 }
-PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
-NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
+CLAIM_KEYS = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
+NEAR_ZERO, NO_CHANGE, NO_LOSS, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -91,24 +91,24 @@ def table(material: Material) -> pl.DataFrame:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
     decoupling = material.table("decoupling")
-    models = in_default_format(decoupling.filter(over=OF_A_MODEL))
+    models = default_format_rows(decoupling.filter(over=OF_A_MODEL))
     beside = models.filter(pl.col("base").is_null())
     recipes = trainings(grid.models, grid.entries)
     rows = [
         *near_zero(material.items, margins["near_zero"]),
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
-        *accuracy_kept(graded_answers(material.grades, members), recipes, margins["accuracy"]),
+        *no_accuracy_loss(graded_answers(material.grades, members), recipes, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
         *decoupled_over_items(decoupling.filter(over=OVER_ITEMS), margins["odds_ratio"]),
     ]
     grades = [VERIFIER, *shown_judges(material.table("judges"), grid)]
-    claims = of_shown_judges(adjusted(rows), grades).drop(list(SEEN))
+    claims = hide_other_judges(adjusted(rows), grades).drop(list(SEEN))
     over_all = claims.with_columns(dataset=pl.lit(ALL))
     told = mark_seen(over_all, grid.entries, grid.contents.recipes, grid.datasets, "model")
     return told.drop("dataset")
 
 
-def of_shown_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
+def hide_other_judges(claims: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     """Return claims with an outcome of `unknown` where the judge is not among `judges`."""
     unknown = pl.col("holds").is_not_null() & ~pl.col("judge").is_in(judges)
     return claims.with_columns(
@@ -168,7 +168,7 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
     counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
     counted = patterns(counts, [*keys, "dataset"], "n_genuine")
-    for names, group in by_place(counted, keys):
+    for names, group in sorted_groups(counted, keys):
         columns = ("n_items", "n_scored", "n_positive")
         of_all = Patterns(*(group[name].cast(pl.Float64).to_numpy() for name in columns))
         row = {"claim": NEAR_ZERO, "quantity": "rate", **names}
@@ -195,14 +195,14 @@ def _changes(
     """
     for parts in paired:
         of_one = {"model": parts[0]["model"][0]} if by_training else {}
-        for names_of_row, group in in_scopes(parts, {scope: SCOPES[scope] | of_one}):
+        for names_of_row, group in scoped_contrasts(parts, {scope: SCOPES[scope] | of_one}):
             turns = scored_margins(group)
             limits: Callable[[float], Interval] = partial(change, turns)
             if by_training:
-                each = by_training[place_of(names_of_row)]
+                each = by_training[row_key(names_of_row)]
                 limits = partial(limits_over_trainings, turns=turns, changes=each)
             n = int(group["n"][~np.isnan(group["change"])].sum())
-            row = fixed | {name: names_of_row[name] for name in PLACE} | {"n": n}
+            row = fixed | {name: names_of_row[name] for name in CLAIM_KEYS} | {"n": n}
             yield _against(row, limits, margins)
 
 
@@ -222,21 +222,21 @@ def no_change(
         (warmer, name == PLAIN),
         *((parts, (name == PLAIN) & is_coolest) for parts in in_formats),
     ]
-    paired = [[part.filter(kept) for part in parts] for parts, kept in main]
+    paired = [[part.filter(is_main) for part in parts] for parts, is_main in main]
     for scope in ("model", "family"):
         fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}
         yield from _changes(paired, scope, fixed, Margins(-margin, margin))
 
 
-def accuracy_kept(
+def no_accuracy_loss(
     graded: pl.DataFrame, trainings: Trainings, margin: float
 ) -> Iterator[dict[str, Any]]:
     """Yield per post-trained model the claim that it loses no more accuracy than a margin."""
-    fixed, margins = {"claim": KEPT, "quantity": "change of accuracy"}, Margins(-margin, None)
+    fixed, margins = {"claim": NO_LOSS, "quantity": "change of accuracy"}, Margins(-margin, None)
     if not trainings:
         yield fixed | {"reason": "no model line of this study names its base"}
     for first, pairs in trainings.items():
-        parts = beside_bases(graded, pairs)
+        parts = pairs_with_bases(graded, pairs)
         if not any(part.height for part in parts):
             continue
         if len(parts) == 1:
@@ -248,7 +248,7 @@ def accuracy_kept(
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield the claims that accuracy and follow-ups are uncorrelated over models without a base."""
-    for names, group in by_place(beside.filter(dataset=ALL), ["temperature", "judge"]):
+    for names, group in sorted_groups(beside.filter(dataset=ALL), ["temperature", "judge"]):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
         row = {"claim": DECOUPLED, "quantity": "rank correlation over models", "n": seen.height}
         row |= names | {"reason": _correlation(seen).reason}
@@ -270,7 +270,7 @@ def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[d
     keys = ["family", "model", "temperature", "judge"]
     cells = ["n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not"]
     datasets = association.filter(pl.col("dataset") != ALL)
-    for names, group in by_place(datasets, keys):
+    for names, group in sorted_groups(datasets, keys):
         counts = group.select(cells).to_numpy()
         row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
         row |= names | {"reason": common_odds_ratio(counts).reason}

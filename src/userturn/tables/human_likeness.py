@@ -24,7 +24,7 @@ from userturn.stats.rng import generator
 from userturn.stats.significance import sign_flip_p
 from userturn.storage.table_files import TURN_KEYS, Schema, read_tables
 from userturn.study.cells import ALL
-from userturn.tables.added_columns import with_holm
+from userturn.tables.added_columns import add_holm
 from userturn.tables.agreement import ratings
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
@@ -67,7 +67,7 @@ MEANINGS = {
     ),
     "p_adjusted": "p adjusted over the rows of a scope, by Holm",
 }
-NOT_DRAWN = "no pair of it was drawn; name a new round in humans.pairs"
+NO_PAIR = "no pair of it was drawn; name a new round in humans.pairs"
 NOTHING_LEFT = "all of its turns failed, were cut, or say the same as the person"
 SCOPES = {  # what a row is over, by the columns that it keeps
     "cell": ["model", "dataset", "temperature"],
@@ -117,38 +117,38 @@ def human_likeness(
         for names, part in sorted(turns.items()):
             names_of_row = {"scope": scope, "model": ALL, "dataset": ALL, "annotator": ALL}
             names_of_row |= dict(zip(by, names, strict=True))
-            drawn_pairs = pairs.get(names, keys.clear())
+            own_pairs = pairs.get(names, keys.clear())
             of_part = labels_of.get(names, labels.clear())
-            counts = _counts(part, drawn_pairs)
+            counts = _counts(part, own_pairs)
             measures = _measures(of_part, seed, *names)
             rows.append(
-                names_of_row | counts | measures | {"reason": _reason(part, drawn_pairs, of_part)}
+                names_of_row | counts | measures | {"reason": _reason(part, own_pairs, of_part)}
             )
             if scope == "study":
-                rows += [names_of_row | counts | row for row in _by_annotator(of_part, seed)]
-    return with_holm(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None), "scope")
+                rows += [names_of_row | counts | row for row in _annotator_rows(of_part, seed)]
+    return add_holm(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None), "scope")
 
 
 def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
     return table.partition_by(by, as_dict=True) if by else {(): table}
 
 
-def _counts(turns: pl.DataFrame, drawn: pl.DataFrame) -> dict[str, int]:
+def _counts(turns: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, int]:
     """Return the numbers of turns, of those in no pair by reason, and of drawn pairs."""
     left_out = {f"n_{why}": int((turns["left_out"] == why).sum()) for why in (FAILED, CUT, SAME)}
-    return {"n_turns": turns.height, **left_out, "n_pairs": drawn.height}
+    return {"n_turns": turns.height, **left_out, "n_pairs": pairs.height}
 
 
-def _reason(turns: pl.DataFrame, drawn: pl.DataFrame, labels: pl.DataFrame) -> str | None:
+def _reason(turns: pl.DataFrame, pairs: pl.DataFrame, labels: pl.DataFrame) -> str | None:
     """Return why there is no share, or None if there is one."""
     if labels.height:
         return None
-    if drawn.height:
+    if pairs.height:
         return NO_LABELS
-    return NOT_DRAWN if turns["left_out"].null_count() else NOTHING_LEFT
+    return NO_PAIR if turns["left_out"].null_count() else NOTHING_LEFT
 
 
-def _by_annotator(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
+def _annotator_rows(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
     """Yield a row for each annotator, if there are several."""
     of_people = labels.partition_by("annotator", as_dict=True)
     for (name,), own in sorted(of_people.items()) if len(of_people) > 1 else []:

@@ -43,14 +43,14 @@ def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]
     """
     after = items.filter(pl.col(factor) != baseline)
     before = items.filter(pl.col(factor) == baseline)
-    return beside(after, before, blocks).with_columns(
+    return match_items(after, before, blocks).with_columns(
         factor=pl.lit(factor),
         condition=pl.col(factor).cast(pl.String),
         baseline=pl.lit(str(baseline)),
     )
 
 
-def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
+def match_items(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
     """Return items beside the same items before, with columns `..._baseline`, in cells of both.
 
     Items that only one of the two cells has are kept, with no turn in the other. `change` is the
@@ -111,9 +111,9 @@ def paired_items(
     There are parts for perturbations, for temperatures, and for each model beside a base and
     beside itself in the default format.
     """
-    models = [beside_base(items, *pair) for pair in baselines]
+    models = [pairs_with_base(items, *pair) for pair in baselines]
     names = items["model"].unique().cast(pl.String).to_list()
-    formats = [_in_format(items, *pair) for pair in beside_default(names)]
+    formats = [_format_pairs(items, *pair) for pair in beside_default(names)]
     perturbed = _under(items, "perturbation", PLAIN, [*PART, "temperature"])
     warmer = _under(items, "temperature", coolest, [*PART, "perturbation"])
     return [perturbed, warmer, *([one] for one in models), *([one] for one in formats)]
@@ -140,17 +140,17 @@ def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]
         yield from parts_by(table.filter(is_value) if len(values) > 1 else table, others)
 
 
-def beside_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:
+def pairs_with_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:
     """Return the pairs of items of a model and of its base."""
     both = items.filter(pl.col("model").cast(pl.String).is_in([name, base]))
     return pairs(both, "model", base, [key for key in JUDGED_ITEM_KEYS if key != "model"])
 
 
-def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
+def _format_pairs(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
     """Return the pairs of items of a model in another format and in the default one."""
     condition, base = (items.filter(model=one) for one in (name, model))
     keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
-    return beside(condition, base, keys).with_columns(
+    return match_items(condition, base, keys).with_columns(
         factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)
     )
 
@@ -198,7 +198,7 @@ def scored_margins(group: Columns) -> Counts:
     return _margins(group, [group["n_genuine" + BASELINE], group["n_genuine"]], "n_scored")
 
 
-def in_scopes(
+def scoped_contrasts(
     parts: Parts, scopes: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[dict[str, Any], Columns]]:
     """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
@@ -210,8 +210,8 @@ def in_scopes(
     for part in parts:
         for scope, pooled in scopes.items():
             counts[scope].append(_scoped(part, scope, pooled))
-    for found in filter(None, counts.values()):
-        summed = pl.concat(found).group_by(*SHARED, *PATTERN).agg(pl.col("n").sum())
+    for parts_of_scope in filter(None, counts.values()):
+        summed = pl.concat(parts_of_scope).group_by(*SHARED, *PATTERN).agg(pl.col("n").sum())
         yield from groups(summed, SHARED)
 
 

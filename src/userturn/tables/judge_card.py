@@ -65,10 +65,10 @@ def reliability(turns: pl.DataFrame, everywhere: dict[str, str]) -> Iterator[dic
         yield _row(part, of, SHARE, **rate_over(part, ["cluster"])[0]._asdict())
 
 
-def _row(turns: pl.DataFrame, of: dict[str, str], measure: str, **found: Any) -> dict[str, Any]:
+def _row(turns: pl.DataFrame, of: dict[str, str], measure: str, **values: Any) -> dict[str, Any]:
     counts = {"n_turns": turns.height, "n_scored": turns.height}
     return (
-        of | {"measure": measure, "n_conversations": turns["cluster"].n_unique()} | counts | found
+        of | {"measure": measure, "n_conversations": turns["cluster"].n_unique()} | counts | values
     )
 
 
@@ -101,11 +101,13 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}
-        rows += [at | row for row in _over_all(part, generator(seed, "judge card", judge, source))]
+        rows += [
+            at | row for row in _overall_rows(part, generator(seed, "judge card", judge, source))
+        ]
         rows += [at | row for row in reliability(part, {"by": ALL, "group": ALL})]
         if part.filter(ARGUED).height:
             rng = generator(seed, "judge card", judge, source, "lenient")
-            for row in _over_all(part.with_columns(**LENIENTLY), rng):
+            for row in _overall_rows(part.with_columns(**LENIENTLY), rng):
                 rows.append(at | row | {"measure": f"lenient {row['measure']}"})
         for by in BY:
             for (group,), some in _groups(part.filter(pl.col(by).is_not_null()), [by]):
@@ -114,7 +116,7 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=CARD)
 
 
-def _over_all(turns: pl.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+def _overall_rows(turns: pl.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield the measures of a judge on all turns of a source, with kappa unless people labelled."""
     yield from measures(turns, {"by": ALL, "group": ALL})
     if turns["source"][0] != PEOPLE:
@@ -128,16 +130,16 @@ def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...
 
 
 def measures(
-    turns: pl.DataFrame, of: dict[str, str], drawn: pl.DataFrame | None = None
+    turns: pl.DataFrame, of: dict[str, str], population: pl.DataFrame | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the measures that can be computed on these turns.
 
-    If the turns are of a kind that people's labels revealed, `drawn` has all turns that were drawn.
+    If the turns are of a kind that people's labels revealed, `population` has all drawn turns.
     """
     is_genuine, is_called = pl.col("truth") == GENUINE, pl.col("label") == GENUINE
     is_right = is_called == is_genuine
     labels = turns.filter(pl.col("truth") != NOT_GENUINE)
-    among = turns if drawn is None else drawn
+    among = turns if population is None else population
     for measure, part, right, side in (
         ("sensitivity", turns.filter(is_genuine), is_right, is_called),
         ("specificity", turns.filter(~is_genuine), is_right, ~is_called),
@@ -234,7 +236,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     }
 
 
-def without_turns(turns: pl.DataFrame) -> list[dict[str, Any]]:
+def missing_controls(turns: pl.DataFrame) -> list[dict[str, Any]]:
     """Return per judge a row for each control that has no turn, with the reason."""
     controls = turns.filter(pl.col("kind").is_in(list(LABELS)), pl.col("source").is_in(CONTROLS))
     present = set(controls["kind"])

@@ -8,7 +8,7 @@ from userturn.judges.judge import scan_verdicts
 from userturn.storage.table_files import TURN_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.agreement import agreement
-from userturn.tables.judge_card import CARD, CONTROLS, judge_card, without_turns
+from userturn.tables.judge_card import CARD, CONTROLS, judge_card, missing_controls
 from userturn.tables.known_turns import known_turns
 from userturn.tables.layout import INTERVAL, Layout, column, reported, texts
 from userturn.tables.make_tables import Material
@@ -126,7 +126,7 @@ def judges(
     turns: pl.DataFrame, agreed: pl.DataFrame, seed: int, flipped: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return each judge's card and the agreement of raters as one table."""
-    none = pl.DataFrame(without_turns(turns), schema=CARD)
+    none = pl.DataFrame(missing_controls(turns), schema=CARD)
     with_judge = pl.col("part").is_in(["judge-human", "judge-judge"])
     by = pl.when(pl.col("group") == ALL).then(pl.lit(ALL)).otherwise(pl.lit("family"))
     kappa = pl.col("measure").replace("cohen_kappa", "kappa")

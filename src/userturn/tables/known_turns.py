@@ -65,17 +65,17 @@ def _controls(material: Material) -> pl.DataFrame:
     """Return human follow-ups and planted failures."""
     if not material.paths["control_verdicts"]:
         return pl.DataFrame(schema=TURN)
-    return beside_kinds(control_verdicts(material))
+    return add_kinds(control_verdicts(material))
 
 
 def _injected_conversations(material: Material) -> pl.DataFrame:
     """Return the bare thanks that follow conversations with an injection."""
     verdicts = _verdicts(material, "injected_verdicts")
     of = {"conversation": pl.col("item"), "language": pl.lit("en")}
-    return beside_kinds(verdicts.with_columns(**of))
+    return add_kinds(verdicts.with_columns(**of))
 
 
-def beside_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
+def add_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return verdicts on controls, which name the `conversation` of each, with true labels."""
     control = pl.col("perturbation")
     return turns_of(
@@ -97,12 +97,14 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
     texts = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
     verdicts = _verdicts(material, "labelled_verdicts")
     tuned = [n for n, entry in material.grid.judges.items() if kind_of(entry).SAW_LABELLED_TURNS]
-    return beside_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, texts)
+    return add_true_labels(verdicts.filter(~pl.col("judge").is_in(tuned)), items, texts)
 
 
-def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+def add_true_labels(
+    verdicts: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
+) -> pl.DataFrame:
     """Return verdicts on the labelled turns with the turns' true labels."""
-    truths = items.select("item", "conversation", "language", truth="label").join(said, on="item")
+    truths = items.select("item", "conversation", "language", truth="label").join(texts, on="item")
     return turns_of(
         verdicts.join(truths, on="item", how="left", maintain_order="left"),
         source=pl.lit(LABELLED),

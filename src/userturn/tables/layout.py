@@ -49,7 +49,7 @@ class Layout(NamedTuple):
     """
 
     title: str
-    wanted: Mapping[str, Any]
+    filters: Mapping[str, Any]
     columns: tuple[Column, ...]
     printed: Mapping[str, Any] | None = None
     spread: tuple[str, ...] = ()
@@ -125,8 +125,8 @@ def parts_of(name: str) -> tuple[Layout, ...]:
     return (layouts,) if isinstance(layouts, Layout) else layouts
 
 
-def _rows(table: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
-    for name, value in wanted.items():
+def _rows(table: pl.DataFrame, filters: Mapping[str, Any]) -> pl.DataFrame:
+    for name, value in filters.items():
         if name in table.columns:
             table = table.filter(_is(pl.col(name), value))
     return table
@@ -138,13 +138,13 @@ def _is(column: pl.Expr, value: Any) -> pl.Expr:
     return column == (column.min() if value == LOWEST else value)
 
 
-def page_form(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:
+def page_table(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:
     """Return a table in the form of the report's page, with the primary judge's rows first.
 
     The result has `columns`, each a heading and a kind, and `rows`, each with the values of every
     column, which are three where it has limits.
     """
-    rows = _rows(table, layout.wanted)
+    rows = _rows(table, layout.filters)
     if "judge" in rows.columns:
         rows = rows.sort(pl.col("judge") != judge, maintain_order=True)
     rows = rows.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
@@ -158,7 +158,7 @@ def page_form(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]
 
 def printed(layout: Layout, table: pl.DataFrame) -> pl.DataFrame:
     """Return a table as texts for Markdown and LaTeX, or the reasons why it has no rows."""
-    rows = _rows(table, layout.wanted if layout.printed is None else layout.printed)
+    rows = _rows(table, layout.filters if layout.printed is None else layout.printed)
     if rows.is_empty() and "reason" in table.columns and table["reason"].count():
         return table.select(pl.col("reason").drop_nulls())
     columns = {column.printed: _text(column) for column in layout.columns if column.printed}

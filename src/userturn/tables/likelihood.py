@@ -28,7 +28,7 @@ from userturn.tables.turn_rates import mean_over
 from userturn.workflow.registry import Table
 
 AREA = "area"
-PLACE = ["rater", "model", "temperature"]
+RATER_KEYS = ["rater", "model", "temperature"]
 NOT_BOTH = "not both genuine and other turns among the scored ones"
 
 
@@ -40,8 +40,8 @@ def areas(gains: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """
     value = pl.col("gain_answer") / pl.col("n_characters")
     valued = gains.with_columns(value=value).drop_nulls("value")
-    seen = valued.join(labels.drop_nulls("genuine"), on=TURN_KEYS).sort(*PLACE, *TURN_KEYS)
-    rows = [_row(group) for group in seen.partition_by(PLACE, maintain_order=True)]
+    seen = valued.join(labels.drop_nulls("genuine"), on=TURN_KEYS).sort(*RATER_KEYS, *TURN_KEYS)
+    rows = [_row(group) for group in seen.partition_by(RATER_KEYS, maintain_order=True)]
     if PEOPLE not in labels["rater"]:
         rows.append({"rater": PEOPLE, "measure": AREA, "reason": NO_LABELS})
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -51,7 +51,7 @@ def _row(turns: pl.DataFrame) -> dict[str, Any]:
     area = clustered_auc(turns["value"], turns["genuine"], turns["conversation"].to_list())
     n_genuine = int(turns["genuine"].sum())
     return {
-        **turns.select(PLACE).row(0, named=True),
+        **turns.select(RATER_KEYS).row(0, named=True),
         "measure": AREA,
         "unit": "share",
         "n_genuine": n_genuine,
@@ -157,7 +157,7 @@ def table(material: Material) -> pl.DataFrame:
         verdicts = verdicts.rename({"judge": "rater"})
         parts[OWN] = contingency(gains, gains.join(verdicts, on=TURN_KEYS, how="left"))
         parts[OWN] = pl.concat([parts[OWN], endings[OWN]], how="diagonal_relaxed")
-        parts[TELLS] = areas(gains, pl.concat([verdicts, _by_people(material)]))
+        parts[TELLS] = areas(gains, pl.concat([verdicts, _peoples_verdicts(material)]))
     some = {name: part for name, part in parts.items() if part.height}
     return stacked(some, "part", SCHEMA)
 
@@ -176,7 +176,7 @@ def _endings(material: Material, kind: str) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _by_people(material: Material) -> pl.DataFrame:
+def _peoples_verdicts(material: Material) -> pl.DataFrame:
     """Return people's verdicts on turns in the form of a judge's."""
     labelled, _ = material.labelled
     genuine = (pl.col(PEOPLE_GENUINE) == GENUINE).alias("genuine")

@@ -16,8 +16,8 @@ from userturn.stats.proportions import CONFIDENCE, Floats, Interval
 from userturn.stats.significance import sign_flip_p
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
-from userturn.tables.added_columns import FORMAT, with_holm
-from userturn.tables.repeated_trainings import over_trainings, p_of_none
+from userturn.tables.added_columns import FORMAT, add_holm
+from userturn.tables.repeated_trainings import p_of_none, widen_by_trainings
 from userturn.tables.turn_rates import mean_over, most_frequent, rate_over
 
 CHARACTER, TOKEN, WHOLE = "nats a character", "nats a token", "nats a turn"
@@ -160,7 +160,7 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     if not rows:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None).sort(*TESTS, maintain_order=True)
-    return with_holm(table, TESTS)
+    return add_holm(table, TESTS)
 
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
@@ -191,11 +191,11 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "mean_baseline": both["value_before"].mean(),
         "mean_condition": both["value"].mean(),
         "estimate": both["change"].mean(),
-        **_tested(both, sums, pair, UNITS[measure], _by_training(seen, pair)),
+        **_tested(both, sums, pair, UNITS[measure], _changes_by_training(seen, pair)),
     }
 
 
-def _by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
+def _changes_by_training(seen: pl.DataFrame, pair: Pair) -> list[float]:
     """Return the mean change by each of several trainings, or nothing for any other pair."""
     if pair.factor != POST_TRAINING or len(pair.models) == 1:
         return []
@@ -216,7 +216,7 @@ def _tested(
 
     def limits(confidence: float) -> Interval:
         interval = _limits(both, sums, pair, unit, confidence)
-        return over_trainings(interval, by_training, confidence) if by_training else interval
+        return widen_by_trainings(interval, by_training, confidence) if by_training else interval
 
     at_95 = limits(CONFIDENCE)
     p = p_of_none(limits) if by_training else _p(both, sums["change"].to_numpy(), unit)

@@ -83,16 +83,16 @@ class Material:
     @cached_property
     def items(self) -> pl.DataFrame:
         """Counts of verdicts by item, cell and judge, with the family of each model."""
-        return self._with_families(count_items(self.paths["verdicts"], by_label=False))
+        return self._add_families(count_items(self.paths["verdicts"], by_label=False))
 
     @property
     def items_by_label(self) -> pl.DataFrame:
         """The same with the counts of each label; not kept, as they are many columns."""
-        return self._with_families(count_items(self.paths["verdicts"]))
+        return self._add_families(count_items(self.paths["verdicts"]))
 
-    def _with_families(self, items: pl.DataFrame) -> pl.DataFrame:
-        known = dict(self.table("families").select("model", "family").iter_rows())
-        family = pl.col("model").cast(pl.String).replace_strict(known, default=None)
+    def _add_families(self, items: pl.DataFrame) -> pl.DataFrame:
+        families = dict(self.table("families").select("model", "family").iter_rows())
+        family = pl.col("model").cast(pl.String).replace_strict(families, default=None)
         return items.with_columns(family=family.cast(pl.Categorical))
 
     @cached_property

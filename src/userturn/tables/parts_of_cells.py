@@ -19,7 +19,7 @@ from userturn.storage.table_files import (
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
-from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, drawn_and_labelled
+from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, sampled_and_labelled
 from userturn.tables.item_pairs import pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
@@ -27,7 +27,7 @@ from userturn.tables.turn_rates import (
     LENIENT,
     RATE,
     STRICT_AND_LENIENT,
-    beside_strict,
+    add_lenient_rates,
     count_answers,
     pool,
 )
@@ -54,7 +54,7 @@ def parts_of_cells(material: Material) -> list[pl.DataFrame]:
         scored = (
             scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "label", "genuine").collect()
         )
-        parts.append(rates_of_parts(in_turns(scored), members, BY_TURN))
+        parts.append(rates_of_parts(group_by_turn(scored), members, BY_TURN))
     if material.paths.get("turn_languages"):
         told = material.read("turn_languages").select(
             *TURN_KEYS, "turn_reason", group="prompt_language"
@@ -65,7 +65,7 @@ def parts_of_cells(material: Material) -> list[pl.DataFrame]:
     return parts
 
 
-def in_turns(verdicts: pl.DataFrame) -> pl.DataFrame:
+def group_by_turn(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return verdicts with `group`, the number of the user turn before the answer, as text."""
     return verdicts.with_columns(group=turn_numbers().cast(pl.String))
 
@@ -80,7 +80,7 @@ def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) ->
     )
     by = ["family", *JUDGED_CELL_KEYS, "group"]
     pooled = pool(counts.join(members, on="model"), by, STRICT_AND_LENIENT, AVERAGES[:1])
-    rated = beside_strict(pooled).drop("counted")
+    rated = add_lenient_rates(pooled).drop("counted")
     return rated.with_columns(scope=pl.lit(scope), label=pl.lit(GENUINE))
 
 
@@ -94,11 +94,9 @@ def rates_by_language(
     """
     by_language = rates_of_parts(verdicts, members, BY_LANGUAGE)
     cannot = pl.col("judge").is_in(sorted(english_only)) & pl.col("group").ne_missing(ENGLISH)
-    known_columns = [
-        pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE, *LENIENT)
-    ]
+    columns = [pl.when(~cannot).then(name).alias(name) for name in ("n_positive", *RATE, *LENIENT)]
     why = pl.when(cannot).then(pl.lit(ENGLISH_ONLY)).otherwise("reason").alias("reason")
-    by_language = by_language.with_columns(*known_columns, why)
+    by_language = by_language.with_columns(*columns, why)
     parts = verdicts.partition_by([*JUDGED_CELL_KEYS, "group"], as_dict=True)
     rows = [
         {"corrected_reason": ENGLISH_ONLY}
@@ -111,7 +109,7 @@ def rates_by_language(
 
 def _labels(material: Material, told: pl.DataFrame) -> Domain:
     """Return the turns that people labelled, with the language of the prompt in `group`."""
-    sampled, labelled = drawn_and_labelled(material.user_turns, *material.annotations_and_keys)
+    sampled, labelled = sampled_and_labelled(material.user_turns, *material.annotations_and_keys)
     sampled = sampled.join(told, on=TURN_KEYS, maintain_order="left")
     return Domain(sampled.clear(), sampled, labelled)
 
@@ -119,11 +117,11 @@ def _labels(material: Material, told: pl.DataFrame) -> Domain:
 def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
     """Return the columns of the rate of a cell and language, corrected by people's labels."""
     here = turns.select(*CELL_KEYS, "group").unique()
-    sampled = labels.drawn.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
+    sampled = labels.sampled.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
     written = turns.filter(~pl.col("turn_reason").eq_missing(FAILED))
     domain = labels.part(written, sampled)
     # Strata are of a cell: turns of one without a drawn turn in this language stand for nothing.
-    cell = labels.drawn.join(here, on=CELL_KEYS, how="semi")
+    cell = labels.sampled.join(here, on=CELL_KEYS, how="semi")
     n_missing = cell["stratum"].n_unique() - sampled["stratum"].n_unique()
     return corrected_rate(domain, f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
 
@@ -185,10 +183,10 @@ def language_contrasts(material: Material) -> pl.DataFrame:
             between_languages(graded, ["model", "dataset", "item"], controls),
         ]
     )
-    return without_contrast(compared, cannot, material.grid.judges)
+    return add_missing_judges(compared, cannot, material.grid.judges)
 
 
-def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
+def _key_by_problem(told: pl.DataFrame) -> pl.DataFrame:
     """Return the items that have a problem and a language, with both in the column `place`.
 
     `place` is the language, a line end and the problem. Pairs are later made of equal problems.
@@ -201,7 +199,7 @@ def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
 def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return counts of verdicts by problem and language, in the form of counted items."""
     keys = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
-    problems = _in_problems(told).select(*keys, "place")
+    problems = _key_by_problem(told).select(*keys, "place")
     turns = verdicts.join(problems, on=keys).sort("judge", *keys)
     return (
         turns.group_by(*JUDGED_CELL_KEYS, "place", maintain_order=True)
@@ -217,7 +215,7 @@ def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the grades of answers by problem and language, in the form of counted items."""
-    problems = _in_problems(told).select(*ANSWER_KEYS, "place").unique()
+    problems = _key_by_problem(told).select(*ANSWER_KEYS, "place").unique()
     return count_answers(grades.join(problems, on=ANSWER_KEYS), pl.col("place"))
 
 
@@ -230,17 +228,17 @@ def between_languages(
     """
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
-    paired = pairs(_with_language(items), LANGUAGE, baseline, blocks)
+    paired = pairs(_split_language(items), LANGUAGE, baseline, blocks)
     return adjusted(compare([paired]), controls)
 
 
-def _with_language(items: pl.DataFrame) -> pl.DataFrame:
+def _split_language(items: pl.DataFrame) -> pl.DataFrame:
     """Return items named by their problem alone, with the language in a column of its own."""
     parts = pl.col("item").str.splitn("\n", 2).struct
     return items.with_columns(parts.field("field_0").alias(LANGUAGE), item=parts.field("field_1"))
 
 
-def without_contrast(
+def add_missing_judges(
     table: pl.DataFrame, cannot: Collection[str], judges: Collection[str]
 ) -> pl.DataFrame:
     """Return contrasts with a row for each judge without any, which gives the reason."""

@@ -19,11 +19,11 @@ from userturn.stats.sample_size import FollowUps
 from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
-from userturn.tables.added_columns import in_default_format, is_default, read_joined
+from userturn.tables.added_columns import default_format_rows, is_default, read_joined
 from userturn.tables.item_pairs import MCNEMAR
 from userturn.tables.likelihood import COMPARED
 from userturn.tables.likelihood_measures import TESTS, UNITS
-from userturn.tables.rates import of_models
+from userturn.tables.rates import model_rates
 from userturn.tables.turn_rates import VERIFIER, count_items
 
 TABLES = ("rates", "contrasts", "judges")
@@ -70,7 +70,7 @@ def _read(results: Path, name: str) -> pl.DataFrame:
             f"'{path}' does not exist; expected the results folder of a finished study: "
             f"run `snakemake` first{near_path(results)}"
         )
-    table = in_default_format(read_joined(path))
+    table = default_format_rows(read_joined(path))
     if name == "rates" and "scope" not in table.columns:
         raise UserError(
             f"'{path}' was made by an earlier version; expected a table of this one: run "
@@ -82,7 +82,7 @@ def _read(results: Path, name: str) -> pl.DataFrame:
 def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
     """Return the model's rate nearest to a half, which needs most items, and its turns."""
     rows = (
-        of_models(rates)
+        model_rates(rates)
         .filter(pl.col("estimate").is_not_null(), perturbation=PLAIN)
         .sort((pl.col("estimate") - 0.5).abs(), "model", "temperature")
     )
@@ -97,14 +97,14 @@ def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
     }
 
 
-def _of_models(contrasts: pl.DataFrame) -> pl.DataFrame:
+def _model_contrasts(contrasts: pl.DataFrame) -> pl.DataFrame:
     """Return the confirmatory contrasts of models' follow-ups."""
     return contrasts.filter(pl.col("judge") != VERIFIER, correction="Holm", scope="model")
 
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    tested = _of_models(contrasts).filter(pl.col("test").is_in(ONE_EACH))
+    tested = _model_contrasts(contrasts).filter(pl.col("test").is_in(ONE_EACH))
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     correlations = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not correlations:
@@ -154,7 +154,7 @@ def _alike(results: Path, judge: str) -> Assumption:
 
 
 def _tests(contrasts: pl.DataFrame) -> Assumption:
-    sets = _of_models(contrasts).group_by("factor", "tests").len()
+    sets = _model_contrasts(contrasts).group_by("factor", "tests").len()
     largest = sets["len"].max()
     if not isinstance(largest, int):
         return Assumption(None, "the pilot has no contrast")
@@ -224,10 +224,10 @@ def _pairs(dataset: str, values: pl.DataFrame) -> Iterator[tuple[FollowUps, str]
         both = of_models[first].join(of_models[second], on="item", suffix="_second").sort("item")
         if both.height >= FEWEST:
             who = first if first == second else f"{first} and {second}"
-            yield _of_both(both), f"{who} on {both.height} follow-ups of {dataset}"
+            yield _assumptions_of_both(both), f"{who} on {both.height} follow-ups of {dataset}"
 
 
-def _of_both(both: pl.DataFrame) -> FollowUps:
+def _assumptions_of_both(both: pl.DataFrame) -> FollowUps:
     """Return the assumptions from two models' values. The design effect is of their difference."""
     first, second = (both[name].to_numpy() for name in ("value", "value_second"))
     changes = first - second

@@ -11,7 +11,12 @@ from userturn.storage.table_files import CELL_KEYS, JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import ALL
 from userturn.tables.accuracy import cut_answers
 from userturn.tables.chance_floor import FLOOR, chance_floors
-from userturn.tables.corrected_rates import CORRECTED, domains_of, of_rate, with_corrected
+from userturn.tables.corrected_rates import (
+    CORRECTED,
+    add_corrected,
+    corrected_rate_columns,
+    domains_of,
+)
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
 from userturn.tables.layout import (
     BOUNDS,
@@ -38,12 +43,12 @@ from userturn.tables.turn_rates import (
     RATE_SCHEMA,
     SCOPES,
     STRICT_AND_LENIENT,
-    beside_strict,
+    add_lenient_rates,
+    count_lenient,
     labels_of,
     pool_scopes,
-    with_lenient,
 )
-from userturn.tables.turn_texts import COPIED, COPIES_SHOWN, OF_COPIES, over_distinct_texts
+from userturn.tables.turn_texts import COPIED, COPIES_SHOWN, OF_COPIES, distinct_text_rates
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -126,9 +131,9 @@ def table(material: Material) -> pl.DataFrame:
         material.answers,
     )
     counted = rates(material.items_by_label, outcomes, material.rubric.paper)
-    floored = beside(counted, chance_floors(material), FLOOR)
-    floored = beside(floored, over_distinct_texts(material), COPIED)
-    whole = with_corrected(floored, domains_of(material), OF_TURNS, of_rate)
+    floored = add_turn_columns(counted, chance_floors(material), FLOOR)
+    floored = add_turn_columns(floored, distinct_text_rates(material), COPIED)
+    whole = add_corrected(floored, domains_of(material), OF_TURNS, corrected_rate_columns)
     together = pl.concat([whole, *parts_of_cells(material)], how="diagonal_relaxed")
     rows = together.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     number = pl.col("group").cast(pl.Int64, strict=False)
@@ -154,7 +159,7 @@ def rates(
 
     `paper` has the paper's name for the turns of a label.
     """
-    of_genuine = beside_strict(pool_scopes(with_lenient(items), STRICT_AND_LENIENT, SCOPES))
+    of_genuine = add_lenient_rates(pool_scopes(count_lenient(items), STRICT_AND_LENIENT, SCOPES))
     labels = [LABEL + label for label in labels_of(items) if label != GENUINE]
     of_labels = pool_scopes(items, labels, SCOPES, AVERAGES[:1])
     label = pl.col("counted").str.strip_prefix(LABEL).replace("n_genuine", GENUINE)
@@ -164,7 +169,9 @@ def rates(
         every, label=label, paper=named
     )
     families = items.select(pl.col("model", "family").cast(pl.String)).unique()
-    summed = _in_scopes(outcomes.join(families, on="model")).with_columns(label=pl.lit(GENUINE))
+    summed = _scoped_outcomes(outcomes.join(families, on="model")).with_columns(
+        label=pl.lit(GENUINE)
+    )
     joined = shares.join(summed, on=[*GROUP, "label"], how="left")
     later = [
         pl.lit(None, dtype).alias(name) for name, dtype in (FLOOR | COPIED | CORRECTED).items()
@@ -172,7 +179,7 @@ def rates(
     return joined.with_columns(later).select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
-def beside(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:
+def add_turn_columns(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataFrame:
     """Return the rates with columns of another table, in rows of cells and of models."""
     of = [pl.when(OF_TURNS).then(name).alias(name) for name in columns]
     bare = rates.drop(list(columns))
@@ -180,7 +187,7 @@ def beside(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -> pl.DataF
     return joined.with_columns(of).select(rates.columns)
 
 
-def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
+def _scoped_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
     """Return the outcomes of cells, added up over the cells of each scope."""
     tables = []
     for scope, of in SCOPES.items():
@@ -191,12 +198,12 @@ def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def of_cells(rates: pl.DataFrame) -> pl.DataFrame:
+def cell_rates(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of cells, in all formats."""
     return rates.filter(scope=CELL, label=GENUINE)
 
 
-def of_models(rates: pl.DataFrame) -> pl.DataFrame:
+def model_rates(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of models over all turns of their datasets."""
     of_model = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
     return rates.filter(*of_model, pl.col("label") == GENUINE)

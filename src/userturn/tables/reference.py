@@ -67,9 +67,9 @@ def type_in_words(kind: Any) -> str:
     return "integer" if kind.is_integer() else WORDS[kind]
 
 
-def _schema(place: str) -> dict[str, str]:
+def _schema(dotted_name: str) -> dict[str, str]:
     """Return the columns of a schema, with types in words, from `module.CONSTANT`."""
-    module, _, constant = place.rpartition(".")
+    module, _, constant = dotted_name.rpartition(".")
     schema = getattr(import_module(f"userturn.{module}"), constant)
     return {name: type_in_words(kind) for name, kind in schema.items()}
 

@@ -20,7 +20,7 @@ from userturn.tables.item_pairs import (
     COUNTS,
     Columns,
     compared,
-    in_scopes,
+    scoped_contrasts,
     scored_margins,
 )
 
@@ -39,7 +39,7 @@ def distance(changes: ArrayLike, confidence: float = CONFIDENCE) -> float:
     return float(student_of(confidence, len(each)) * each.std(ddof=1) / np.sqrt(len(each)))
 
 
-def over_trainings(
+def widen_by_trainings(
     within: Interval, changes: ArrayLike, confidence: float = CONFIDENCE
 ) -> Interval:
     """Return a change with limits over items and trainings, from its interval over items alone.
@@ -82,7 +82,7 @@ IN_WORDS = (
 )
 Seen = Mapping[str, Set[str]]  # by model, the datasets that it has seen
 PairsOf = Callable[[pl.DataFrame, Pair], pl.DataFrame]
-PLACE = ["scope", "dataset", "temperature", "perturbation", "judge"]
+ROW_KEYS = ["scope", "dataset", "temperature", "perturbation", "judge"]
 
 
 def several(trainings: Trainings) -> dict[Pair, Sequence[Pair]]:
@@ -108,19 +108,19 @@ def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) 
 
 
 def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
-    """Return the change of a rate by each training, by place (`place_of`)."""
-    groups = pl.concat([compare([part]) for part in parts]).partition_by(PLACE, as_dict=True)
+    """Return the change of a rate by each training, by `row_key`."""
+    groups = pl.concat([compare([part]) for part in parts]).partition_by(ROW_KEYS, as_dict=True)
     return {names: group["difference"].to_numpy() for names, group in groups.items()}
 
 
-def place_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return a contrast's values in the columns `PLACE`."""
-    return tuple(row[name] for name in PLACE)
+def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return a contrast's values in the columns `ROW_KEYS`."""
+    return tuple(row[name] for name in ROW_KEYS)
 
 
 def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> Interval:
     """Return a change of a rate with its limits at a confidence, over items and trainings."""
-    interval = over_trainings(change(turns, confidence), changes, confidence)
+    interval = widen_by_trainings(change(turns, confidence), changes, confidence)
     if interval.lower is None or interval.upper is None:
         return interval
     return Interval(interval.estimate, max(-1.0, interval.lower), min(1.0, interval.upper))
@@ -139,8 +139,8 @@ def compare_trainings(
     whole, rows = together(parts, first, pairs), []
     for scope in ("model and dataset", "model"):
         pooled = {**SCOPES[scope], "model": first[0]}
-        for row, group in in_scopes([whole], {scope: pooled}):
-            rows.append(row | _compared(group, changes[place_of(row)]))
+        for row, group in scoped_contrasts([whole], {scope: pooled}):
+            rows.append(row | _compared(group, changes[row_key(row)]))
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
 
@@ -158,18 +158,22 @@ def _compared(group: Columns, changes: Floats) -> dict[str, Any]:
     return row | bounds | {"lower": interval.lower, "upper": interval.upper} | test
 
 
-def of_recipes(
-    found: pl.DataFrame, items: pl.DataFrame, pairs_of: PairsOf, trainings: Trainings, seen: Seen
+def add_unseen_and_recipes(
+    contrasts: pl.DataFrame,
+    items: pl.DataFrame,
+    pairs_of: PairsOf,
+    trainings: Trainings,
+    seen: Seen,
 ) -> pl.DataFrame:
     """Return contrasts, with further rows over unseen datasets and over repeated trainings.
 
     Rows of one of several trainings have scopes of their own.
     """
 
-    def of_model(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
+    def model_contrasts(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return compare([pairs_of(some, pair)])
 
-    def of_recipe(some: pl.DataFrame, first: Pair) -> pl.DataFrame:
+    def recipe_contrasts(some: pl.DataFrame, first: Pair) -> pl.DataFrame:
         parts = [pairs_of(some, pair) for pair in trainings[first]]
         return compare_trainings(parts, first, trainings[first])
 
@@ -178,14 +182,14 @@ def of_recipes(
     names = [name for pairs in recipes.values() for name, _ in pairs]
     is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
     scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")
-    own = with_held_out(found, items, of_model, models, seen).with_columns(scope=scope)
+    own = add_unseen(contrasts, items, model_contrasts, models, seen).with_columns(scope=scope)
     nothing = pl.DataFrame(schema=own.schema)
-    over = pl.concat([nothing, *(of_recipe(items, first) for first in recipes)])
-    return pl.concat([own, with_held_out(over, items, of_recipe, list(recipes), seen)])
+    over = pl.concat([nothing, *(recipe_contrasts(items, first) for first in recipes)])
+    return pl.concat([own, add_unseen(over, items, recipe_contrasts, list(recipes), seen)])
 
 
-def with_held_out(
-    found: pl.DataFrame,
+def add_unseen(
+    contrasts: pl.DataFrame,
     items: pl.DataFrame,
     contrasts_of: PairsOf,
     baselines: Sequence[Pair],
@@ -204,10 +208,10 @@ def with_held_out(
         scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
         others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(seen_here)))
         held_out = contrasts_of(others, (name, base)).filter(scope="model")
-        found = pl.concat(
-            [found.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
+        contrasts = pl.concat(
+            [contrasts.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
         )
-    return found
+    return contrasts
 
 
 def n_trainings(trainings: Trainings) -> pl.Expr:

@@ -91,10 +91,10 @@ def table(material: Material) -> pl.DataFrame:
     for number, at in enumerate(depths_from_the_first(grid)):
         conversations = pl.read_parquet(paths["self_play_conversations"][number])
         written = pl.read_parquet(paths["self_play_turns"][number])
-        turns = with_repetition(written, conversations, at.depth)
+        turns = add_repetition(written, conversations, at.depth)
         for judge, name in enumerate(grid.judges):
             path = paths["self_play_verdicts"][number * len(grid.judges) + judge]
-            judged = beside(turns, pl.read_parquet(path))
+            judged = match_verdicts(turns, pl.read_parquet(path))
             begun = first.setdefault((*at[:3], name), judged)
             names = {**at._asdict(), "temperature": grid.temperatures[at.temperature]}
             measured = measures(judged, begun, conversations)
@@ -116,17 +116,17 @@ def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=GAINS), *tables])
 
 
-def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mean gain of the turns of a place and their number, empty without scores."""
+def gain(gains: pl.DataFrame, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mean gain of the turns with these names and their number, empty without scores."""
     keys = [*KEYS[:3], "depth"]
-    seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
+    seen = gains.filter(*(pl.col(key) == names[key] for key in keys))
     if gains.is_empty():
         return {}
     mean = mean_over(seen, "value")
     return {**dict(zip(GAIN, mean, strict=True)), "n_valued": seen.height}
 
 
-def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
+def add_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
     """Return the first sample of each turn, with the share of earlier user texts that it repeats.
 
     Conversations go up to the answer before the turn. Their last `depth - 1` user messages are the
@@ -154,7 +154,7 @@ def _repeated(
     return share_repeated(text, users[:begin]), own
 
 
-def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def match_verdicts(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one judge's verdicts on the first samples, beside the repetition of each."""
     judged = verdicts.filter(sample=0).select("item", "genuine", "label", conversation=clusters())
     return judged.join(turns, on="item", maintain_order="left").with_columns(
@@ -169,7 +169,7 @@ def measures(
 ) -> dict[str, Any]:
     """Return counts, rates and means of one depth, by one judge.
 
-    `turns` and `first` are results of `beside`, at this depth and at depth 1.
+    `turns` and `first` are results of `match_verdicts`, at this depth and at depth 1.
     """
     drift, _ = rate_over(turns, ["conversation"], "speech")
     is_first = "ended" not in conversations.columns

@@ -173,7 +173,7 @@ def table(material: Material) -> pl.DataFrame:
         Path(path).stem: pl.read_parquet(path, columns=columns).to_dicts()
         for path in sorted(material.paths["evaluated_items"])
     }
-    own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["training_data"])}
+    own = {Path(path).parent.name: _texts(path) for path in sorted(material.paths["training_data"])}
     rows = []
     for model in sorted(own):
         conversations, name = [], model
@@ -190,7 +190,7 @@ def table(material: Material) -> pl.DataFrame:
     return mark_seen(counted, grid.entries, grid.contents.recipes, items, "model")
 
 
-def _said(path: str) -> list[list[str]]:
+def _texts(path: str) -> list[list[str]]:
     """Return the texts of each conversation in a table: messages, goal and reference."""
     rows = pl.read_parquet(path, columns=["messages", "goal", "reference_answer"]).to_dicts()
     return [

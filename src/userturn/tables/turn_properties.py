@@ -36,7 +36,7 @@ from userturn.tables.turn_similarity import (
     distance,
     people_of,
 )
-from userturn.tables.turn_texts import share_repeated, with_copies, with_near_copies
+from userturn.tables.turn_texts import mark_copies, mark_near_copies, share_repeated
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -120,7 +120,7 @@ def table(material: Material) -> pl.DataFrame:
         for path in sorted(material.paths["user_turns"])
         if (cell := pl.read_parquet(path, columns=COLUMNS)).height
     ]
-    rows += list(_of_people(material.paths["human_items"], material.seed))
+    rows += list(_human_rows(material.paths["human_items"], material.seed))
     joined = pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None)
     return joined.sort(*CELL_KEYS, nulls_last=True)
 
@@ -128,7 +128,7 @@ def table(material: Material) -> pl.DataFrame:
 class Before(NamedTuple):
     """What is known of the items of a dataset: their user messages and people's turns."""
 
-    said: Mapping[str, list[str]]  # the user messages of each item
+    user_messages: Mapping[str, list[str]]  # the user messages of each item
     people: Mapping[str, People]  # what people wrote after an item, where that is known
 
 
@@ -142,7 +142,7 @@ def _read(path: str, seed: int) -> Before:
     return Before(people, people_of(items, Path(path).stem, seed))
 
 
-def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
+def _human_rows(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of human turns, with null in columns that only models' turns have."""
     for path in sorted(paths):
         turns = human_turns(pl.read_parquet(path), Path(path).stem).select(COLUMNS)
@@ -153,10 +153,10 @@ def _of_people(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
 
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
     """Return the row of the table for the turns of a cell."""
-    ordered = with_near_copies(with_copies(turns.sort("item", "sample")))
-    described = _told_languages(_with_words(_with_endings(ordered)))
+    ordered = mark_near_copies(mark_copies(turns.sort("item", "sample")))
+    described = _told_languages(_add_words(_add_endings(ordered)))
     repeated = [
-        None if text is None else share_repeated(text, before.said[item])
+        None if text is None else share_repeated(text, before.user_messages[item])
         for text, item in described.select("said", "item").iter_rows()
     ]
     described = described.with_columns(repeated=pl.Series(repeated, dtype=pl.Float64))
@@ -197,7 +197,7 @@ def _counts(turns: pl.DataFrame) -> dict[str, int]:
     }
 
 
-def _with_endings(turns: pl.DataFrame) -> pl.DataFrame:
+def _add_endings(turns: pl.DataFrame) -> pl.DataFrame:
     """Return turns with `ends` and `is_cut`, which are null for failed turns."""
     is_cut = pl.when(pl.col("outcome") != "error").then(pl.col("finish_reason") == "length")
     ends = pl.when(is_cut.is_not_null()).then((pl.col("outcome") == "empty") & ~is_cut)
@@ -205,7 +205,7 @@ def _with_endings(turns: pl.DataFrame) -> pl.DataFrame:
     return turns.with_columns(is_cut=is_cut, ends=ends, n_tokens=n_tokens)
 
 
-def _with_words(turns: pl.DataFrame) -> pl.DataFrame:
+def _add_words(turns: pl.DataFrame) -> pl.DataFrame:
     lowered = pl.col("said").str.to_lowercase().str.replace_all("’", "'")
     words = lowered.str.extract_all(WORD)
     return turns.with_columns(words=words, n_words=words.list.len())

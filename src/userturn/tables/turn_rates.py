@@ -37,8 +37,8 @@ def count_items(paths_to_verdicts: Sequence[str], by_label: bool = True) -> pl.D
     All verdicts of a cell and judge are in one file, so a few files are counted at a time.
     """
     paths = sorted(paths_to_verdicts)
-    known = scan_verdicts(paths).select(pl.col("label").cast(pl.String).drop_nulls().unique())
-    labels = sorted(known.collect(engine="streaming")["label"]) if by_label else []
+    seen = scan_verdicts(paths).select(pl.col("label").cast(pl.String).drop_nulls().unique())
+    labels = sorted(seen.collect(engine="streaming")["label"]) if by_label else []
     parts = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     return pl.concat(count_verdicts(scan_verdicts(part), labels) for part in parts)
 
@@ -123,7 +123,7 @@ STRICT_AND_LENIENT = ("n_genuine", "n_lenient")
 GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]
 
 
-def by_place(
+def sorted_groups(
     table: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     """Yield the values of `keys` and the rows with these values, sorted by the values."""
@@ -235,7 +235,7 @@ def pool_scopes(
     return pl.concat([table.select(columns) for table in tables]).sort(*GROUP, "counted", "average")
 
 
-def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
+def add_lenient_rates(pooled: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of clear follow-ups, with rates of clear or arguable ones as columns."""
     of = [name for name in pooled.columns if name not in ("counted", *RATE_SCHEMA)]
     strict, lenient = (pooled.filter(counted=name) for name in STRICT_AND_LENIENT)
@@ -246,7 +246,7 @@ def beside_strict(pooled: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_lenient(items: pl.DataFrame) -> pl.DataFrame:
+def count_lenient(items: pl.DataFrame) -> pl.DataFrame:
     """Return counts of items with `n_lenient`, the turns that are clearly or arguably genuine."""
     arguable = LABEL + ARGUABLE
     n_more = pl.col(arguable) if arguable in items.columns else pl.lit(0)

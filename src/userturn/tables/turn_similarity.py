@@ -28,7 +28,7 @@ from userturn.storage.table_files import (
 from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of
-from userturn.tables.turn_texts import SAID
+from userturn.tables.turn_texts import STRIPPED
 from userturn.workflow.registry import Table
 
 TABLE = Table(
@@ -168,7 +168,7 @@ def embed_turns(
     people = people_of(pl.read_parquet(path_to_items, columns=PEOPLES), dataset, seed)
     columns = [*TURN_KEYS, "outcome", "text"]
     turns = pl.concat([pl.read_parquet(path, columns=columns) for path in paths_to_user_turns])
-    texts = turns.select(*TURN_KEYS, SAID).filter(pl.col("said") != "").sort(TURN_KEYS)
+    texts = turns.select(*TURN_KEYS, STRIPPED).filter(pl.col("said") != "").sort(TURN_KEYS)
     compared = texts.filter(pl.col("item").is_in(list(people)))
     rows = _similarities(compared, people, embedder) if compared.height else ()
     similarities = pl.DataFrame(rows, schema=SIMILARITIES, orient="row")

@@ -24,28 +24,28 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import column, limited
 from userturn.tables.make_tables import Material
 from userturn.tables.training_overlap import NEAR, grams, normalised
-from userturn.tables.turn_rates import LIMITS, by_place, limits_of
+from userturn.tables.turn_rates import LIMITS, limits_of, sorted_groups
 
 AT_ONCE = 500  # texts that are compared with all others at once
-SAID_SCHEMA: Schema = {**TURN_COLUMNS, "is_copy": pl.Boolean, "text": pl.UInt32}  # `said_of`
+TEXT_SCHEMA: Schema = {**TURN_COLUMNS, "is_copy": pl.Boolean, "text": pl.UInt32}  # `number_texts`
 FILES = 32  # files of verdicts that are read at once
-SAID = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
+STRIPPED = pl.when(pl.col("outcome") == "ok").then(pl.col("text").str.strip_chars()).alias("said")
 
 
-def with_copies(turns: pl.DataFrame) -> pl.DataFrame:
+def mark_copies(turns: pl.DataFrame) -> pl.DataFrame:
     """Return the turns of a cell with their `cluster`, their text `said`, and `is_copy`.
 
     A copy has the same text as a turn after another item, apart from white space at the ends. Turns
     that belong to one item (`datasets.clusters`) are no copies of each other. `said` and `is_copy`
     are null where a turn has no text.
     """
-    named = turns.with_columns(SAID, clusters().alias("cluster"))
+    named = turns.with_columns(STRIPPED, clusters().alias("cluster"))
     n_clusters = pl.col("cluster").n_unique().over("said")
     is_copy = pl.when(pl.col("said").is_not_null()).then(n_clusters > 1)
     return named.with_columns(is_copy=is_copy)
 
 
-def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
+def mark_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     """Return the turns of a cell with `is_near_copy`, True for exact and near copies.
 
     Near copies are as in `tables.training_overlap`: the Jaccard similarity of their sets of
@@ -63,17 +63,17 @@ def with_near_copies(turns: pl.DataFrame) -> pl.DataFrame:
     return turns.with_columns(is_near_copy=pl.Series(is_near, dtype=pl.Boolean))
 
 
-def _near(held: Mapping[str, set[str]]) -> set[str]:
+def _near(clusters_by_text: Mapping[str, set[str]]) -> set[str]:
     """Return the texts that another cluster has exactly or nearly, given each text's clusters."""
     from scipy.sparse import csr_array  # slow to import, and rates need exact copies alone
 
-    sets = [sorted(grams(text)) for text in held]
+    sets = [sorted(grams(text)) for text in clusters_by_text]
     names = {gram: number for number, gram in enumerate(sorted({*chain.from_iterable(sets)}))}
     columns = [names[gram] for own in sets for gram in own]
     sizes = np.array([len(own) for own in sets], dtype=np.int64)
     there = np.ones(len(columns), dtype=np.int32)
     matrix = csr_array((there, columns, np.r_[0, sizes.cumsum()]), shape=(len(sets), len(names)))
-    clusters_of = [tuple(sorted(of)) for of in held.values()]
+    clusters_of = [tuple(sorted(of)) for of in clusters_by_text.values()]
     number = {of: number_of for number_of, of in enumerate(dict.fromkeys(clusters_of))}
     cluster = np.array([number[of] for of in clusters_of])
     has_other = np.array([len(of) > 1 for of in clusters_of])
@@ -82,7 +82,7 @@ def _near(held: Mapping[str, set[str]]) -> set[str]:
         one, other = shared.row + start, shared.col
         is_near = shared.data >= NEAR * (sizes[one] + sizes[other] - shared.data) - ROUNDING
         has_other[one[is_near & (cluster[one] != cluster[other])]] = True
-    return {text for text, is_found in zip(held, has_other, strict=True) if is_found}
+    return {text for text, has_near in zip(clusters_by_text, has_other, strict=True) if has_near}
 
 
 Triple = tuple[str, str, str]
@@ -126,7 +126,7 @@ COPIES_SHOWN = (
 )
 
 
-def over_distinct_texts(material: Material) -> pl.DataFrame:
+def distinct_text_rates(material: Material) -> pl.DataFrame:
     """Return the number of copies, and the rate over different texts, of a study's cells.
 
     All verdicts of a cell and judge are in one file, so a few files are read at a time.
@@ -135,7 +135,7 @@ def over_distinct_texts(material: Material) -> pl.DataFrame:
     cells = turns.select(*CELL_KEYS, "path").unique().collect(engine="streaming")
     paths = sorted(material.paths["verdicts"])
     parts = (paths[start : start + FILES] for start in range(0, len(paths), FILES))
-    return over_distinct(_judged(part, cells) for part in parts)
+    return distinct_rates(_judged(part, cells) for part in parts)
 
 
 def _judged(paths_to_verdicts: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
@@ -145,18 +145,18 @@ def _judged(paths_to_verdicts: Sequence[str], cells: pl.DataFrame) -> pl.DataFra
     judged = cells.join(verdicts.select(CELL_KEYS).unique(), on=CELL_KEYS, how="semi")
     columns = [*TURN_KEYS, "outcome", "text"]
     paths = judged["path"].unique().sort()
-    turns = [said_of(pl.read_parquet(path, columns=columns)) for path in paths]
-    texts = pl.concat([pl.DataFrame(schema=SAID_SCHEMA), *turns])
+    turns = [number_texts(pl.read_parquet(path, columns=columns)) for path in paths]
+    texts = pl.concat([pl.DataFrame(schema=TEXT_SCHEMA), *turns])
     return verdicts.join(texts, on=TURN_KEYS, how="left")
 
 
-def said_of(cell: pl.DataFrame) -> pl.DataFrame:
+def number_texts(cell: pl.DataFrame) -> pl.DataFrame:
     """Return the turns of a cell with `is_copy`, and `text`, a number per different text."""
     text = pl.col("said").rank("dense")
-    return with_copies(cell).select(*TURN_KEYS, "is_copy", text=text)
+    return mark_copies(cell).select(*TURN_KEYS, "is_copy", text=text)
 
 
-def over_distinct(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def distinct_rates(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return one row per cell and judge, and one over all datasets.
 
     `judged` has the verdicts on turns, in parts that each have all verdicts of a cell and judge.
@@ -182,7 +182,7 @@ def _counted_items(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for names, items in by_place(groups, JUDGED_CELL_KEYS):
+    for names, items in sorted_groups(groups, JUDGED_CELL_KEYS):
         rate = Interval(None, None, None)
         seen = items.filter(pl.col("m") > 0)
         if seen.height:
