@@ -10,7 +10,7 @@ import pytest
 from tests.support.judge_server import Answer, http, judge_server, says
 from tests.support.snakemake_runs import ROOT
 from userturn.cli import accept
-from userturn.cli.accept import from_hub, of_judge, on_cluster
+from userturn.cli.accept import try_cluster, try_hub, try_judge
 from userturn.cli.main import main
 from userturn.config.load import load_config
 from userturn.errors import ConfigError
@@ -35,7 +35,7 @@ ONE_TURN = "which enzyme product"  # among the first labelled turns
 
 def tried(answer: Answer | None = None, **keys: Any) -> dict[str, bool]:
     with judge_server(answer or (lambda _: says("generic"))) as server:
-        return {one.claim: one.held for one in of_judge(study(server.url, **keys), "j")}
+        return {one.claim: one.held for one in try_judge(study(server.url, **keys), "j")}
 
 
 def without_usage(_: object) -> bytes:
@@ -62,18 +62,18 @@ def test_a_planted_fault_is_a_claim_that_does_not_hold(answer: Answer, broken: s
 
 def test_a_judge_that_is_behind_no_api_is_refused() -> None:
     with pytest.raises(ConfigError, match="'heuristic' has no API"):
-        list(of_judge(study("http://127.0.0.1:9/v1"), "heuristic"))
+        list(try_judge(study("http://127.0.0.1:9/v1"), "heuristic"))
 
 
 def test_a_study_without_files_of_the_hub_has_nothing_to_show_of_it() -> None:
-    assert [one.held for one in from_hub(study("http://127.0.0.1:9/v1"))] == [False, False]
+    assert [one.held for one in try_hub(study("http://127.0.0.1:9/v1"))] == [False, False]
 
 
 def test_without_slurm_the_cluster_does_not_hold(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = list(on_cluster(study("http://127.0.0.1:9/v1"), Path("profiles/slurm"), str(tmp_path)))
+    found = list(try_cluster(study("http://127.0.0.1:9/v1"), Path("profiles/slurm"), str(tmp_path)))
     assert [one for one in found if one.claim == "SLURM's commands" and not one.held]
 
 
@@ -86,7 +86,7 @@ def test_claims_are_printed_and_counted_and_one_that_did_not_hold_is_exit_code_o
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried = [accept.Tried("it writes", True, "3 texts"), accept.Tried("it reads", False, "none")]
-    monkeypatch.setattr(accept, "on_gpu", lambda: iter(tried))
+    monkeypatch.setattr(accept, "try_gpu", lambda: iter(tried))
     assert main(["accept", "--gpu"]) == 1
     said = capsys.readouterr().out
     assert said.startswith("1 of 2 claims did not hold here\n")

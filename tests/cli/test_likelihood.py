@@ -7,7 +7,7 @@ import pytest
 from tests.support.printed_output import text_of
 from tests.support.snakemake_runs import copy_project
 from tests.support.tiny_model import write_tiny_model
-from userturn.cli.likelihood import measures_sheet, with_dataset
+from userturn.cli.likelihood import measures_sheet, select_dataset
 from userturn.cli.main import main
 from userturn.config.load import CONFIG, installed, load_config, load_study
 
@@ -58,7 +58,7 @@ def test_a_dataset_that_nobody_knows_is_one_sentence(
 
 def test_where_likelihood_is_off_it_is_as_in_the_installation(project: Path) -> None:
     (project / "scored.yaml").write_text(STUDY.replace("{distractors: 1}", "off"))
-    config = with_dataset(load_study(["study.yaml", "scored.yaml"]), "follow-ups")
+    config = select_dataset(load_study(["study.yaml", "scored.yaml"]), "follow-ups")
     distractors = load_config([installed(CONFIG)])["likelihood"]["distractors"]
     expected = {"datasets": ["follow-ups"], "turns": 0, "distractors": distractors}
     assert config["likelihood"] == expected

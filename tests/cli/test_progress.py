@@ -70,8 +70,8 @@ def on_a_terminal(code: str) -> str:
 
 WORK = """
 import time
-from userturn.cli.progress import at_work
-with at_work("audit", {after}):
+from userturn.cli.progress import show_progress
+with show_progress("audit", {after}):
     time.sleep(.5); print("a line")
 print("the result")
 """

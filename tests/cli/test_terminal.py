@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 
 from userturn.cli.terminal import (
-    Drawn,
+    Bar,
     Sheet,
     as_json,
     as_text,
-    drawn_in,
+    draw_bar,
     number,
     prose,
     share,
@@ -20,8 +20,8 @@ from userturn.cli.terminal import (
 RATES = Sheet(
     ("model", "genuine [95%]", "drawn", "note"),
     [
-        ("smollm2-135m", "17.1% [10.1, 27.6]", Drawn(0.171, 0.101, 0.276, 0.086), ""),
-        ("a-model-with-a-long-name", "13.0% [7.0, 23.0]", Drawn(0.13, 0.07, 0.23), ""),
+        ("smollm2-135m", "17.1% [10.1, 27.6]", Bar(0.171, 0.101, 0.276, 0.086), ""),
+        ("a-model-with-a-long-name", "13.0% [7.0, 23.0]", Bar(0.13, 0.07, 0.23), ""),
     ],
     "genuine follow-ups",
     ("genuine [95%]",),
@@ -30,9 +30,9 @@ RATES = Sheet(
 
 def test_an_interval_is_drawn_from_0_to_1_with_its_estimate_and_its_mark() -> None:
     # 11 columns are the shares 0, .1 ... 1
-    assert drawn_in(Drawn(0.5, 0.3, 0.8, 0.1), 11) == " | ──●───"
-    assert drawn_in(Drawn(1.0, 0.9, 1.0), 11) == " " * 9 + "─●"
-    assert drawn_in(Drawn(None, None, None), 11) == ""
+    assert draw_bar(Bar(0.5, 0.3, 0.8, 0.1), 11) == " | ──●───"
+    assert draw_bar(Bar(1.0, 0.9, 1.0), 11) == " " * 9 + "─●"
+    assert draw_bar(Bar(None, None, None), 11) == ""
 
 
 def test_columns_take_what_they_need_and_one_without_content_is_left_out() -> None:
@@ -79,7 +79,7 @@ def test_shares_and_numbers_have_their_limits_in_brackets_where_there_are_any() 
 def test_numbers_for_a_program_are_frames_as_rows_and_nothing_that_json_lacks() -> None:
     numbers: dict[str, Any] = {
         "rates": pl.DataFrame({"model": ["m"], "estimate": [math.nan]}),
-        "drawn": Drawn(0.5, None, math.inf),
+        "drawn": Bar(0.5, None, math.inf),
         "names": {"b", "a"},
         "unseen": "\u202e",
     }

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from userturn.cli.arguments import (
+    select_judge,
     study_config,
     take_configuration,
     take_json,
     take_profile,
-    with_judge,
 )
 from userturn.cli.judge_card import LabelledCell
 from userturn.cli.terminal import Output
@@ -83,37 +83,37 @@ def run(arguments: argparse.Namespace) -> Output:
     config = study_config(a.configfile)
     trials: dict[str, Callable[[], Iterator[Tried]]] = {}
     if a.gpu:
-        trials["GPU"] = on_gpu
+        trials["GPU"] = try_gpu
     if a.api:
-        trials["API"] = lambda: of_judge(config, a.api)
+        trials["API"] = lambda: try_judge(config, a.api)
     if a.hub:
-        trials["hub"] = lambda: from_hub(config)
+        trials["hub"] = lambda: try_hub(config)
     if a.slurm:
-        trials["SLURM"] = lambda: on_cluster(config, a.profile, a.results)
+        trials["SLURM"] = lambda: try_cluster(config, a.profile, a.results)
     if not trials:
         raise UserError("nothing to try; give one or more of --gpu, --api JUDGE, --hub and --slurm")
-    found = [(name, one) for name, trial in trials.items() for one in trial()]
+    tried = [(name, one) for name, trial in trials.items() for one in trial()]
     packages = ", ".join(f"{name} {version(name)}" for name in ("userturn", "snakemake"))
     where = f"{packages}, Python {platform.python_version()}, {platform.system()}"
-    rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in found]
+    rows = [(on, one.claim, "yes" if one.held else "NO", one.seen) for on, one in tried]
     heads = ("on", "claim", "held", "seen")
     table = tabulate(rows, heads, "github", disable_numparse=True)  # Markdown, to send back
-    n_bad = sum(not one.held for _, one in found)
-    told = [f"{n_bad} of {number_of(len(found), 'claim')} did not hold here"] if n_bad else []
-    claims = [{"on": on, **one._asdict()} for on, one in found]
+    n_bad = sum(not one.held for _, one in tried)
+    told = [f"{n_bad} of {number_of(len(tried), 'claim')} did not hold here"] if n_bad else []
+    claims = [{"on": on, **one._asdict()} for on, one in tried]
     return Output([*told, where, "", table], {"where": where, "claims": claims}, int(n_bad > 0))
 
 
-def on_gpu() -> Iterator[Tried]:
+def try_gpu() -> Iterator[Tried]:
     """Yield whether vLLM on this machine's GPUs writes the expected texts (`make check-gpu`)."""
     command = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
     done = subprocess.run(command, capture_output=True, text=True)
-    said = " / ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
+    output = " / ".join(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
     claim = "vLLM writes the same texts in every way that a study loads it"
-    yield Tried(claim, done.returncode == 0, said.replace("|", ";")[-1500:])
+    yield Tried(claim, done.returncode == 0, output.replace("|", ";")[-1500:])
 
 
-def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
+def try_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
     """Yield whether a judge behind an API answers as the table of providers says.
 
     It is asked about the first labelled turns in a scratch folder, at a cost of at most `MOST`.
@@ -121,7 +121,7 @@ def of_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
     Raises:
         ConfigError: the configuration has no such judge, or it needs no API.
     """
-    config = with_judge(config, name) | {"max_cost": min(MOST, config.get("max_cost") or MOST)}
+    config = select_judge(config, name) | {"max_cost": min(MOST, config.get("max_cost") or MOST)}
     check_study(config)
     with TemporaryDirectory(prefix="userturn-") as folder:
         judge = judge_of(Grid(config, Path(folder, "results")), name)
@@ -168,7 +168,7 @@ def _spent(judge: Judge) -> Spent:
     return sum((account.total for account in read_accounts(judge.accounts)), Spent())
 
 
-def from_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
+def try_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
     """Yield whether a pinned dataset file and a model's small files come from the hub unchanged."""
     files = [
         (name, one)
@@ -218,8 +218,8 @@ def _fetched(name: str, one: Mapping[str, Any]) -> tuple[bool, str]:
         return True, f"{name}: {one['file']}, {Path(path).stat().st_size:,} bytes"
 
 
-def on_cluster(config: dict[str, Any], profile: Path, results: str) -> Iterator[Tried]:
+def try_cluster(config: dict[str, Any], profile: Path, results: str) -> Iterator[Tried]:
     """Yield each check of `userturn doctor`, including a short job on a compute node."""
     check_study(config)
-    for found in examine(Grid(config, results), read_profile(profile), PATIENCE, False):
-        yield Tried(found.what, found.trouble is None, found.trouble or "as expected")
+    for check in examine(Grid(config, results), read_profile(profile), PATIENCE, False):
+        yield Tried(check.what, check.trouble is None, check.trouble or "as expected")

@@ -125,7 +125,7 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     return Grid(config, results)
 
 
-def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
+def select_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     """Return a configuration that runs only one model, and the model's name in it.
 
     `model` is a name in the configuration, which may have a format as in `name+format`, or a source
@@ -134,28 +134,28 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     Raises:
         ConfigError: `model` is neither.
     """
-    known = model in config["models"]
-    if not known and model_of(model) in config["models"]:
-        return _in_format(config, model)
-    if not known and "/" not in model and local_path(model) is None:
+    is_configured = model in config["models"]
+    if not is_configured and model_of(model) in config["models"]:
+        return _select_format(config, model)
+    if not is_configured and "/" not in model and local_path(model) is None:
         raise ConfigError(
             f"'{model}' is neither a hub id such as org/name, nor a folder, a GGUF file or a model "
             f"of the configuration{near_miss(model, config['models'])}"
         )
-    name = model if known else "model"
-    entry = config["models"][model] if known else {"source": model}
+    name = model if is_configured else "model"
+    entry = config["models"][model] if is_configured else {"source": model}
     models = dict(config["models"]) | {name: entry}
     run = dict(config["run"]) | {"models": [name], "formats": [DEFAULT]}
     return dict(config) | {"models": models, "run": run}, name
 
 
-def check_judge(name: str, known: Iterable[str]) -> None:
+def check_judge(name: str, judges: Iterable[str]) -> None:
     """Check that a command's judge is one of the study's, or raise ConfigError."""
-    if name not in (known := list(known)):
-        raise ConfigError(f"'{name}' is not a judge of the study{near_miss(name, known)}")
+    if name not in (judges := list(judges)):
+        raise ConfigError(f"'{name}' is not a judge of the study{near_miss(name, judges)}")
 
 
-def with_judge(config: Config, judge: str) -> dict[str, Any]:
+def select_judge(config: Config, judge: str) -> dict[str, Any]:
     """Return a configuration with one of its judges as the primary and only one.
 
     Raises:
@@ -166,7 +166,7 @@ def with_judge(config: Config, judge: str) -> dict[str, Any]:
     return dict(config) | {"run": run, "primary_judge": judge}
 
 
-def _in_format(config: Config, name: str) -> tuple[dict[str, Any], str]:
+def _select_format(config: Config, name: str) -> tuple[dict[str, Any], str]:
     """Return a configuration that runs one model in one format, and the name of both."""
     run = dict(config["run"]) | {"models": [model_of(name)], "formats": [DEFAULT, format_of(name)]}
     chosen = dict(config) | {"run": run}
@@ -187,17 +187,17 @@ def opened_of(path: Path) -> list[Path]:
     If the folder around the results is the home folder or above it, only study files in it count.
     """
     check_is_there(path)
-    found = [path, Path(HF_HUB_CACHE)]
+    paths = [path, Path(HF_HUB_CACHE)]
     if not path.is_dir():
-        return found
+        return paths
     results = results_in(path) or path
     folder = results.resolve().parent
     is_around_home = Path.home().resolve().is_relative_to(folder)
-    found += [folder / name for name in BESIDE] if is_around_home else [folder]
-    return [*found, results, *(_of_own(results) if is_of_this_folder(results) else [])]
+    paths += [folder / name for name in BESIDE] if is_around_home else [folder]
+    return [*paths, results, *(_linked_paths(results) if is_of_this_folder(results) else [])]
 
 
-def _of_own(results: Path) -> Iterator[Path]:
+def _linked_paths(results: Path) -> Iterator[Path]:
     """Yield the paths outside of the user's own study to which its links and settings lead."""
     folder = results.resolve().parent
     for part in (results, folder / "data"):

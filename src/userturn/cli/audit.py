@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> Output:
     own = tuple(arguments.configfile)
     samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
     folder = _folder(arguments)
-    with redirect_stdout(StringIO()) as said:
+    with redirect_stdout(StringIO()) as printed:
         code = run_audit(arguments.results, folder, samples, arguments.tokenizer)
     written = json.loads((folder / "audit.json").read_text("utf-8"))
-    return Output([said.getvalue().rstrip("\n")], written, code)
+    return Output([printed.getvalue().rstrip("\n")], written, code)

@@ -57,11 +57,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    said = {name: getattr(arguments, name) for name in Columns._fields}
-    given = labelled_rows(arguments.verdicts, arguments.labels, Columns(**said))
-    left_out = [f"{judge} is left out ({why})" for judge, why in given.left_out.items()]
+    columns = {name: getattr(arguments, name) for name in Columns._fields}
+    labelled = labelled_rows(arguments.verdicts, arguments.labels, Columns(**columns))
+    left_out = [f"{judge} is left out ({why})" for judge, why in labelled.left_out.items()]
     heading = "shares of rows that are a yes, with 95% intervals"
-    rates = calibrate(given)
+    rates = calibrate(labelled)
     return Output([heading, as_text(rates), *left_out], {"rates": rates, "left_out": left_out})
 
 
@@ -70,12 +70,12 @@ def as_text(table: pl.DataFrame) -> str:
     lines = []
     before = None
     for row in table.iter_rows(named=True):
-        place = (row["judge"], ", ".join(filter(None, (row["model"], row["dataset"]))))
-        if place != before:
+        group = (row["judge"], ", ".join(filter(None, (row["model"], row["dataset"]))))
+        if group != before:
             counts = "{n_labelled} of {n_rows} rows labelled, {n_scored} with a verdict"
             of = f": {counts.format_map(row)}" if row["n_rows"] is not None else ""
-            lines.append(f"{place[0]} on {place[1]}{of}")
-        before = place
+            lines.append(f"{group[0]} on {group[1]}{of}")
+        before = group
         lines.append(f"  {row['measure']:<18} {_numbers(row)}")
     return "\n".join(lines)
 

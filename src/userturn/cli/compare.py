@@ -139,7 +139,7 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
     return table.with_columns(p_adjusted=holm(table["p"].to_numpy()))
 
 
-def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+def _cell_name(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the name of a cell, or of a model and dataset, made from the values of its keys."""
     words = {key: str(row[key]) for key in keys}
     if "temperature" in words:
@@ -177,7 +177,7 @@ def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
         .join(b.select(JUDGED_CELL_KEYS).unique(), on=JUDGED_CELL_KEYS, how="anti")
         .sort(JUDGED_CELL_KEYS)
     )
-    return [_place(row, JUDGED_CELL_KEYS) for row in lost.rows(named=True)]
+    return [_cell_name(row, JUDGED_CELL_KEYS) for row in lost.rows(named=True)]
 
 
 def _settings(a: Path, b: Path) -> str:
@@ -196,16 +196,16 @@ def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.Data
     """
     items = [_verdicts(study) for study in studies]
     others = zip(studies[1:], items[1:], strict=True)
-    comparisons = [_beside((studies[0], study), (items[0], own)) for study, own in others]
+    comparisons = [_comparison((studies[0], study), (items[0], own)) for study, own in others]
     return comparisons, rates_of(studies, items)
 
 
-def _beside(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
+def _comparison(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
     """Return the comparison of two studies, from the counts of their scored items."""
     a, b = pair
     return Comparison(
         studies=pair,
-        unknown={s.letter: said for s in pair if (said := warned(s.results))},
+        unknown={s.letter: warning for s in pair if (warning := warned(s.results))},
         settings=_settings(a.results, b.results),
         cells=_compared(*items, JUDGED_CELL_KEYS),
         grades=_compared(_grades(a), _grades(b), GRADE),
@@ -219,7 +219,7 @@ def formatted(comparison: Comparison) -> list[Part]:
     heads = ("items", a, b, f"{b} - {a}, points [95%]", "p", "Holm")
     parts: list[Part] = [
         "   ".join(f"{study.letter} = {study.title}" for study in comparison.studies),
-        *(prose(f"{letter}: {said}", BAD) for letter, said in comparison.unknown.items()),
+        *(prose(f"{letter}: {warning}", BAD) for letter, warning in comparison.unknown.items()),
         comparison.settings,
         _sheet(comparison.cells, (JUDGED_CELL_KEYS, heads), "genuine follow-ups", "scored"),
         _sheet(comparison.grades, (GRADE, heads), "task accuracy", "graded"),

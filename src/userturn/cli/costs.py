@@ -55,18 +55,18 @@ def run(arguments: argparse.Namespace) -> Output | str:
             "or none of the three; add or remove one"
         )
     if arguments.give_up is not None:
-        return _given_up(grid, arguments.give_up, arguments.because)
+        return _give_batch_up(grid, arguments.give_up, arguments.because)
     if arguments.paid is not None:
         return _paid(grid, arguments.paid, arguments.because)
-    found = costs(grid)
-    return Output(list(_parts(found)), found)
+    numbers = costs(grid)
+    return Output(list(_parts(numbers)), numbers)
 
 
 def _journals(grid: Grid) -> Path:
     return grid.results / "journal" / "judges"
 
 
-def _given_up(grid: Grid, batch: str, because: str) -> str:
+def _give_batch_up(grid: Grid, batch: str, because: str) -> str:
     """Give a batch up, and return a sentence on the consequences."""
     n = give_up(_journals(grid), batch, because)
     return (
@@ -76,23 +76,23 @@ def _given_up(grid: Grid, batch: str, because: str) -> str:
     )
 
 
-def _paid(grid: Grid, said: str, because: str) -> str:
+def _paid(grid: Grid, option: str, because: str) -> str:
     """Correct a judge's cost, and return a sentence on the consequences.
 
     Raises:
-        UserError: `said` has no amount or no judge, a job is asking, or a batch is open.
+        UserError: `option` has no amount or no judge, a job is asking, or a batch is open.
     """
-    judge, _, amount = said.rpartition("=")
+    judge, _, amount = option.rpartition("=")
     try:
         paid = float(amount)
     except ValueError:
         paid = -1.0
     if not judge or not 0 <= paid < float("inf"):
-        raise UserError(f"--paid {said!r}: expected a judge and money, such as gpt-5.4-mini=0.42")
+        raise UserError(f"--paid {option!r}: expected a judge and money, such as gpt-5.4-mini=0.42")
     folder = grid.accounts_folder
-    known = {path.parent.name for path in folder.glob("*/[!.]*.account")}
-    if judge not in known:
-        near = near_miss(judge, known) if known else "; nor has any other judge"
+    judges = {path.parent.name for path in folder.glob("*/[!.]*.account")}
+    if judge not in judges:
+        near = near_miss(judge, judges) if judges else "; nor has any other judge"
         raise UserError(f"'{judge}' has cost nothing so far{near}")
     accounts = sorted((folder / judge).glob("[!.]*.account"))
     journals = sorted((_journals(grid) / judge).glob("*/"))
@@ -116,7 +116,7 @@ def costs(grid: Grid) -> dict[str, Any]:
     for account in read_accounts(grid.accounts_folder):
         of.setdefault(account.judge, []).append(account)
     return {
-        "judges": [_of_judge(name, accounts, prices) for name, accounts in sorted(of.items())],
+        "judges": [_judge_row(name, accounts, prices) for name, accounts in sorted(of.items())],
         "batches": [row for path in sorted(_journals(grid).glob("*/*/batches"))
                     for row in _batches(path.parent, prices)],
         "damaged": [str(one.path) for accounts in of.values() for one in accounts
@@ -127,7 +127,7 @@ def costs(grid: Grid) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_judge(
+def _judge_row(
     judge: str, accounts: Sequence[AccountOnDisk], prices: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the counts and the cost of one judge or model."""
@@ -163,35 +163,35 @@ def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any
         }
 
 
-def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
     """Yield the printed parts of costs."""
     counts = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
               "in_flight")  # fmt: skip
     names = (name.replace("_", " ") for name in counts)
-    heads = ("judge, or model", *names, f"cost in {found['currency']}")
+    heads = ("judge, or model", *names, f"cost in {numbers['currency']}")
     rows = [
         (row["judge"], *(f"{row[name]:,}" for name in counts), _cost_of(row))
-        for row in found["judges"]
+        for row in numbers["judges"]
     ]
     yield Sheet(heads, rows, whole=heads[1:-1])
     yield prose(
-        f"all together {sum(row['cost'] or 0.0 for row in found['judges']):,.4f} "
-        f"{found['currency']}"
-        + ("" if found["max_cost"] is None else f" of max_cost {found['max_cost']:g}")
+        f"all together {sum(row['cost'] or 0.0 for row in numbers['judges']):,.4f} "
+        f"{numbers['currency']}"
+        + ("" if numbers["max_cost"] is None else f" of max_cost {numbers['max_cost']:g}")
         + "; what is unmetered counts as large as it can be (docs/judges.md)"
     )
-    for row in found["batches"]:
+    for row in numbers["batches"]:
         most = "" if row["most"] is None else f", counted as {row['most']:,.4f} until they are read"
         why = "" if row["why"] is None else f": {row['why']}"
         yield prose(
             f"batch {row['batch']} of {row['judge']} about {row['dataset']} is {row['state']}, "
             f"{number_of(row['questions'], 'question')}{most}{why}"
         )
-    for path in found["damaged"]:
+    for path in numbers["damaged"]:
         yield f"damaged: {path}; restore it, or say what was paid: --paid JUDGE=MONEY"
-    for row in found["corrections"]:
-        said = f"{row['judge']} cost {row['paid']:g} by then: {row['because']}"
-        yield prose(f"{row['at'][:10]}: {said}")
+    for row in numbers["corrections"]:
+        sentence = f"{row['judge']} cost {row['paid']:g} by then: {row['because']}"
+        yield prose(f"{row['at'][:10]}: {sentence}")
 
 
 def _cost_of(row: Mapping[str, Any]) -> str:

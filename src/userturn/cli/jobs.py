@@ -31,13 +31,13 @@ def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     runs = runs_of(arguments.logs)
     root = Path(arguments.results).absolute().parent
-    found = [_row(one, useful_seconds(one, kept_times(root, one))) for one in runs]
-    names = list(dict.fromkeys(row["name"] for row in found))
-    totals = [_total(name, [row for row in found if row["name"] == name]) for name in names]
-    numbers = {"runs": found, "totals": [*totals, _total("all", found)]}
-    if not found:
+    rows = [_row(one, useful_seconds(one, kept_times(root, one))) for one in runs]
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    totals = [_total(name, [row for row in rows if row["name"] == name]) for name in names]
+    numbers = {"runs": rows, "totals": [*totals, _total("all", rows)]}
+    if not rows:
         return Output([prose(f"no job of SLURM has logged in '{arguments.logs}' yet")], numbers)
-    return Output(_parts(found, numbers["totals"]), numbers)
+    return Output(_parts(rows, numbers["totals"]), numbers)
 
 
 def _row(one: Run, useful: int) -> dict[str, Any]:

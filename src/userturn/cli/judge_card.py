@@ -6,9 +6,9 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration, take_json, with_judge
+from userturn.cli.arguments import select_judge, study_config, take_configuration, take_json
 from userturn.cli.progress import engine_log
-from userturn.cli.terminal import BAD, Drawn, Output, Part, Sheet, prose
+from userturn.cli.terminal import BAD, Bar, Output, Part, Sheet, prose
 from userturn.controls.known_turns import (
     labelled_items,
     labelled_turns,
@@ -40,7 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
-    config = with_judge(study_config(arguments.configfile), arguments.judge)
+    config = select_judge(study_config(arguments.configfile), arguments.judge)
     check_study(config)
     return card_output(Grid(config, arguments.results), arguments.judge)
 
@@ -76,8 +76,8 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
 def card_output(grid: Grid, name: str) -> Output:
     """Return a judge's card on the labelled turns, its cost, and a warning if there is one."""
     rows = read_labelled(LABELLED_TURNS)
-    items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
-    turns = add_true_labels(verdicts_of(grid, name), items, said)
+    items, texts = labelled_items(rows), labelled_turns(rows).select("item", "text")
+    turns = add_true_labels(verdicts_of(grid, name), items, texts)
     card = judge_card(turns, grid.config["seed"])
     title = f"{name} on {items.height} labelled turns (data/labelled/README.md)"
     cost, warned = _cost(grid, name), warning(card, grid, name)
@@ -92,7 +92,7 @@ def _card_sheet(card: pl.DataFrame, title: str) -> Sheet:
             *(row["by"], row["group"], row["measure"], f"{row['n_scored']}/{row['n_turns']}"),
             "" if row["estimate"] is None else f"{row['estimate']:.3f}",
             "" if row["lower"] is None else f"[{row['lower']:.3f}, {row['upper']:.3f}]",
-            Drawn(row["estimate"], row["lower"], row["upper"]),
+            Bar(row["estimate"], row["lower"], row["upper"]),
         )
         for row in card.to_dicts()
         if row["reason"] is None

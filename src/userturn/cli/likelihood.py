@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.cli.arguments import config_anywhere, take_configfile, take_json, with_model
+from userturn.cli.arguments import config_anywhere, select_model, take_configfile, take_json
 from userturn.cli.progress import engine_log
-from userturn.cli.terminal import Drawn, Output, Sheet, number, prose, share
+from userturn.cli.terminal import Bar, Output, Sheet, number, prose, share
 from userturn.config.entries import Config, likelihood_settings
 from userturn.config.load import CONFIG, installed, load_config
 from userturn.errors import ConfigError, near_miss
@@ -31,7 +31,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     config = config_anywhere(arguments.configfile)
-    alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
+    alone, name = select_model(select_dataset(config, arguments.dataset), arguments.model)
     words = f"{arguments.model}: scoring the follow-ups of {arguments.dataset}"
     with engine_log("likelihood", words):
         turns = turn_gains(human_scores(alone, name, arguments.dataset))
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Output:
     return Output([prose(title, "bold"), measures_sheet(rows)], {"measures": rows})
 
 
-def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
+def select_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Return a configuration that scores the reference follow-ups of only one dataset.
 
     Where likelihood is off, its settings are those of the installation.
@@ -56,8 +56,8 @@ def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
             f"{near_miss(dataset, config['datasets'])}"
         )
     settings = likelihood_settings(config) or load_config([installed(CONFIG)])["likelihood"]
-    wanted = {**settings, "datasets": [dataset], "turns": 0}
-    return dict(config) | {"likelihood": wanted}
+    chosen = {**settings, "datasets": [dataset], "turns": 0}
+    return dict(config) | {"likelihood": chosen}
 
 
 def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
@@ -67,11 +67,11 @@ def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
         limits = row["estimate"], row["lower"], row["upper"]
         chance, is_share = row.get("chance") or None, row["unit"] == "share"
         is_above = chance is not None and row["lower"] is not None and row["lower"] > chance
-        drawn = Drawn(*limits, chance, is_above) if is_share and row["estimate"] is not None else ""
+        bar = Bar(*limits, chance, is_above) if is_share and row["estimate"] is not None else ""
         scored = f"{row['n_scored']}/{row['n_turns']}"
         told = share(*limits) if is_share else number(*limits)
         by_chance = "" if chance is None else f"{chance:.0%}"
         why = row["reason"] if row["estimate"] is None else ""
-        rows.append((row["measure"], row["unit"], scored, told, drawn, by_chance, why))
+        rows.append((row["measure"], row["unit"], scored, told, bar, by_chance, why))
     heads = ("measure", "unit", "scored", "estimate [95%]", "drawn", "chance", "why none")
     return Sheet(heads, rows, whole=heads[2:6])

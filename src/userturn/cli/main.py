@@ -17,7 +17,7 @@ from pathlib import Path
 
 from userturn.__main__ import interrupted
 from userturn.cli.parser import Parser
-from userturn.cli.progress import at_work
+from userturn.cli.progress import show_progress
 from userturn.errors import near_miss, sentence
 from userturn.sandbox.confined import limit_memory, run_confined
 from userturn.wording import show_unseen
@@ -90,11 +90,11 @@ def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> Non
     command.epilog = "\n".join(["examples:", *(f"  userturn {line}" for line in lines)])
 
 
-def _check_command(given: Sequence[str]) -> None:
+def _check_command(words: Sequence[str]) -> None:
     """End the program with a sentence if the first argument is an unknown command."""
-    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
-        near = near_miss(given[0], COMMANDS)
-        print(f"error: '{show_unseen(given[0])}' is not a command{near}", file=sys.stderr)
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        near = near_miss(words[0], COMMANDS)
+        print(f"error: '{show_unseen(words[0])}' is not a command{near}", file=sys.stderr)
         raise SystemExit(2)
 
 
@@ -111,17 +111,17 @@ def main(arguments: Sequence[str] | None = None, is_confined: bool = False) -> i
     Returns:
         The exit code: 0, 1 for an error or an audit's findings, 2 if an audit failed to run.
     """
-    given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     chosen = argparse.Namespace(code_of_errors=1)
     try:
-        _check_command(given)
-        parser([name for name in given[:1] if name in COMMANDS]).parse_args(given, chosen)
+        _check_command(words)
+        parser([name for name in words[:1] if name in COMMANDS]).parse_args(words, chosen)
         if is_confined:
             limit_memory()
         is_outside = arguments is None and not is_confined
-        with nullcontext() if chosen.speaks(chosen) else at_work(chosen.command):
+        with nullcontext() if chosen.speaks(chosen) else show_progress(chosen.command):
             if is_outside and (reach := chosen.reach(chosen)) is not None:
-                code, text = run_confined(given, reach)
+                code, text = run_confined(words, reach)
             else:
                 code, text = _run(chosen)
         if text:

@@ -20,8 +20,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     write_study_folder(arguments.folder)
-    said = (
+    message = (
         f"{arguments.folder}/config.yaml is the study: change it, then run `snakemake --cores 2` "
         f"in '{arguments.folder}'"
     )
-    return Output([said], {"study": f"{arguments.folder}/config.yaml"})
+    return Output([message], {"study": f"{arguments.folder}/config.yaml"})

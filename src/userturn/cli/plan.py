@@ -84,7 +84,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
         "judges": [cost_of_judge(grid, name, sizes) for name in grid.asked_judges],
         "max_cost": config["max_cost"],
         "currency": currency(config),
-        "labels_wanted": labels_wanted(grid),
+        "labels_wanted": missing_labels(grid),
     }
     n_items = sum(sizes[name].n_items for name in grid.datasets)
     end: list[Part] = [
@@ -98,7 +98,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
     return Output([*told(checks, names_passed=False), *spaced], numbers)
 
 
-def labels_wanted(grid: Grid) -> dict[str, list[str]]:
+def missing_labels(grid: Grid) -> dict[str, list[str]]:
     """Return why each judge's rates are no findings yet: the labels by people that it lacks."""
     card, thresholds = card_of(grid.results), grid.config["judge_card"]
     return {name: [s.why for s in shortfalls(card, name, thresholds)] for name in grid.judges}
@@ -154,7 +154,7 @@ def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
     return {
         **{"model": name, "answers": answers.n, "user_turns": turns.n},
         **{"tokens_read": written.n_read, "tokens_written": written.n_written},
-        "place": _place(entry, currency(grid.config), every.n_read, every.n_written),
+        "place": _where_it_runs(entry, currency(grid.config), every.n_read, every.n_written),
         "gpu_hours": gpu_hours(name, entry, every.n_read, every.n_written),
     }
 
@@ -172,7 +172,7 @@ def gpu_hours(name: str, entry: ModelEntry, n_read: float, n_written: float) -> 
     return n * seconds / 3600
 
 
-def _place(entry: ModelEntry, unit: str, n_read: float, n_written: float) -> str:
+def _where_it_runs(entry: ModelEntry, unit: str, n_read: float, n_written: float) -> str:
     """Return a model's sweeps and GPUs in words, or the largest cost of its server."""
     if not has_endpoint(entry):
         return f"{entry['shards']} x {entry['gpus']}"
@@ -191,8 +191,8 @@ def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
         load = of.count(sizes)
         models.setdefault((of.dataset, of.name, load.n, load.n_read), []).append(of.model)
     for (dataset, turns, n, n_read), names in sorted(models.items()):
-        place = {"dataset": dataset, "turns": turns, "models": names}
-        yield place | {"requests": n, "tokens_read": n_read}
+        row = {"dataset": dataset, "turns": turns, "models": names}
+        yield row | {"requests": n, "tokens_read": n_read}
 
 
 def _first_prompt(grid: Grid, model: str) -> str:
@@ -275,8 +275,8 @@ def smallest_effect(grid: Grid, n_items: int) -> str:
     n_tests = tests[factor]
     if not n_tests or not n_items:
         return "smallest effect: none, since no two conditions are compared on the same items"
-    found = smallest_change(n_items, n_tests)
-    size = f"a change of {100 * found:.1f} points" if found < 1 else "no change of any size"
+    change = smallest_change(n_items, n_tests)
+    size = f"a change of {100 * change:.1f} points" if change < 1 else "no change of any size"
     return (
         f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
         f"{DIFFERING:.0%} of them differ, {described_level(n_tests, factor)}"

@@ -111,25 +111,25 @@ class Needed(NamedTuple):
 def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     if arguments.measure is not None:
-        return _of_follow_ups(arguments)
+        return _follow_ups_needed(arguments)
     _refuse(arguments, OF_FOLLOW_UPS, "is of reference follow-ups; add --measure")
     if arguments.decoupled is not None:
-        return _of_models(arguments)
+        return _models_needed(arguments)
     samples = arguments.samples or SAMPLES
-    known = {} if arguments.pilot is None else pilot(arguments.pilot, arguments.judge)
-    assumed = _assumptions(arguments, MEANT, known)
+    from_pilot = {} if arguments.pilot is None else pilot(arguments.pilot, arguments.judge)
+    assumed = _assumptions(arguments, MEANT, from_pilot)
     _check(arguments, assumed)
-    wanted = arguments.half_width, arguments.difference
-    if wanted == (None, None):
+    targets = arguments.half_width, arguments.difference
+    if targets == (None, None):
         raise UserError(
             "nothing to compute; expected --half-width, --difference, both, or --decoupled"
         )
     needed = []
     if arguments.half_width is not None:
-        needed += [_of_rates(assumed, arguments.half_width, samples, arguments.assurance)]
-        needed += [_of_labels(assumed, arguments.half_width)]
+        needed += [_items_for_rate(assumed, arguments.half_width, samples, arguments.assurance)]
+        needed += [_labels_for_rate(assumed, arguments.half_width)]
     if arguments.difference is not None:
-        needed += [_of_changes(assumed, arguments.difference, samples, arguments.power)]
+        needed += [_items_for_change(assumed, arguments.difference, samples, arguments.power)]
     return _output(assumed, MEANT, needed)
 
 
@@ -155,13 +155,13 @@ def _assumptions(
     """Return each assumption from its option, the pilot, or the default with its reason."""
     assumed = {}
     for name in names:
-        known = of_pilot.get(name, Assumption(None, "not given"))
+        assumption = of_pilot.get(name, Assumption(None, "not given"))
         if (value := getattr(arguments, name)) is not None:
-            known = Assumption(value, "given")
-        elif known.value is None and name in DEFAULTS:
+            assumption = Assumption(value, "given")
+        elif assumption.value is None and name in DEFAULTS:
             default, why = DEFAULTS[name]
-            known = Assumption(default, f"{known.source}: {why}")
-        assumed[name] = known
+            assumption = Assumption(default, f"{assumption.source}: {why}")
+        assumed[name] = assumption
     return assumed
 
 
@@ -215,17 +215,17 @@ def _check_power(power: float) -> None:
         raise UserError(f"power: found {power:g}, expected a share of studies from 0.5 to 1")
 
 
-def _of_models(arguments: argparse.Namespace) -> Output:
+def _models_needed(arguments: argparse.Namespace) -> Output:
     """Return how many models are needed to show that accuracy and follow-ups are decoupled."""
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
         raise UserError(f"decoupled: found {margin:g}, expected a margin between 0 and 1")
     _check_power(arguments.power)
     n = models_for_decoupled(margin, n_tests, arguments.power)
-    found = "more models than there are" if n is None else f"{n:,} models, each of its own family"
+    number = "more models than there are" if n is None else f"{n:,} models, each of its own family"
     words = (
         f"a rank correlation over models that is truly 0 shown to be within ± {margin:g} with a "
-        f"power of {100 * arguments.power:g}%, {described_level(n_tests)}\n  {found}"
+        f"power of {100 * arguments.power:g}%, {described_level(n_tests)}\n  {number}"
     )
     return Output([words], {"models": n})
 
@@ -234,7 +234,7 @@ def _turns(assumed: Mapping[str, Assumption]) -> Turns:
     return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
 
 
-def _of_rates(
+def _items_for_rate(
     assumed: Mapping[str, Assumption],
     wished: float,
     samples: Sequence[int],
@@ -258,14 +258,14 @@ def _samples(k: int) -> str:
     return "1 sample each" if k == 1 else f"{k} samples each"
 
 
-def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> Needed:
+def _labels_for_rate(assumed: Mapping[str, Assumption], wished: float) -> Needed:
     """Return how many labels a corrected rate needs, or the numbers missing to compute it."""
     head = f"the same rate corrected with people's labels, ± {100 * wished:g} points on average"
     names = ("sensitivity", "specificity", "turns")
     missing = [f"--{name}" for name in names if assumed[name].value is None]
     if missing:
-        wanted = f"give {', '.join(missing)}, or --pilot with a labelled round"
-        return Needed(f"{head}\n  not known: {wanted}", {"labels_missing": missing})
+        advice = f"give {', '.join(missing)}, or --pilot with a labelled round"
+        return Needed(f"{head}\n  not known: {advice}", {"labels_missing": missing})
     sensitivity, specificity, n_turns = (assumed[name].value or 0.0 for name in names)
     judge = Judge(sensitivity, specificity)
     n = labels_for_half_width(_turns(assumed), judge, int(n_turns), wished)
@@ -277,7 +277,7 @@ def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> Needed:
     return Needed(f"{head}\n  {words}", {"labels": n})
 
 
-def _of_changes(
+def _items_for_change(
     assumed: Mapping[str, Assumption], difference: float, samples: Sequence[int], power: float
 ) -> Needed:
     """Return how many items a change needs, with as many tests as the study makes."""
@@ -292,7 +292,7 @@ def _of_changes(
     return Needed("\n".join([head, *lines]), {"items_for_difference_by_samples": items})
 
 
-def _of_follow_ups(arguments: argparse.Namespace) -> Output:
+def _follow_ups_needed(arguments: argparse.Namespace) -> Output:
     """Return how many reference follow-ups a measure of them needs."""
     measure, change, unit = arguments.measure, arguments.difference, UNITS[arguments.measure]
     other = "spread" if unit == "share" else "rate"
@@ -300,9 +300,9 @@ def _of_follow_ups(arguments: argparse.Namespace) -> Output:
     _refuse(arguments, [other], f"changes nothing for '{measure}'; leave it out")
     if change is None:
         raise UserError("nothing to compute; expected --difference beside --measure")
-    known = {} if arguments.pilot is None else pilot_follow_ups(arguments.pilot, measure)
+    from_pilot = {} if arguments.pilot is None else pilot_follow_ups(arguments.pilot, measure)
     names = [name for name in MEANT_OF_FOLLOW_UPS if name != other]
-    assumed = _assumptions(arguments, names, known)
+    assumed = _assumptions(arguments, names, from_pilot)
     values = _numbers(assumed, change, arguments.power)
     n_tests = int(values.pop("tests"))
     needed = follow_ups_for_share if unit == "share" else follow_ups_for_gain
@@ -320,7 +320,7 @@ def _numbers(assumed: Mapping[str, Assumption], change: float, power: float) -> 
     for name, (value, source) in assumed.items():
         if value is None:
             raise UserError(f"{name}: {source}; give --{name}, or --pilot with a study")
-    values = {name: found.value or 0.0 for name, found in assumed.items()}
+    values = {name: assumption.value or 0.0 for name, assumption in assumed.items()}
     for name, value in values.items():
         low, high = RANGES[name]
         if not low <= value <= high:

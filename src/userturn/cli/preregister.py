@@ -39,14 +39,14 @@ def run(arguments: argparse.Namespace) -> Output:
     """Register the predictions if none are registered, else compare them."""
     if FILE.exists():
         registered = given_object(FILE)
-        said = compared(registered, Path(arguments.results))
+        text = compared(registered, Path(arguments.results))
     else:
         config = study_config(arguments.configfile)
         check(config)
-        said = register(config, Path(arguments.results))
+        text = register(config, Path(arguments.results))
         registered = given_object(FILE)
-    kept = {name: registered[name] for name in ("date", "sha256", "predictions")}
-    return Output([said], {"registered": kept, "said": said.splitlines()})
+    head = {name: registered[name] for name in ("date", "sha256", "predictions")}
+    return Output([text], {"registered": head, "said": text.splitlines()})
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -77,11 +77,11 @@ def register(config: dict[str, Any], results: Path) -> str:
     }
     content["sha256"] = _hash(content)
     write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", FILE)
-    said = [f"  {quantity(name, one)}: {predicted(one)}" for name, one in _named(content)]
+    lines = [f"  {quantity(name, one)}: {predicted(one)}" for name, one in _named(content)]
     return "\n".join(
         [
-            f"registered {len(said)} predictions in {FILE}:",
-            *said,
+            f"registered {len(lines)} predictions in {FILE}:",
+            *lines,
             f"Give its hash to somebody else now: {content['sha256']}",
         ]
     )
@@ -113,12 +113,12 @@ def compared(content: dict[str, Any], results: Path) -> str:
     before = content["configuration"]
     changed = sorted(k for k in {*before, *config} if before.get(k) != config.get(k))
     rows = pl.read_parquet(path).filter(pl.col("source") == OWN).to_dicts()
-    found = {row["quantity"]: row for row in rows}
+    outcomes = {row["quantity"]: row for row in rows}
     return "\n".join(
         [
             f"registered {content['date']}, {content['sha256']}",
             f"configuration: {'changed since: ' + ', '.join(changed) if changed else 'unchanged'}",
-            *(_line(name, one, predictions, found) for name, one in _named(content)),
+            *(_line(name, one, predictions, outcomes) for name, one in _named(content)),
             *(
                 f"  {name}: not registered"
                 for name in sorted(set(predictions) - set(content["predictions"]))
@@ -128,12 +128,12 @@ def compared(content: dict[str, Any], results: Path) -> str:
 
 
 def _line(
-    name: str, one: dict[str, Any], present: dict[str, Any], found: dict[str, dict[str, Any]]
+    name: str, one: dict[str, Any], present: dict[str, Any], outcomes: dict[str, dict[str, Any]]
 ) -> str:
     """Return a line on the outcome of one registered prediction."""
-    said = f"  {quantity(name, one)}: {predicted(one)}"
+    prediction = f"  {quantity(name, one)}: {predicted(one)}"
     if present.get(name) != one:
-        return f"{said}: {'changed' if name in present else 'removed'} since"
-    row = found[quantity(name, one)]
+        return f"{prediction}: {'changed' if name in present else 'removed'} since"
+    row = outcomes[quantity(name, one)]
     note = f" ({row['note']})" if row["note"] else ""
-    return f"{said}: {outcome_in_words(row)}, {row['this_study']}{note}"
+    return f"{prediction}: {outcome_in_words(row)}, {row['this_study']}{note}"

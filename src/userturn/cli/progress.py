@@ -16,7 +16,7 @@ _ends: list[Callable[[], None]] = []  # each ends a line that is shown
 
 
 @contextmanager
-def at_work(words: str, after: float = AFTER, with_prints: bool = True) -> Iterator[None]:
+def show_progress(words: str, after: float = AFTER, with_prints: bool = True) -> Iterator[None]:
     """Show on a terminal, after some seconds, a line with what is at work and for how long.
 
     Nothing is shown if standard error is no terminal. With `with_prints`, Python's output meanwhile
@@ -67,12 +67,12 @@ def engine_log(command: str, words: str) -> Iterator[None]:
         end()
     print(f"{words}; what its engine prints: {path}", file=sys.stderr, flush=True)
     sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
+    streams = os.dup(1), os.dup(2)
 
     def tell(line: str) -> None:
-        os.write(kept[1], f"{line}\n".encode())
+        os.write(streams[1], f"{line}\n".encode())
 
-    with at_work(words, 0, with_prints=False), path.open("w", buffering=1) as log:
+    with show_progress(words, 0, with_prints=False), path.open("w", buffering=1) as log:
         beside.append(tell)
         try:
             for number in (1, 2):
@@ -81,6 +81,6 @@ def engine_log(command: str, words: str) -> Iterator[None]:
                 yield
         finally:
             beside.remove(tell)
-            for number, own in zip((1, 2), kept, strict=True):
+            for number, own in zip((1, 2), streams, strict=True):
                 os.dup2(own, number)
                 os.close(own)

@@ -88,11 +88,11 @@ def show_rates(
         cells = cells.filter(pl.col("perturbation") == PLAIN)
     elif not with_cells:
         cells = cells.clear()
-    found = findings(models, results)
+    sentences = findings(models, results)
     warning = warned(results)
-    few = found[:MOST_BESIDE] if is_short else found
+    few = sentences[:MOST_BESIDE] if is_short else sentences
     parts: list[Part] = [prose(line, GOOD) for line in few]
-    if n_more := len(found) - len(few):
+    if n_more := len(sentences) - len(few):
         parts.append(prose(f"and {number_of(n_more, 'finding')} more: --all", GOOD))
     parts += [prose(warning, BAD)] if warning else []
     parts += _pooled(models, is_short)
@@ -100,7 +100,7 @@ def show_rates(
         parts.append(rates_sheet(cells, "genuine follow-ups of each cell"))
         parts += [] if is_short else [more_of_rates_sheet(cells, "more of the same cells")]
     if not is_short and models.height:
-        parts.append(failures_sheet(_of_models_with_all_labels(tables["rates"])))
+        parts.append(failures_sheet(_label_rates_of_models(tables["rates"])))
     names = ("accuracy", "likelihood") if is_short else tuple(MORE)
     functions: Sheets = {**MORE, "costs": partial(costs_sheet, unit=_currency(results))}
     sheets = [functions[name](tables[name]) for name in names if tables[name].height]
@@ -108,7 +108,7 @@ def show_rates(
         sheets.append(controls_sheet(tables["judges"]))
     parts += [shortened(one, MOST_BESIDE) if is_short else one for one in sheets if one.rows]
     shown = {name: tables[name] for name in SHOWN if name != "rates"}
-    numbers = {"findings": found, "warning": warning, "rates": models, "cells": cells, **shown}
+    numbers = {"findings": sentences, "warning": warning, "rates": models, "cells": cells, **shown}
     return Output([*parts, *_elsewhere(results, is_short, with_cells)], numbers)
 
 
@@ -123,7 +123,7 @@ def findings(models: pl.DataFrame, results: Path) -> list[str]:
     is_recorded = (results / RECORD).is_file()
     grid = read_study_record(results).grid(results) if is_recorded else None
     shown = shown_judges(card_of(results), grid) if grid else []
-    said = []
+    lines = []
     for row in (usual(models) if models.height else models).iter_rows(named=True):
         of = f"{row['model']} at temperature {row['temperature']:g}"
         if row["corrected"] is not None:
@@ -134,8 +134,8 @@ def findings(models: pl.DataFrame, results: Path) -> list[str]:
             by = f"{row['judge']}, which is validated"
         else:
             continue
-        said.append(f"A finding: {limits} of the turns of {of} are genuine follow-ups, by {by}.")
-    return said
+        lines.append(f"A finding: {limits} of the turns of {of} are genuine follow-ups, by {by}.")
+    return lines
 
 
 def _pooled(models: pl.DataFrame, is_short: bool) -> Iterator[Part]:
@@ -147,9 +147,9 @@ def _pooled(models: pl.DataFrame, is_short: bool) -> Iterator[Part]:
     title = "genuine follow-ups among the turns that each model writes" + (
         "" if kind == PLAIN else f" under {kind}"
     )
-    kept = narrowed(rates, MOST_RATES) if is_short else rates
-    yield rates_sheet(kept, title)
-    if n_more := rates.height - kept.height:
+    shown = narrowed(rates, MOST_RATES) if is_short else rates
+    yield rates_sheet(shown, title)
+    if n_more := rates.height - shown.height:
         yield prose(f"and {number_of(n_more, 'rate')} more: --all")
     if rates["floor"].count():
         yield prose(KEY)
@@ -189,7 +189,7 @@ def _elsewhere(results: Path, is_short: bool, with_cells: bool) -> Iterator[Part
     yield f"report: {report if report.is_file() else 'not built yet, run `snakemake`'}"
 
 
-def _of_models_with_all_labels(rates: pl.DataFrame) -> pl.DataFrame:
+def _label_rates_of_models(rates: pl.DataFrame) -> pl.DataFrame:
     return rates.filter(pl.col("scope") == "model", pl.col("average") == AVERAGES[0])
 
 
@@ -213,9 +213,9 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
             "one: run `snakemake`, which makes them again without asking a model"
         )
     for name, value in chosen.items():
-        known = cell_rates(tables["rates"])[name].unique().sort().to_list()
-        if value is not None and value not in known:
-            raise UserError(f"--{name}: the study has no {name} '{value}'{near_miss(value, known)}")
+        names = cell_rates(tables["rates"])[name].unique().sort().to_list()
+        if value is not None and value not in names:
+            raise UserError(f"--{name}: the study has no {name} '{value}'{near_miss(value, names)}")
     return {name: only(table, chosen) for name, table in tables.items()}
 
 
@@ -223,6 +223,6 @@ def only(table: pl.DataFrame, chosen: Mapping[str, str | None]) -> pl.DataFrame:
     """Return the rows of the chosen model and dataset, and rows over all of them."""
     for name, value in chosen.items():
         if value is not None and name in table.columns:
-            kept = pl.col(name).cast(pl.String)
-            table = table.filter(kept.is_in([value, ALL]) | kept.is_null())
+            column = pl.col(name).cast(pl.String)
+            table = table.filter(column.is_in([value, ALL]) | column.is_null())
     return table

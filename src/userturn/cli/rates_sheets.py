@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.terminal import Drawn, Sheet, number, share
+from userturn.cli.terminal import Bar, Sheet, number, share
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.anchors import NOT_COMPARABLE, outcome_in_words
@@ -18,8 +18,8 @@ from userturn.tables.likelihood_measures import CHARACTER
 
 BY_PEOPLE = "people's labels"
 SHARE = "share [95%]"
-PLACE = ("model", "dataset", "t", "perturbation")  # columns that name a rate
-BESIDE_FLOORS = (*PLACE, "judge", "genuine [95%]", "drawn", "floor", "above it [95%]")
+RATE_NAMES = ("model", "dataset", "t", "perturbation")  # columns that name a rate
+BESIDE_FLOORS = (*RATE_NAMES, "judge", "genuine [95%]", "drawn", "floor", "above it [95%]")
 MORE_OF_RATES = (
     *("or arguably [95%]", "different texts [95%]", "reacting [95%]", "scored", "copies", "cut"),
     "why no floor",
@@ -42,7 +42,7 @@ def rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
 
 def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
     """Return the sheet of the same rates counted in other ways, with the counts."""
-    n = len(PLACE) + 1
+    n = len(RATE_NAMES) + 1
     rows = [
         (*row[:n], *row[len(BESIDE_FLOORS) :])
         for one in rates.iter_rows(named=True)
@@ -52,13 +52,13 @@ def more_of_rates_sheet(rates: pl.DataFrame, title: str) -> Sheet:
     return Sheet(heads, rows, title, MORE_OF_RATES[:-1])
 
 
-def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
+def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Bar, ...]]:
     """Yield the rows of a rate in a sheet: corrected by people's labels, and as judged."""
 
-    def of(name: str) -> tuple[float | None, float | None, float | None]:
+    def limits_of(name: str) -> tuple[float | None, float | None, float | None]:
         return row.get(name), row.get(f"{name}_lower"), row.get(f"{name}_upper")
 
-    place = (
+    names = (
         row["model"],
         "" if row["dataset"] == ALL else row["dataset"],
         f"{row['temperature']:g}",
@@ -68,17 +68,17 @@ def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
     is_above = (row.get("above_floor_lower") or 0) > 0
     if row.get("corrected") is not None:
         labelled = f"{row['n_labelled']}/{row['n_turns_drawn_from']}"
-        cells = BY_PEOPLE, share(*of("corrected")), Drawn(*of("corrected"))
-        yield *place, *cells, *[""] * 5, labelled, *[""] * 3
-    limits = of_row(row)
+        cells = BY_PEOPLE, share(*limits_of("corrected")), Bar(*limits_of("corrected"))
+        yield *names, *cells, *[""] * 5, labelled, *[""] * 3
+    limits = row_limits(row)
     has_lenient = row.get("lenient") not in (None, row["estimate"])
     yield (
-        *(*place, row["judge"], share(*limits) or "no verdict", Drawn(*limits, floor, is_above)),
+        *(*names, row["judge"], share(*limits) or "no verdict", Bar(*limits, floor, is_above)),
         "" if floor is None else f"{floor:.1%}",
-        "" if floor is None else points(*of("above_floor")),
-        share(*of("lenient")) if has_lenient else "",
-        share(*of("distinct")) if row.get("n_copies") else "",
-        share(*of("reacts")),
+        "" if floor is None else points(*limits_of("above_floor")),
+        share(*limits_of("lenient")) if has_lenient else "",
+        share(*limits_of("distinct")) if row.get("n_copies") else "",
+        share(*limits_of("reacts")),
         f"{row['n_scored']}/{row['n_turns']}",
         f"{row['n_copies']}/{row['n_ok']}" if row.get("n_copies") else "",
         f"{row['n_answers_cut']}/{row['n_answers']}" if row.get("n_answers_cut") else "",
@@ -86,13 +86,13 @@ def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Drawn, ...]]:
     )
 
 
-def _both(row: Mapping[str, Any]) -> tuple[str, Drawn]:
+def _both(row: Mapping[str, Any]) -> tuple[str, Bar]:
     """Return a share with its interval, in words and as a drawing."""
-    limits = of_row(row)
-    return share(*limits), Drawn(*limits)
+    limits = row_limits(row)
+    return share(*limits), Bar(*limits)
 
 
-def of_row(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
+def row_limits(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
     """Return an estimate with its limits."""
     estimate, lower, upper = (row[name] for name in LIMITS)
     return estimate, lower, upper
@@ -137,13 +137,13 @@ def likelihood_sheet(likelihood: pl.DataFrame) -> Sheet:
     rows = []
     for row in shown.drop_nulls("estimate").iter_rows(named=True):
         is_share = row["unit"] == "share"
-        limits = of_row(row)
+        limits = row_limits(row)
         is_above = None not in (row["lower"], row["chance"]) and row["lower"] > row["chance"]
         rows.append(
             (
                 *(row["model"], row["dataset"], row["measure"]),
                 share(*limits) if is_share else number(*limits),
-                Drawn(*limits, row["chance"], is_above) if is_share else "",
+                Bar(*limits, row["chance"], is_above) if is_share else "",
                 "" if row["chance"] is None else f"{row['chance']:.0%}",
                 f"{row['n_scored']}/{row['n_turns']}",
             )
@@ -157,9 +157,9 @@ def controls_sheet(judges: pl.DataFrame) -> Sheet:
     """Return the sheet of how often each judge labels controls correctly."""
     rows = []
     for row in kinds_of_controls(judges).iter_rows(named=True):
-        place = row["group"], row["source"], row["judge"]
+        names = row["group"], row["source"], row["judge"]
         scored, why = f"{row['n_scored']}/{row['n_turns']}", row["reason"] or ""
-        rows.append((*place, *_both(row), scored, why))
+        rows.append((*names, *_both(row), scored, why))
     heads = ("kind", "source", "judge", SHARE, "drawn", "scored", "why none")
     return Sheet(heads, rows, "turns of a known kind that are judged correctly", heads[3:6])
 

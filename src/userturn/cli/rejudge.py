@@ -67,13 +67,13 @@ def incomplete(results: Path, judge: str) -> list[str]:
 
 def incomplete_grades(grid: Grid, judge: str) -> list[str]:
     """Return the paths of grades by a judge with a criterion that stayed open."""
-    found = []
+    paths = []
     for dataset in (name for name in grid.datasets if grid.grader(name) == judge):
         for path in sorted(grid.results.glob(f"grades/*/{dataset}.parquet")):
             reasons = pl.read_parquet(path, columns=["reason"])["reason"].drop_nulls()
             if reasons.str.contains(STAYED_OPEN, literal=True).any():
-                found.append(path.with_suffix("").relative_to(grid.results).as_posix())
-    return found
+                paths.append(path.with_suffix("").relative_to(grid.results).as_posix())
+    return paths
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> Output:
@@ -98,10 +98,10 @@ def rejudge(configfiles: list[str], results: str, name: str) -> Output:
     path = grid.rounds_path(name)
     rounds = read_rounds(path)
     places = {grid.places.of_folder(folder) for folder in folders}
-    again = rounds | {place: rounds.get(place, 0) + 1 for place in places}
+    again = rounds | {original: rounds.get(original, 0) + 1 for original in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
-    said = (
+    message = (
         f"{name}: discarded {n_void} unscored replies of {number_of(len(folders), 'table')}; run "
         "the same snakemake command again, which asks about these turns and no others"
     )
-    return Output([prose(said)], {"judge": name, "discarded": n_void, "folders": folders})
+    return Output([prose(message)], {"judge": name, "discarded": n_void, "folders": folders})

@@ -21,7 +21,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     take_own_configuration(command)
     take_json(command)
-    command.set_defaults(reach=reach, speaks=lambda given: given.sweep)
+    command.set_defaults(reach=reach, speaks=lambda arguments: arguments.sweep)
 
 
 def reach(arguments: argparse.Namespace) -> Reach | None:
@@ -35,5 +35,5 @@ def run(arguments: argparse.Namespace) -> Output | str:
         own, trusted = arguments.configfile, arguments.trust
         return sweep_again(arguments.results, arguments.to, own, trusted)
     outcome = remake(arguments.results, arguments.to)
-    said = format_outcome(outcome, arguments.to / "results")
-    return Output([said], vars(outcome), code=int(bool(outcome.unequal)))
+    text = format_outcome(outcome, arguments.to / "results")
+    return Output([text], vars(outcome), code=int(bool(outcome.unequal)))

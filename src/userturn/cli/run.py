@@ -87,7 +87,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output | int:
     """Run the command."""
-    wanted = Wanted(
+    request = Wanted(
         model=arguments.model,
         data=arguments.data,
         judge=arguments.judge,
@@ -98,12 +98,12 @@ def run(arguments: argparse.Namespace) -> Output | int:
         api=arguments.api,
     )
     config = shipped()
-    _check(wanted, config["judges"])
+    _check(request, config["judges"])
     machine = this_machine()
-    datasets = first_datasets(wanted, config)
-    model = first_model(wanted, config, machine)
+    datasets = first_datasets(request, config)
+    model = first_model(request, config, machine)
     folder = arguments.folder or Path(model.name)
-    text = study_text(wanted, model, datasets, folder)
+    text = study_text(request, model, datasets, folder)
     goes_on = is_begun(folder, text)
     print(f"model:  {model.told}\nitems:  {datasets.told}")
     print(f"study:  {folder / 'config.yaml'}{', goes on' if goes_on else ''}", flush=True)
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
             planned = _planned(model, machine)
             if most := sum(one["cost_at_most"] or 0.0 for one in planned["judges"]):
                 cap_cost(most)
-    print("\n".join(_said_before(planned)), flush=True)
+    print("\n".join(_forecast(planned)), flush=True)
     code = _snakemake()
     os.chdir(before)
     if code == INTERRUPTED:
@@ -128,17 +128,17 @@ def run(arguments: argparse.Namespace) -> Output | int:
             "the same command again, which goes on where it stopped"
         )
     rates = show_rates(folder / "results")
-    place = {"study": str(folder), "model": model.name, "planned": planned}
-    return Output(rates.parts, place | dict(rates.numbers))
+    names = {"study": str(folder), "model": model.name, "planned": planned}
+    return Output(rates.parts, names | dict(rates.numbers))
 
 
-def _check(wanted: Wanted, judges: dict[str, dict[str, str]]) -> None:
+def _check(request: Wanted, judges: dict[str, dict[str, str]]) -> None:
     """Check the number of items, the judge and its API key before anything is read."""
-    if wanted.items < 1:
-        raise UserError(f"--items: found {wanted.items}, expected 1 or more")
-    if wanted.judge is not None:
-        check_judge(wanted.judge, judges)
-        read_key(wanted.judge, judges[wanted.judge])
+    if request.items < 1:
+        raise UserError(f"--items: found {request.items}, expected 1 or more")
+    if request.judge is not None:
+        check_judge(request.judge, judges)
+        read_key(request.judge, judges[request.judge])
 
 
 def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
     }
 
 
-def _said_before(planned: Mapping[str, Any]) -> Iterator[str]:
+def _forecast(planned: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines on the requests, cost and duration of a run."""
     asked = planned["asked_at_most"].items()
     told = ", ".join(number_of(n, kind.rstrip("s")) for kind, n in asked if n)

@@ -44,7 +44,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help=f"show it again at this interval until nothing is left to do; default: {EVERY:g}",
     )
     take_json(command)
-    command.set_defaults(speaks=lambda given: given.watch is not None)
+    command.set_defaults(speaks=lambda arguments: arguments.watch is not None)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -66,12 +66,12 @@ def watched(show: Callable[[], Output], wait: Callable[[], object], is_silent: b
     On a terminal, each output replaces the one before.
     """
     while True:
-        found = show()
-        if not any(row["pending"] for row in found.numbers["requests"]):
-            return found
+        output = show()
+        if not any(row["pending"] for row in output.numbers["requests"]):
+            return output
         if not is_silent:
             print(CLEAR if sys.stdout.isatty() else "", end="")
-            print(printed(found, as_numbers=False), end="\n\n", flush=True)
+            print(printed(output, as_numbers=False), end="\n\n", flush=True)
         wait()
 
 
@@ -122,7 +122,7 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> Ou
     queued = queue(grid.results.absolute().parent) or []
     numbers: dict[str, Any] = {
         "requests": [row for name in grid.models for row in _requests(grid, name, sizes, moment)],
-        "at_work": list(_at_work(grid, moment)),
+        "at_work": list(_leases(grid, moment)),
         "queued": [job._asdict() for job in queued],
         "judges": list(_judges(grid)),
         "max_cost": grid.config["max_cost"],
@@ -183,7 +183,7 @@ def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
     accounts: dict[str, list[AccountOnDisk]] = {}
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
-    prices, known = judge_prices(grid), {*grid.all_judges, *map(account_name, grid.models)}
+    prices, names = judge_prices(grid), {*grid.all_judges, *map(account_name, grid.models)}
     for judge, of_judge in sorted(accounts.items()):
         spent = sum((account.total for account in of_judge), start=Spent())
         yield {
@@ -193,19 +193,19 @@ def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
             "decided": spent.n_verdicts,
             "cost": cost_of(of_judge, prices),
             "is_damaged": any(account.is_damaged for account in of_judge),
-            "is_in_the_config": judge in known,
+            "is_in_the_config": judge in names,
         }
 
 
-def _at_work(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
+def _leases(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
     """Yield the owner of each lease on a model's shard, and the seconds since its renewal."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(held(folder).items()):
             silence = now - newest(folder)[shard][1].stat().st_mtime
             owner = describe_owner(content["owner"])
-            place = {"model": model, "shard": shard, "owner": owner}
-            yield place | {"seconds_since_renewed": max(0.0, silence)}
+            names = {"model": model, "shard": shard, "owner": owner}
+            yield names | {"seconds_since_renewed": max(0.0, silence)}
 
 
 def _requests(
@@ -223,11 +223,11 @@ def _requests(
         counts[of.kind].n_expected += len(new) if keys else of.count(sizes).n
         counts[of.kind].n_failed += ended.count("error")
         counts[of.kind].n_done += sum(outcome in ("ok", "empty") for outcome in ended)
-    for kind, found in counts.items():
+    for kind, count in counts.items():
         yield {
-            **{"model": model, "stage": kind, "done": found.n_done, "pending": found.n_pending},
-            "failed": found.n_failed,
-            "pace": _pace(speeds[SCORED if kind == SCORES else WRITTEN], found),
+            **{"model": model, "stage": kind, "done": count.n_done, "pending": count.n_pending},
+            "failed": count.n_failed,
+            "pace": _pace(speeds[SCORED if kind == SCORES else WRITTEN], count),
         }
 
 
@@ -251,10 +251,10 @@ def _add_writer(speeds: Mapping[str, Speed], path: Path, last: float) -> None:
     for lines in read_lines(path):
         records = table_of(lines.whole, TOKENS)
         for column, speed in speeds.items():
-            found = records[column].drop_nulls()
-            if len(found):
-                speed.n_records += len(found)
-                speed.n_tokens += int(found.list.len().sum())
+            token_ids = records[column].drop_nulls()
+            if len(token_ids):
+                speed.n_records += len(token_ids)
+                speed.n_tokens += int(token_ids.list.len().sum())
                 speed.seconds = max(speed.seconds, last - began.timestamp())
 
 

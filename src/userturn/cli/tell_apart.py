@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> Output:
         return card(name, labelled, choices(judge, [one.pair for one in labelled], n_at_once))
     pairs = drawn(list(_pairs(grid)), arguments.pairs)
     chosen = choices(judge, [one.pair for one in pairs], n_at_once)
-    rows = [*_by_people(results), *_rows(name, pairs, chosen)]
+    rows = [*_peoples_rows(results), *_rows(name, pairs, chosen)]
     return _output(rows, *map(prose, _about(pairs)))
 
 
@@ -106,12 +106,12 @@ def card(name: str, labelled: Sequence[LabelledPair], chosen: Sequence[Choice]) 
     """Return how often a judge and people choose the person, and how often both agree."""
     rows = []
     for (_, by_people, pair), both in zip(labelled, chosen, strict=True):
-        for taken in both:
-            right = {name: None if taken is None else not taken}
+        for choice in both:
+            right = {name: None if choice is None else not choice}
             if by_people is not None:
                 right |= {
                     PEOPLE: not by_people,
-                    AS_PEOPLE: None if taken is None else taken == by_people,
+                    AS_PEOPLE: None if choice is None else choice == by_people,
                 }
             rows += [{"what": what, "pair": pair, "right": value} for what, value in right.items()]
     table = pl.DataFrame(rows, schema={"what": pl.String, "pair": pl.String, "right": pl.Boolean})
@@ -189,15 +189,15 @@ def _same_in_both(part: pl.DataFrame) -> float | None:
     return share_of_same
 
 
-def _by_people(results: Path) -> Iterator[dict[str, Any]]:
+def _peoples_rows(results: Path) -> Iterator[dict[str, Any]]:
     """Yield the same rows for people's choices, from the table `human_likeness` if there is one."""
     path = results / "tables" / "human_likeness.parquet"
     if path.is_file():
         table = pl.read_parquet(path).filter(pl.col("scope") == "model", pl.col("annotator") == ALL)
         for row in table.drop_nulls("estimate").iter_rows(named=True):
-            found = {name: row[name] for name in ("model", "n_pairs", *LIMITS)}
+            shares = {name: row[name] for name in ("model", "n_pairs", *LIMITS)}
             of = {"who": PEOPLE, "kind": WITH_A_PERSON, "n_chosen": row["n_labelled"]}
-            yield of | found | {"same": None}
+            yield of | shares | {"same": None}
 
 
 def pairs_needed() -> int | None:

@@ -26,7 +26,7 @@ BREAKABLE = 10  # columns that a broken text needs at least
 GOOD, BAD = "green", "yellow"
 
 
-class Drawn(NamedTuple):
+class Bar(NamedTuple):
     """An interval of a share, drawn between 0 and 1.
 
     Attributes:
@@ -55,7 +55,7 @@ class Sheet(NamedTuple):
     """
 
     heads: Sequence[str]
-    rows: Sequence[Sequence[str | Drawn]]
+    rows: Sequence[Sequence[str | Bar]]
     title: str = ""
     whole: Sequence[str] = ()
 
@@ -78,20 +78,20 @@ class Output(NamedTuple):
     code: int = 0
 
 
-def drawn_in(drawn: Drawn, width: int) -> str:
+def draw_bar(bar: Bar, width: int) -> str:
     """Return an interval as characters from 0 to 1: ─ its extent, ● the estimate, | the mark."""
     line = [" "] * width
 
-    def place(share: float) -> int:
+    def position(share: float) -> int:
         return round(min(max(share, 0.0), 1.0) * (width - 1))
 
-    if drawn.lower is not None and drawn.upper is not None:
-        first, last = place(drawn.lower), place(drawn.upper)
+    if bar.lower is not None and bar.upper is not None:
+        first, last = position(bar.lower), position(bar.upper)
         line[first : last + 1] = "─" * (last + 1 - first)
-    if drawn.mark is not None:
-        line[place(drawn.mark)] = "|"
-    if drawn.estimate is not None:
-        line[place(drawn.estimate)] = "●"
+    if bar.mark is not None:
+        line[position(bar.mark)] = "|"
+    if bar.estimate is not None:
+        line[position(bar.estimate)] = "●"
     return "".join(line).rstrip()
 
 
@@ -119,8 +119,8 @@ def _laid_out(sheet: Sheet, width: int) -> RenderableType:
     """Return a sheet for rich, as a table or, if the terminal is too narrow, as lines."""
     heads, rows = sheet.heads, sheet.rows
     used = [n for n in range(len(heads)) if any(row[n] for row in rows)]
-    drawn = [n for n in used if any(isinstance(row[n], Drawn) for row in rows)]
-    texts = [n for n in used if n not in drawn]
+    bars = [n for n in used if any(isinstance(row[n], Bar) for row in rows)]
+    texts = [n for n in used if n not in bars]
     cells = {n: [heads[n], *(str(row[n]) for row in rows)] for n in texts}
     widest = {n: max(map(cell_len, cells[n])) for n in texts}
     whole = {n for n in texts if heads[n] in sheet.whole}
@@ -129,27 +129,27 @@ def _laid_out(sheet: Sheet, width: int) -> RenderableType:
         told = ("; ".join(f"{heads[n]} {row[n]}" for n in texts if row[n]) for row in rows)
         return prose("\n".join(told))
     left = width - sum(widest.values()) - BETWEEN * len(texts)
-    for_each = min(left // max(1, len(drawn)) - BETWEEN, WIDEST)
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for_each = min(left // max(1, len(bars)) - BETWEEN, WIDEST)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     shown = used if for_each >= NARROWEST else texts
     for n in shown:
-        head = _scale(for_each) if n in drawn else heads[n]
+        head = _scale(for_each) if n in bars else heads[n]
         side: Literal["left", "right"] = "right" if n in whole else "left"
         stays = n not in texts or n in whole
-        made.add_column(Text(head), justify=side, no_wrap=stays, overflow="fold")
+        table.add_column(Text(head), justify=side, no_wrap=stays, overflow="fold")
     for row in rows:
         of_row = (row[n] for n in shown)
-        made.add_row(*(_line(c, for_each) if isinstance(c, Drawn) else prose(c) for c in of_row))
-    return made
+        table.add_row(*(_line(c, for_each) if isinstance(c, Bar) else prose(c) for c in of_row))
+    return table
 
 
 def _scale(width: int) -> str:
     return f"{'0%':<{width - 4}}100%"
 
 
-def _line(drawn: Drawn, width: int) -> Text:
+def _line(bar: Bar, width: int) -> Text:
     """Return a drawn interval, in colour if it is above its mark."""
-    return Text(drawn_in(drawn, width), style=GOOD if drawn.is_above else "")
+    return Text(draw_bar(bar, width), style=GOOD if bar.is_above else "")
 
 
 def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:
@@ -206,9 +206,9 @@ def is_for_a_person(stream: TextIO) -> bool:
     return stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
-def printed(said: Output, as_numbers: bool) -> str:
+def printed(output: Output, as_numbers: bool) -> str:
     """Return the text of an output for this process's standard output."""
     if as_numbers:
-        return as_json(said.numbers)
+        return as_json(output.numbers)
     width = get_terminal_size((WIDTH_OF_A_FILE, 24)).columns
-    return as_text(said.parts, width, is_for_a_person(sys.stdout))
+    return as_text(output.parts, width, is_for_a_person(sys.stdout))

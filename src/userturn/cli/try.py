@@ -7,10 +7,10 @@ from typing import Any
 
 from userturn.cli.arguments import (
     config_anywhere,
+    select_model,
     take_configfile,
     take_json,
     take_server,
-    with_model,
 )
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import Output
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Output:
     if arguments.api == CHAT and arguments.model not in config["models"]:
         named = {arguments.model: {"source": arguments.model}}
         config = {**config, "models": {**config["models"], **named}}
-    config, name = with_model(config, arguments.model)
+    config, name = select_model(config, arguments.model)
     if arguments.instruction:
         played = {"probe": ROLE_PLAY, "instruction": arguments.instruction}
         config["models"][name] = whole_entry(config["models"][name]) | played
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> Output:
         own = whole_entry(config["models"][name])
         config["models"][name] = own | {"chat_template": arguments.chat_template}
     if arguments.server:
-        config["models"][name] = on_server(config["models"][name], arguments)
+        config["models"][name] = add_server(config["models"][name], arguments)
     with engine_log("try", f"{arguments.model}: asking it your question"):
         seen = look(config, name, arguments.question, arguments.answer)
     return Output([format_look(seen)], vars(seen))
@@ -75,7 +75,7 @@ def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:
     return {"source": entry} if isinstance(entry, str) else dict(entry)
 
 
-def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+def add_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Return a model's entry with the server that the command's arguments name."""
     named = {"served_as": arguments.served_as} if arguments.served_as else {}
     keyed = {"key_variable": KEY} if KEY in os.environ else {}
@@ -96,8 +96,8 @@ def format_verdict(verdict: Verdict | None) -> str:
 
 def format_look(seen: QuickLook) -> str:
     """Return a quick look as text, with the chat template's own text between ⟦ and ⟧."""
-    known = seen.description
-    ends = [*known["stop"], *map(repr, known["stop_texts"])]
+    model = seen.description
+    ends = [*model["stop"], *map(repr, model["stop_texts"])]
     marked = [f"⟦{text}⟧" if i % 2 == 0 and text else text for i, text in enumerate(seen.prompt)]
     turns = [
         f"user turn at temperature {temperature:g} "
@@ -107,10 +107,10 @@ def format_look(seen: QuickLook) -> str:
     ]
     return "\n\n".join(
         [
-            f"model: {known['source']}" + (f" at {known['revision']}" if known["revision"] else ""),
-            f"user header: {known['header']}; thinking: {known['thinking']}",
+            f"model: {model['source']}" + (f" at {model['revision']}" if model["revision"] else ""),
+            f"user header: {model['header']}; thinking: {model['thinking']}",
             f"what ends a user turn: {', '.join(ends)}",
-            "proven:\n" + "\n".join(f"- {proof}" for proof in known["proofs"]),
+            "proven:\n" + "\n".join(f"- {proof}" for proof in model["proofs"]),
             f"prompt, the chat template's own text in ⟦⟧:\n{''.join(marked)}",
             f"answer:\n{seen.answer}",
             *turns,

@@ -46,7 +46,7 @@ class Artifact:
     name: str
     record: JobRecord
 
-    def at(self, name: str) -> Path:
+    def file(self, name: str) -> Path:
         """Return the present path of a file in a record."""
         return Files(self.results, {}).at(name)
 
@@ -87,7 +87,7 @@ def find_artifact(path: Path) -> Artifact:
         )
     name = f"results/{whole.relative_to(results).as_posix()}"
     records = Files(results, {}).readable
-    makers = [record for _, record in records if name in _made(record)]
+    makers = [record for _, record in records if name in _written(record)]
     if not makers:
         if not whole.exists():
             raise UserError(
@@ -103,7 +103,7 @@ def find_artifact(path: Path) -> Artifact:
     return Artifact(results, name, max(makers, key=lambda record: str(record["made"]["ended"])))
 
 
-def _made(record: JobRecord) -> dict[str, Any]:
+def _written(record: JobRecord) -> dict[str, Any]:
     return {**record["outputs"], **record["beside"], **record["journals"]}
 
 
@@ -112,19 +112,21 @@ def _labelled(label: str, lines: Iterable[str]) -> list[str]:
 
 
 def _origin(artifact: Artifact) -> list[str]:
-    record, made = artifact.record, artifact.record["made"]
+    record, job_run = artifact.record, artifact.record["made"]
     wildcards = ", ".join(f"{name} {value}" for name, value in sorted(record["wildcards"].items()))
-    commit = f"commit {short_hash(made['commit'])}, " if made["commit"] else ""
-    versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
-    where = ", ".join([made["host"], *made["devices"]])
+    commit = f"commit {short_hash(job_run['commit'])}, " if job_run["commit"] else ""
+    versions = ", ".join(
+        f"{name} {version}" for name, version in sorted(job_run["versions"].items())
+    )
+    where = ", ".join([job_run["host"], *job_run["devices"]])
     job = every_job().get(record["rule"])
     done = [job.does, f"userturn.{job.function}"] if job else []
     return [
         *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),
         *_labelled("does", done),
         *_labelled("identity", [short(record["identity"] or "none: known by its inputs")]),
-        *_labelled("code", [f"{commit}code {short_hash(made['code_sha256'])}", versions]),
-        *_labelled("when", [f"{made['began']} to {made['ended']} on {where}"]),
+        *_labelled("code", [f"{commit}code {short_hash(job_run['code_sha256'])}", versions]),
+        *_labelled("when", [f"{job_run['began']} to {job_run['ended']} on {where}"]),
     ]
 
 
@@ -138,7 +140,7 @@ def _settings(artifact: Artifact) -> list[str]:
 
 
 def _inputs(artifact: Artifact) -> list[str]:
-    states = [(_changed(artifact.at(n), h), n, h) for n, h in artifact.record["inputs"].items()]
+    states = [(_changed(artifact.file(n), h), n, h) for n, h in artifact.record["inputs"].items()]
     ordered = sorted(states, key=lambda state: (state[0] is None, state[1]))
     shown = ordered[: max(SHOWN_INPUTS, sum(state[0] is not None for state in ordered))]
     lines = [f"{name} {short(noted)}, {state or 'the same'}" for state, name, noted in shown]
@@ -164,13 +166,13 @@ def _changed(path: Path, noted: Any) -> str | None:
 def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
     """Yield reasons why an artifact would be made again or differs from its record."""
     record = artifact.record
-    changed = _changed(artifact.at(artifact.name), _made(record)[artifact.name])
+    changed = _changed(artifact.file(artifact.name), _written(record)[artifact.name])
     if changed == "missing":
         yield "it is missing"
     elif changed:
-        yield f"it was altered later: {changed}, made as {short(_made(record)[artifact.name])}"
+        yield f"it was altered later: {changed}, made as {short(_written(record)[artifact.name])}"
     for name, noted in record["inputs"].items():
-        if not name.startswith("outside/") and (state := _changed(artifact.at(name), noted)):
+        if not name.startswith("outside/") and (state := _changed(artifact.file(name), noted)):
             yield f"input {name}: {state}, was {short(noted)}"
     if artifact.project is None:
         yield "(the project is not beside it, so the present configuration is not known)"
@@ -188,27 +190,27 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     except UserError as error:
         yield f"(the present configuration is invalid: {error})"
         return
-    wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
-    if wanted == record["identity"]:
+    expected = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
+    if expected == record["identity"]:
         return
-    if not configfiles and (answer := _by_record(artifact)) is not None:
+    if not configfiles and (answer := _recorded_answer(artifact)) is not None:
         yield (
             f"{answer}; by config.yaml alone it would be: name the study's other files with "
             "`--configfile`"
         )
         return
-    if wanted is None:
+    if expected is None:
         yield "the present configuration asks for nothing that this job made"
         return
-    yield f"identity: {short(wanted)} is now asked for, it has {short(record['identity'])}"
+    yield f"identity: {short(expected)} is now asked for, it has {short(record['identity'])}"
     if (artifact.results / RECORD).is_file():
         grid = open_record(artifact.results)[1].grid
         before = settings_of(grid, record["wildcards"])
-        found = list(differences(before, settings_of(study.grid, record["wildcards"])))
-        yield from found or ["none of the settings above differ"]
+        changes = list(differences(before, settings_of(study.grid, record["wildcards"])))
+        yield from changes or ["none of the settings above differ"]
 
 
-def _by_record(artifact: Artifact) -> str | None:
+def _recorded_answer(artifact: Artifact) -> str | None:
     """Return a sentence if the recorded configuration, with today's files, asks for this file.
 
     It is None if the configuration asks for another file.
@@ -219,6 +221,6 @@ def _by_record(artifact: Artifact) -> str | None:
         asked = asked_for(checked_study(read_study_record(artifact.results).config))
     except UserError as error:
         return f"not known, by the configuration that the study was run with ({error})"
-    wanted = [asked.get(name) for name in artifact.record["outputs"]]
-    is_asked = artifact.record["identity"] in wanted
+    identities = [asked.get(name) for name in artifact.record["outputs"]]
+    is_asked = artifact.record["identity"] in identities
     return "no, by the configuration that the study was run with" if is_asked else None
