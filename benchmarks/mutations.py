@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.support.mutations import LEVELS, drawn_files, mutated_bytes, mutated_values
 from userturn.audit.check_files import check_files
 from userturn.audit.findings import Finding
-from userturn.audit.run import audit, wanted_of
+from userturn.audit.run import audit, required_identities
 from userturn.errors import UserError
 from userturn.workflow.job_record import PROVENANCE, code_sha256, read_record, write_record
 from userturn.workflow.study import open_record
@@ -61,7 +61,7 @@ MUTATIONS: dict[str, Mutation] = {
 def findings_in(results: Path) -> list[Finding]:
     """Return what an audit finds; of files and records alone, if that is anything."""
     files, (_, study) = Files(results, {}), open_record(results)
-    quickly = check_files(files, wanted_of(files, study))  # enough for most, in a tenth
+    quickly = check_files(files, required_identities(files, study))  # enough for most, in a tenth
     found = [item for item in quickly if isinstance(item, Finding)]
     return found or audit(results).findings
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.job_records import job_record
 from userturn.audit.check_files import check_files
-from userturn.audit.findings import Finding, remake, with_present_sweeps
+from userturn.audit.findings import Finding, name_present_sweeps, remake
 from userturn.storage.hashing import file_sha256
 from userturn.workflow.job_record import write_record
 from userturn.workflow.study_files import Files
@@ -57,12 +57,12 @@ def test_what_a_model_was_asked_is_planned_again_by_the_sweeps_that_it_has_now(p
     """It has another name now, or other shards."""
     finding = Finding("hashes", path, "a", "b", remake(f"results/{path}"))
     forced = "--force results/sweeps/new/1of2.json results/sweeps/new/2of2.json && "
-    assert forced in with_present_sweeps(finding, SWEEPS).fix
+    assert forced in name_present_sweeps(finding, SWEEPS).fix
 
 
 def test_what_a_model_was_asked_that_is_not_selected_is_restored() -> None:
     finding = Finding("hashes", "r", "a", "b", remake("results/requests/gone/d/0a/1of1.parquet"))
-    fix = with_present_sweeps(finding, SWEEPS).fix
+    fix = name_present_sweeps(finding, SWEEPS).fix
     assert fix.endswith("select the model gone again and audit again")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from userturn.cli.main import main
 from userturn.export.read_archive import LEFT_OUT
-from userturn.export.remake import made_again
+from userturn.export.remake import remake_after_verdicts
 from userturn.export.write_archive import export
 from userturn.storage.hashing import file_sha256
 
@@ -61,7 +61,7 @@ def test_what_is_made_from_withheld_rows_is_left_out_with_the_reason(
     listed = {"path": path, "sha256": file_sha256(study / path), "reason": "rows of a dataset"}
     (study / LEFT_OUT).write_text(json.dumps({"files": [listed]}))
     (study / path).unlink()
-    outcome = made_again(study / "results", tmp_path / "made")
+    outcome = remake_after_verdicts(study / "results", tmp_path / "made")
     assert outcome.unequal == {}
     assert outcome.left_out["results/tables/contrasts.parquet"].endswith(": rows of a dataset")
     assert outcome.left_out["results/report/index.html"].endswith(": rows of a dataset")
@@ -72,6 +72,6 @@ def test_what_is_made_from_withheld_rows_is_left_out_with_the_reason(
 def test_a_damaged_input_is_a_reason_and_no_traceback(study: Path, tmp_path: Path) -> None:
     path = study / "results" / "grades" / "tiny" / "word-problems.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    outcome = made_again(study / "results", tmp_path / "made")
+    outcome = remake_after_verdicts(study / "results", tmp_path / "made")
     assert "is damaged" in outcome.left_out["results/tables/accuracy.parquet"]
     assert (tmp_path / "made" / "results" / "tables" / "judges.parquet").is_file()

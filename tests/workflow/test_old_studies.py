@@ -13,7 +13,7 @@ from filelock import FileLock
 from tests.support.old_studies import OLD_STUDIES, unpack
 from tests.support.slow import starting
 from tests.support.snakemake_runs import SNAKEMAKE
-from userturn.export.remake import MADE_AGAIN
+from userturn.export.remake import REMADE
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 
 # Requests that their sweeps said they asked: generations and scores.
@@ -90,7 +90,7 @@ def test_the_audit_of_an_old_study_has_no_finding_and_only_tables_and_pages_are_
     assert found["findings"] == []
     others = {of["artifact"] for of in found["statuses"] if "another version" in of["why"]}
     pages = {path for path in others if path.endswith(("/task.html", "/config.xml"))}
-    assert others - pages == {path for path in others if path.startswith(MADE_AGAIN)}
+    assert others - pages == {path for path in others if path.startswith(REMADE)}
 
 
 def test_every_row_of_an_old_study_that_names_a_request_has_its_line_in_a_journal(

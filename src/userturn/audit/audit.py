@@ -102,11 +102,11 @@ def checklist(
     files: Files,
     needed: Collection[str],
     broken: Collection[str],
-    found: Iterable[object],
+    items: Iterable[object],
     excused: Mapping[str, str],
 ) -> list[Status]:
     """Return the status of every artifact that records claim or that is excused, sorted by path."""
-    statuses = [item for item in found if isinstance(item, Status)]
+    statuses = [item for item in items if isinstance(item, Status)]
     marks = {of.artifact: of for of in sorted(statuses, key=lambda of: of.state == OTHER)}
     marks |= {path: not_compared(path, why) for path, why in excused.items()}
     paths = sorted({*files.recorded, *excused})
@@ -174,7 +174,7 @@ class Audit:
     n_artifacts: int
     digest: str
     records_digest: str
-    made: str = ""
+    times_and_commits: str = ""
     statuses: Sequence[Status] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
 
@@ -222,16 +222,16 @@ def audit_page(audit: Audit) -> str:
         verdict=verdict_of(audit).capitalize(),
         summary=f"{number_of(audit.n_artifacts, 'artifact')}, digest {audit.digest}; "
         f"of the records, with times, machines and journals: {audit.records_digest}; "
-        f"{escape(show_unseen(audit.made))}",
+        f"{escape(show_unseen(audit.times_and_commits))}",
         findings=_table(FINDING, map(astuple, audit.findings)),
         notes=_table(NOTE, map(astuple, audit.notes)),
         checks=_checklist(audit),
-        artifacts=f"<p>{counted(audit.statuses)}.</p>{_by_folder(audit)}{not_compared}",
+        artifacts=f"<p>{counted(audit.statuses)}.</p>{_folder_table(audit)}{not_compared}",
     )
     return page.replace("{{policy}}", escape(policy(page)))
 
 
-def _by_folder(audit: Audit) -> str:
+def _folder_table(audit: Audit) -> str:
     """Return the HTML table of how many artifacts have each state, by folder."""
     n = Counter((of.artifact.split("/")[1], of.state) for of in audit.statuses)
     states = (COMPARED, ROOT, OTHER)
@@ -241,15 +241,15 @@ def _by_folder(audit: Audit) -> str:
     return _table(("folder", *states), rows)
 
 
-def _checklist(found: Audit) -> str:
+def _checklist(audit: Audit) -> str:
     """Return the HTML table of all checks with the number of findings, or what a check needs."""
-    n = Counter(item.check for item in found.findings)
-    needs = {name: f"not made: needs {what}" for name, what in found.needs.items()}
+    n = Counter(item.check for item in audit.findings)
+    needs = {name: f"not made: needs {what}" for name, what in audit.needs.items()}
     rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]
     return _table(("check", "finds", "result"), rows)
 
 
-def with_config_in(audit: Audit, folder: Path) -> Audit:
+def locate_config(audit: Audit, folder: Path) -> Audit:
     """Return an audit whose commands name the configuration file in another folder."""
     there = folder / Path(CONFIG).name
     here = quote(str(there if there == Path(CONFIG) else there.resolve()))
@@ -293,11 +293,11 @@ def format_audit(audit: Audit) -> str:
 
 def _finding(finding: Finding) -> str:
     """Return a finding as lines, with its command unbroken on one line so that it can be pasted."""
-    expected, found = (" ".join(text.split()) for text in (finding.expected, finding.found))
+    expected, actual = (" ".join(text.split()) for text in (finding.expected, finding.found))
     lines = (
         f"{finding.check}: {finding.artifact}",
         f"  expected  {expected}",
-        f"  found     {found}",
+        f"  found     {actual}",
         f"  fix       {finding.fix}",
     )
     return "\n".join(map(_line, lines))

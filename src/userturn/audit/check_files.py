@@ -14,7 +14,7 @@ from shlex import quote
 import pyarrow as pa
 
 from userturn.audit.check_journals import check_journals
-from userturn.audit.check_rounds import check_drawn
+from userturn.audit.check_rounds import check_round_copies
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.config.load import INSTALLATION
 from userturn.export.secrets import find_secrets, key_values
@@ -29,7 +29,7 @@ from userturn.workflow.study import Identities
 from userturn.workflow.study_files import FAULTS, Files, is_hidden
 
 # What is written once and outlives its job: pins, and notes of what a sweep has finished.
-KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
+PERMANENT = ("results/revisions/", "results/served/", "results/sweeps/")
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 OF_STUDY = ("results/tables/", "results/figures/")  # a study has those that its grid gives rows
@@ -37,17 +37,17 @@ NOT_NEEDED = "restore it from a copy or delete it: the study does not need it"
 DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if its cells change
 
 
-def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
+def check_files(files: Files, required: Identities) -> list[Finding | Note]:
     """Return all findings and notes about files and records."""
-    needed = _needed(files, wanted)
+    needed = _needed(files, required)
     return [
         *(_unreadable(files, path) for path, record in files.records.items() if record is None),
-        *_missing(files, wanted, needed),
+        *_missing(files, required, needed),
         *_altered(files, needed),
         *_claimed_twice(files),
-        *_orphans(files, wanted),
-        *_stale(files, wanted),
-        *check_drawn(files),
+        *_orphans(files, required),
+        *_stale(files, required),
+        *check_round_copies(files),
         *check_journals(files),
     ]
 
@@ -65,27 +65,27 @@ def _unreadable(files: Files, path: str) -> Finding:
     return Finding("records", path, expected, "another content", fix)
 
 
-def _is_current(record: JobRecord, wanted: Identities) -> bool:
+def _is_current(record: JobRecord, required: Identities) -> bool:
     """Return whether the configuration still needs a job's outputs.
 
     Tables about what a study no longer has, such as removed trained models, are not needed.
     """
     is_table = all(name.startswith(OF_STUDY) for name in record["outputs"])
     is_of_all = not record["wildcards"] and not is_table
-    return is_of_all or not wanted.keys().isdisjoint(record["outputs"])
+    return is_of_all or not required.keys().isdisjoint(record["outputs"])
 
 
-def _needed(files: Files, wanted: Identities) -> set[str]:
+def _needed(files: Files, required: Identities) -> set[str]:
     """Return the paths of all files made by jobs that the configuration still needs.
 
     Besides outputs these are pins, and plans of wanted cells.
     """
-    identities, needed = set(wanted.values()), {*wanted}
+    identities, needed = set(required.values()), {*required}
     for _, record in files.readable:
-        if _is_current(record, wanted) or record["rule"] in SWEEPS:
+        if _is_current(record, required) or record["rule"] in SWEEPS:
             needed |= record["outputs"].keys()
             for path in record["beside"]:
-                if path.startswith(KEPT) or PurePosixPath(path).parent.name in identities:
+                if path.startswith(PERMANENT) or PurePosixPath(path).parent.name in identities:
                     needed.add(path)
     return needed
 
@@ -97,12 +97,12 @@ def _is_planned_otherwise(files: Files, plan: str) -> bool:
     return plan.startswith("results/requests/") and whole_splits(there) != []
 
 
-def _missing(files: Files, wanted: Identities, needed: set[str]) -> Iterator[Finding]:
+def _missing(files: Files, required: Identities, needed: set[str]) -> Iterator[Finding]:
     for artifact in sorted(needed):
         if artifact not in files.hashes and not _is_planned_otherwise(files, artifact):
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
-            fix = SNAKEMAKE if artifact in wanted else remake(artifact)
+            fix = SNAKEMAKE if artifact in required else remake(artifact)
             yield Finding("completeness", artifact, expected, "no such file", fix)
         elif artifact not in files.makers:
             yield Finding("records", artifact, "the record of the job that made it", "none")
@@ -125,12 +125,12 @@ def _claimed_twice(files: Files) -> Iterator[Finding]:
             yield Finding("records", artifact, "one job that made it", ", ".join(makers))
 
 
-def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+def _orphans(files: Files, required: Identities) -> Iterator[Finding | Note]:
     """Yield a finding for each file of no job that the pipeline would read, else a note."""
     others = []
     declared: Mapping[str, Collection[str]] = {"results/tables": TABLES, "results/figures": FIGURES}
     for artifact in files.present:
-        if artifact in files.makers or artifact in wanted:
+        if artifact in files.makers or artifact in required:
             continue
         folder, _, name = artifact.rpartition("/")
         is_of_before = folder in declared and name.partition(".")[0] not in declared[folder]
@@ -148,14 +148,14 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
         yield Note("orphans", "results", text)
 
 
-def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+def _stale(files: Files, required: Identities) -> Iterator[Finding | Note]:
     """Yield artifacts that were made from other inputs than the present ones.
 
     Files beside the results (rubric, captions) may belong to another project, so a different
     content there is only a note.
     """
     beside = set()
-    for name, noted, output in _noted_inputs(files, wanted):
+    for name, noted, output in _noted_inputs(files, required):
         own = files.noted.get(name) if name.startswith("results/") else files.hashes.get(name)
         if own is None or own == noted:  # a changed artifact is reported once, by `_altered`
             continue
@@ -169,15 +169,15 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
         yield Note("chain", name, text)
 
 
-def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, str]]:
+def _noted_inputs(files: Files, required: Identities) -> Iterator[tuple[str, str, str]]:
     """Yield (input, its recorded hash, an artifact made from it) for the jobs still needed."""
     for _, record in files.readable:
-        if not _is_current(record, wanted) or record["rule"] in DRAWN_ONCE:
+        if not _is_current(record, required) or record["rule"] in DRAWN_ONCE:
             continue
         there = [name for name in record["outputs"] if name in files.hashes]
         if not there:
             continue  # missing, and found so
-        output = min(there, key=lambda name: (name not in wanted, name))
+        output = min(there, key=lambda name: (name not in required, name))
         for name, noted in record["inputs"].items():
             if not name.startswith(MARKERS):
                 yield name, noted, output
@@ -191,7 +191,7 @@ def check_secrets(results: Path, record: StudyRecord, broken: frozenset[str]) ->
         with suppress(*FAULTS, pa.ArrowException):  # a damaged file is reported as altered
             name = f"results/{path.relative_to(results)}"
             for secret in find_secrets(path, values):
-                description = f"{secret.kind} at {secret.place}"
+                description = f"{secret.kind} at {secret.where}"
                 yield Finding("secrets", name, "no secret", description, fix)
 
 
@@ -213,9 +213,9 @@ def check_documents(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
     if not files.at(SHEET).is_file() or any(path.startswith("results/tables/") for path in broken):
         return
     try:
-        said = files.at(SHEET).read_text(encoding="utf-8").splitlines()
+        own_lines = files.at(SHEET).read_text(encoding="utf-8").splitlines()
         lines = claims_sheet(files.results).splitlines()
     except FAULTS:
         return  # reported elsewhere, or not our sheet
-    if (line := next((line for line in lines if line not in said), None)) is not None:
+    if (line := next((line for line in lines if line not in own_lines), None)) is not None:
         yield Finding("tables", SHEET, line, "no such line", AGAIN)

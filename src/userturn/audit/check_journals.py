@@ -54,8 +54,8 @@ def _accounts(files: Files) -> Iterator[Finding]:
     damaged += [path for path in empty if path.is_file() and path.stat().st_size]
     trials = folder.glob("*/trial.json")
     damaged += [path for path in trials if read_object(path).get("judge") != path.parent.name]
-    for place in sorted(damaged):
-        name = f"results/{place.relative_to(files.results).as_posix()}"
+    for path in sorted(damaged):
+        name = f"results/{path.relative_to(files.results).as_posix()}"
         fix = "restore the file from a copy, or correct an account by `userturn costs --paid`"
         yield Finding("journals", name, "as its process left it", "another content", fix)
 
@@ -121,8 +121,8 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
     }
     for kind, places in asked_as.items():
         stored_names = content["places"][kind]
-        for name, place in places.items():
-            if stored_names.get(name, place) != place:
+        for name, original in places.items():
+            if stored_names.get(name, original) != original:
                 return f"{name} asked as {stored_names[name]}"
         for identity, stored in _stored(files, kind, stored_names).items():
             asked_under = content["identities"][kind].get(identity, stored)
@@ -130,11 +130,11 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
                 return f"{min(stored)} asked as {', '.join(asked_under)}"
     contents, forms = content["contents"], content["forms"]
     described = [read_object(path) for path in sorted(files.results.glob(STORED["models"]))]
-    of_models = {form: known for d in described for form, known in d.get("forms", {}).items()}
-    named = {known for d in described for known in d.get("identity", {}).values()}
+    of_models = {layout: digest for d in described for layout, digest in d.get("forms", {}).items()}
+    named = {digest for d in described for digest in d.get("identity", {}).values()}
     named |= {*contents, *of_models.values()}
     strange = {*contents.values()} - named - {*forms.values()}
-    strange |= {forms.get(form, known) for form, known in of_models.items()} - named
+    strange |= {forms.get(layout, digest) for layout, digest in of_models.items()} - named
     return f"content known as {min(strange)}, which nothing else names" if strange else None
 
 

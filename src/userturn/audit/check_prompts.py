@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from userturn.audit.check_rows import are_known
+from userturn.audit.check_rows import can_be_derived
 from userturn.audit.findings import COMPARED, Finding, Item, Status, difference, not_compared
-from userturn.audit.pair import place_of
+from userturn.audit.pair import artifact_path
 from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
@@ -71,9 +71,9 @@ def check_prompts(results: Path) -> Iterator[Item]:
             continue
         yield Status(path, COMPARED)
         noted, forms = description["identity"], description.get("forms", {})
-        known_as = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
-        found = tokenizer_identity(template, known_as)
-        if any(noted.get(name) != digest for name, digest in found.items()):
+        content_of = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
+        digests = tokenizer_identity(template, content_of)
+        if any(noted.get(name) != digest for name, digest in digests.items()):
             source = grid.models[model]["source"]
             expected = f"the tokenizer and chat template of {source}"
             yield Finding("prompts", path, expected, "others")
@@ -89,8 +89,8 @@ def check_prompts(results: Path) -> Iterator[Item]:
         limit, asks = longest_text(grid, model, description), asks_of(grid, model)
         planner = Planner(identity, template, limit, grid.config["seed"], asks)
         try:
-            yield from _of_model(record, whole, model, planner)
-            yield from _of_scores(grid, model, planner)
+            yield from _plan_items(record, whole, model, planner)
+            yield from _score_items(grid, model, planner)
         except FAULTS as error:
             reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
             yield not_compared(path, reason)
@@ -102,8 +102,8 @@ def _templates(
     """Return a model's template, from its tokenizer on this machine, and its other formats."""
     entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
-    for place in (grid.results.parent, Path.cwd()):
-        with chdir(place):
+    for base in (grid.results.parent, Path.cwd()):
+        with chdir(base):
             folder = folder_at_hand(entry["source"], description["revision"] or "main")
             if folder is not None:
                 is_shared = header_of(description) == SHARED
@@ -126,15 +126,15 @@ class RecordedPlans(SweepPlans):
 
     def shown(self, answers: Asked) -> Shown:
         """Return the answers of a table as probes show them."""
-        table = pl.read_parquet(place_of(self.study, answers.path))
+        table = pl.read_parquet(artifact_path(self.study, answers.path))
         return answers_shown(table, self.form if answers.model == self.model else AnswerForm())
 
     def before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations that a table continues."""
-        return pl.read_parquet(place_of(self.study, judged(self.study)[of.folder].items))
+        return pl.read_parquet(artifact_path(self.study, judged(self.study)[of.folder].items))
 
 
-def _of_model(record: StudyRecord, results: Path, model: str, planner: Planner) -> Iterator[Item]:
+def _plan_items(record: StudyRecord, results: Path, model: str, planner: Planner) -> Iterator[Item]:
     grid = record.grid(results)
     with TemporaryDirectory(prefix="userturn-") as scratch:
         Path(scratch, "datasets").symlink_to(results / "datasets")
@@ -158,10 +158,10 @@ def _scorer(planner: Planner) -> Scorer:
     return Scorer(planner.identity, planner.template, planner.max_model_len, "", planner.asks)
 
 
-def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
+def _score_items(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
     """Compare the scored tokens in plans with the tokens of contexts and turns rendered again."""
     for scored in asked_of(grid, model):
-        if scored.kind != SCORES or not are_known(grid, scored):
+        if scored.kind != SCORES or not can_be_derived(grid, scored):
             continue
         scorer = replace(_scorer(planner), dataset=grid.places.of_dataset(scored.dataset))
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
@@ -181,43 +181,43 @@ def _compared_plan(grid: Grid, path: Path) -> Status:
     return Status(f"results/{path.relative_to(grid.results).as_posix()}", COMPARED)
 
 
-def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
+def _scored_as(plan: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
     """Return scoring requests with keys for the dataset's names that a plan notes."""
     keys = [
         row["key"]
         and scoring_request(
             identity, name or row["asked_as"], row["item"], row["token_ids"], row["n_context"]
         ).key
-        for row, name in zip(made.iter_rows(named=True), names, strict=True)
+        for row, name in zip(plan.iter_rows(named=True), names, strict=True)
     ]
-    return made.with_columns(pl.Series("key", keys, dtype=pl.String))
+    return plan.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
-def _compared(grid: Grid, path: str, folder: Path, made: Plan, planner: Planner) -> Iterator[Item]:
+def _compared(grid: Grid, path: str, folder: Path, other: Plan, planner: Planner) -> Iterator[Item]:
     """Compare plans with their recomputation, and the texts of their table with its tokens.
 
     Requests may have been asked under other names, which are taken from the plans.
     """
     yield from (_compared_plan(grid, plan) for plan in sorted(folder.glob("[!.]*.parquet")))
-    there, again = read_whole_plan(folder), pl.read_parquet(made.path)
+    there, again = read_whole_plan(folder), pl.read_parquet(other.path)
     noted = there.select(*KEYS, "asked_as", "asked_item").drop_nulls()
     joined = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)
     rows = joined.select("key", "asked_as", "asked_item").iter_rows()
     names = {key: (dataset, item) for key, dataset, item in rows}
-    OtherNames(planner.identity, grid.config["seed"], {}).rename(made, names)
-    again = pl.read_parquet(made.path)
+    OtherNames(planner.identity, grid.config["seed"], {}).rename(other, names)
+    again = pl.read_parquet(other.path)
     if noted.is_empty():  # an earlier version planned it
         there, again = there.drop(NAMES), again.drop(NAMES)
     wrong = difference(again, there, KEYS)
     if wrong is None:
-        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, planner.template)
+        wrong = _wrong_text(pl.read_parquet(artifact_path(grid, path)), other, planner.template)
     if wrong is not None:
         yield Finding("prompts", path, *wrong)
 
 
-def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
+def _wrong_text(table: pl.DataFrame, plan: Plan, template: Template) -> tuple[str, str] | None:
     """Return the first row whose text is not the decoding of its tokens, or None."""
-    requests = {request.key: request for _, request in made.requests()}
+    requests = {request.key: request for _, request in plan.requests()}
     rows = table.filter(pl.col("outcome").is_in(ANSWERED))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
         completion = Completion(tuple(row["token_ids"]), row["finish_reason"])

@@ -30,11 +30,11 @@ IN_PATHS = {
 
 
 def check_records(
-    files: Files, wanted: Identities, labels: Mapping[str, Mapping[str, str]]
+    files: Files, required: Identities, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
     """Yield records that belong to another job, other settings or other people's files."""
     for path, record in files.readable:
-        output = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        output = min(record["outputs"], key=lambda name: (name not in required, name))
         rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
         if not _is_of(record, rule, names):
             job = " ".join([record["rule"], *record["wildcards"].values()])
@@ -50,8 +50,8 @@ def check_records(
             if noted != digest:
                 expected = f"{name} with sha256 {short_hash(digest)}, as in results/study.json"
                 yield Finding("records", path, expected, short_hash(noted), remake(output))
-        others = {wanted.get(name) for name in record["outputs"]}
-        own = {"identity": wanted.get(output), "schema_version": SCHEMA_VERSION}
+        others = {required.get(name) for name in record["outputs"]}
+        own = {"identity": required.get(output), "schema_version": SCHEMA_VERSION}
         for what, expected_value in own.items():
             recorded = record[what]
             # A depth of self-play is one job that writes answers and turns, each of an identity.
@@ -94,20 +94,20 @@ PLACES = ("results/sweeps/", "results/judging/", "results/served/")
 NOTES = "/finished/"  # notes of the tables that a shard need not sweep
 
 
-def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
+def check_markers(files: Files, required: Identities) -> Iterator[Finding]:
     """Yield the markers and notes that contradict plans and records."""
     for path in files.present:
         if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
         try:
-            wrong = _wrong(files, wanted, path, given_object(files.at(path)))
+            wrong = _wrong(files, required, path, given_object(files.at(path)))
         except FAULTS as error:
             wrong = f"not a marker ({type(error).__name__})"
         if wrong is not None:
             yield Finding("markers", path, "what plans and records say", wrong)
 
 
-def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
+def _wrong(files: Files, required: Identities, path: str, content: dict[str, Any]) -> str | None:
     """Return what is wrong in a marker or note, or None."""
     identity = content["artifact"]["identity"]
     if content["artifact"] != artifact(identity):
@@ -121,7 +121,7 @@ def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any])
     if pending != sorted(pending) or identity != fingerprint(pending):
         return "pending identities of another job"
     if path.startswith("results/sweeps/"):
-        return _wrong_count(files, wanted, path, content)
+        return _wrong_count(files, required, path, content)
     inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(path, [])]
     counts = {sum(name.endswith("/user_turns.parquet") for name in names) for names in inputs}
     n_cells = content["n_cells"]
@@ -129,7 +129,7 @@ def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any])
 
 
 def _wrong_count(
-    files: Files, wanted: Identities, path: str, content: dict[str, Any]
+    files: Files, required: Identities, path: str, content: dict[str, Any]
 ) -> str | None:
     """Return how a marker's number of requests differs from the plans, or None.
 
@@ -138,15 +138,15 @@ def _wrong_count(
     an earlier configuration may be gone, so its markers are not compared.
     """
     shard, model = Path(path).stem, path.split("/")[2]
-    found = [_plans(files, identity, shard, model) for identity in content["pending"]]
-    if not all(found) or not {*content["pending"]} <= {*wanted.values()}:
+    pending_plans = [_plans(files, identity, shard, model) for identity in content["pending"]]
+    if not all(pending_plans) or not {*content["pending"]} <= {*required.values()}:
         return None
-    plans = [plan for of_identity in found for plan in of_identity]
+    plans = [plan for of_identity in pending_plans for plan in of_identity]
     planned = {request for plan in plans for request in _requests(plan)}
     before = {
         kind: [
             plan
-            for name, identity in wanted.items()
+            for name, identity in required.items()
             if name.startswith(f"results/{kind}/{model}/") and identity is not None
             for plan in _plans(files, identity, shard, model)
             if any(plan.parts[-3] == cell.parts[-3] for cell in plans)
@@ -158,7 +158,7 @@ def _wrong_count(
     more = [
         {request for plan in before["answers"] for request in _requests(plan)},
         {request for plan in before["candidates"] for request in _requests(plan)},
-        {request for plan in before["answers"] for request in _lent(plan)},
+        {request for plan in before["answers"] for request in _borrowed_answers(plan)},
     ]
     may_be = [planned.union(*some) for n in range(4) for some in combinations(more, n)]
     counted = content["n_found"] + content["n_asked"]
@@ -174,7 +174,7 @@ def _shards(plan: Path) -> list[Path]:
     return [plans[name] for name in next(of_all, [])]
 
 
-def _lent(plan: Path) -> Iterator[tuple[str, str]]:
+def _borrowed_answers(plan: Path) -> Iterator[tuple[str, str]]:
     """Yield (dataset, key) of the answers in other shards that `shuffled_answer` shows here."""
     tables = [pl.read_parquet(path, columns=["item", "key"]) for path in _shards(plan)]
     keys = dict(pl.concat(tables).rows())

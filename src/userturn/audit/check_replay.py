@@ -55,7 +55,7 @@ CHECKS = {  # the check to which findings of a rule belong
 CHART, PICTURES = ".vl.json", (".svg", ".png")
 LINES = (".md", ".tex")
 EXPECTED = {"figures": "a figure of what its tables hold", "pages": "a page of what it shows"}
-MADE_WITH = {  # packages that write other bytes or digits in other versions, by check
+WRITERS = {  # packages that write other bytes or digits in other versions, by check
     "tables": ("numpy", "polars", "scipy"),
     "figures": ("altair", "numpy", "polars", "vl_convert"),
     "pages": ("altair", "numpy", "polars", "vl_convert"),
@@ -68,7 +68,7 @@ class Replay(NamedTuple):
     """A study whose jobs are run again, the paths that it wants, and those already reported."""
 
     here: Remaking
-    wanted: frozenset[str]
+    required: frozenset[str]
     broken: frozenset[str]
 
 
@@ -79,7 +79,7 @@ def replayable(files: Files, of_tables: bool) -> list[str]:
 
 
 def check_replay(
-    study: Remaking, wanted: frozenset[str], broken: frozenset[str], jobs: Iterable[str]
+    study: Remaking, required: frozenset[str], broken: frozenset[str], jobs: Iterable[str]
 ) -> list[Item]:
     """Run jobs again, and return findings and the status of every output."""
     files = study.files
@@ -89,8 +89,8 @@ def check_replay(
     for path in jobs:
         with TemporaryDirectory(prefix="userturn-") as folder:
             here = replace(study, folder=Path(folder))
-            items += _replayed(Replay(here, wanted, unsound), files.records[path] or {})
-    return [*_without_consequences(files, [*_of_these_fonts(items)])]
+            items += _replayed(Replay(here, required, unsound), files.records[path] or {})
+    return [*_first_causes(files, [*_excuse_fonts(items)])]
 
 
 def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
 def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
     """Run a job again, and compare each of its outputs that this copy has."""
     outputs = [path for path in sorted(job["outputs"]) if path not in of.broken]
-    if of.wanted.isdisjoint(job["outputs"]):
+    if of.required.isdisjoint(job["outputs"]):
         return  # of cells, tables or a round that the configuration does not ask for
     reason = _why_not(of, job)
     if reason is not None:
@@ -120,7 +120,7 @@ def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
         if why is not None:
             yield from (not_compared(path, why) for path in outputs)
             return
-        path = min(outputs, key=lambda name: (name not in of.wanted, name))
+        path = min(outputs, key=lambda name: (name not in of.required, name))
         expected = "to follow from its inputs"
         yield Finding(CHECKS[job["rule"]], path, expected, type(error).__name__)
         return
@@ -136,7 +136,7 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
     try:
         needs = of.here.needs(job["rule"], **job["wildcards"])
         makes = outputs_of(of.here.study, job["rule"], job["wildcards"]).values()
-        is_other = all(of.wanted.isdisjoint(paths) for paths in makes)
+        is_other = all(of.required.isdisjoint(paths) for paths in makes)
     except (SystemExit, *FAULTS):
         is_other = True
     if is_other:  # or it would be made elsewhere
@@ -176,25 +176,25 @@ def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
         yield Finding(check, path, *wrong)
 
 
-def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
+def _wrong(remade: Path, there: Path, check: str) -> Wrong | None:
     """Return how a file differs from the same file made again, or None."""
-    if made.suffix == ".csv":
+    if remade.suffix == ".csv":
         copy = csv_of(pl.read_parquet(there.with_suffix(".parquet"))).encode()
         is_equal = copy == there.read_bytes()
         return None if is_equal else (f"the rows of {there.stem}.parquet", "others")
-    if made.read_bytes() == there.read_bytes():
+    if remade.read_bytes() == there.read_bytes():
         return None
-    if made.suffix == ".parquet":
-        table = pl.read_parquet(made)
+    if remade.suffix == ".parquet":
+        table = pl.read_parquet(remade)
         keys = [name for name in table.columns if table.schema[name] == pl.String][:6]
         wrong = difference(table, pl.read_parquet(there), keys or table.columns[:1])
         return None if wrong is not None and wrong[1].endswith("print the same") else wrong
-    if made.suffix in LINES:
-        return first_other_line(made, there)
+    if remade.suffix in LINES:
+        return first_other_line(remade, there)
     return EXPECTED.get(check, "a file of its inputs"), "another"
 
 
-def made_by_other(files: Files, path: str) -> str | None:
+def other_version(files: Files, path: str) -> str | None:
     """Return a sentence on the other version of userturn that made a file, or None."""
     commit = files.other_code(path)
     return commit and (
@@ -210,16 +210,16 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
     """
     if CHECKS[job["rule"]] == "rows":
         return None
-    if (why := made_by_other(files, path)) is not None:
+    if (why := other_version(files, path)) is not None:
         return why
     then = job["made"].get("versions", {})
-    for name in MADE_WITH.get(CHECKS[job["rule"]], ()):
+    for name in WRITERS.get(CHECKS[job["rule"]], ()):
         if name in then and then[name] != (now := str(import_module(name).__version__)):
             return f"it was made with {name} {then[name]}, and {name} {now} makes it otherwise"
     return None
 
 
-def _of_these_fonts(items: list[Item]) -> Iterator[Item]:
+def _excuse_fonts(items: list[Item]) -> Iterator[Item]:
     """Replace findings of pictures, and so of the report, by a status if most of a kind differ.
 
     Other fonts give other bytes, and the report contains parts of the figures.
@@ -242,16 +242,16 @@ def _of_these_fonts(items: list[Item]) -> Iterator[Item]:
             yield not_compared(item.artifact, OTHER_FONTS)
 
 
-def _without_consequences(files: Files, items: list[Item]) -> Iterator[Item]:
+def _first_causes(files: Files, items: list[Item]) -> Iterator[Item]:
     """Replace findings of files whose inputs differ too, so that only the first cause is told."""
     wrong = {item.artifact for item in items if isinstance(item, Finding)}
-    made_of: dict[str, set[str]] = {path: set() for path in wrong}
+    causes: dict[str, set[str]] = {path: set() for path in wrong}
     for path in wrong:
         for maker in files.makers.get(path, []):
-            made_of[path] |= wrong.intersection((files.records[maker] or {}).get("inputs", {}))
-    told = {path for path in wrong if not made_of[path]}
+            causes[path] |= wrong.intersection((files.records[maker] or {}).get("inputs", {}))
+    told = {path for path in wrong if not causes[path]}
     for item in items:
-        first = made_of.get(item.artifact, set())
+        first = causes.get(item.artifact, set())
         if not first:
             yield item
         elif isinstance(item, Status):

@@ -61,17 +61,17 @@ class SampledRow(NamedTuple):
 
 
 def draw_rows_by(
-    column: str, paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
+    column: str, paths: Sequence[Path], is_eligible: pl.Expr, k: int, rng: np.random.Generator
 ) -> dict[str, list[SampledRow]]:
     """Return at most `k` random rows of some tables, by the sorted values of a column."""
     groups: dict[str, list[SampledRow]] = {}
-    for row in draw_rows(paths, is_wanted, k, rng):
+    for row in draw_rows(paths, is_eligible, k, rng):
         groups.setdefault(row.values[column], []).append(row)
     return dict(sorted(groups.items()))
 
 
 def draw_rows(
-    paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
+    paths: Sequence[Path], is_eligible: pl.Expr, k: int, rng: np.random.Generator
 ) -> Iterator[SampledRow]:
     """Yield at most `k` random rows of some tables, each as likely as any other.
 
@@ -82,20 +82,18 @@ def draw_rows(
     for number, path in enumerate(paths):
         file = pl.lit(number, dtype=pl.Int32).alias("file")
         with suppress(*UNREADABLE):
-            table = _rows_of(path, is_wanted.meta.root_names())
-            frames.append(table.filter(is_wanted).select("row", file))
+            table = _rows_of(path, is_eligible.meta.root_names())
+            frames.append(table.filter(is_eligible).select("row", file))
     candidates = pl.concat(frames)
     chosen = candidates[
         np.sort(rng.choice(candidates.height, min(k, candidates.height), replace=False))
     ]
     for (file,), rows in chosen.partition_by("file", as_dict=True, maintain_order=True).items():
         path = paths[file]
-        rows_drawn: list[dict[str, Any]] = []
+        sampled: list[dict[str, Any]] = []
         with suppress(*UNREADABLE):
-            rows_drawn = (
-                _rows_of(path).filter(pl.col("row").is_in(rows["row"].implode())).to_dicts()
-            )
-        yield from (SampledRow(path, values.pop("row"), values) for values in rows_drawn)
+            sampled = _rows_of(path).filter(pl.col("row").is_in(rows["row"].implode())).to_dicts()
+        yield from (SampledRow(path, values.pop("row"), values) for values in sampled)
 
 
 def _rows_of(path: Path, columns: list[str] | None = None) -> pl.DataFrame:

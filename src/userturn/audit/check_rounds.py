@@ -32,7 +32,7 @@ from userturn.study.cells import files_of
 from userturn.workflow.humans import HumanGrid, PairGrid
 from userturn.workflow.study_files import FAULTS, Files
 
-DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
+ROUND_FILES = ("/key.parquet", "/items.parquet")  # of a round; a copy stays from the draw
 KINDS = ("datasets", "models")
 OTHER_LIMITS = "`judge_card` has other limits than when its order was decided"
 NOT_COMPARED = "what it was drawn from has changed since, or is not in this copy"
@@ -44,21 +44,21 @@ def check_rounds(
     """Yield the faults in the keys of rounds, and in what annotators saw."""
     for name in humans.rounds:
         inputs = _inputs_of(files, "draw_annotation_round", name)
-        yield from _of_other_cells(files, humans, inputs)
+        yield from _misplaced_samples(files, humans, inputs)
         wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
-        findings = [*_drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)]
+        findings = [*_redraw(files, f"results/humans/{name}", inputs, broken, *wrong)]
         yield from findings
         if findings and all(item == Status(item.artifact, COMPARED) for item in findings):
             yield from _order(files, humans, name, sorted(inputs))
     for name in pairs.rounds:
         inputs = _inputs_of(files, "draw_pairs", name)
         of_pairs = (partial(_wrong_pairs, files, pairs, name, kind) for kind in ("key", "items"))
-        yield from _drawn_again(files, f"results/pairs/{name}", inputs, broken, *of_pairs)
+        yield from _redraw(files, f"results/pairs/{name}", inputs, broken, *of_pairs)
 
 
-def check_drawn(files: Files) -> Iterator[Finding]:
+def check_round_copies(files: Files) -> Iterator[Finding]:
     """Yield the drawn rounds that differ from their copies among the artifacts."""
-    rounds = [path for path in files.noted if path.endswith(DRAWN)]
+    rounds = [path for path in files.noted if path.endswith(ROUND_FILES)]
     for artifact in sorted(rounds):
         copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
         there = files.at(copy).is_file()
@@ -90,7 +90,7 @@ def _is_empty(files: Files, path: str) -> bool:
         return False
 
 
-def _drawn_again(
+def _redraw(
     files: Files,
     folder: str,
     inputs: Mapping[str, str],
@@ -119,7 +119,9 @@ def _drawn_again(
         yield Finding("samples", artifact, *wrong, _restored(folder.rpartition("/")[2]))
 
 
-def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) -> Iterator[Finding]:
+def _misplaced_samples(
+    files: Files, humans: HumanGrid, inputs: Collection[str]
+) -> Iterator[Finding]:
     """Yield the samples of a round whose rows belong to other cells than their path."""
     for cell in humans.cells:
         (path,) = files_of([cell], "human_sample.parquet")
@@ -156,8 +158,8 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     turns = drawn(placed, least_n).filter("is_drawn", ~pl.col("key").is_in(before))
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     seed = humans.grid.config["seed"]
-    made = keyed(turns.with_columns(family=family), name, humans.judge, seed)
-    return difference(made, key, ["id"])
+    remade = keyed(turns.with_columns(family=family), name, humans.judge, seed)
+    return difference(remade, key, ["id"])
 
 
 def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None:
@@ -207,10 +209,10 @@ def _wrong_pairs(
     """
     folder = f"results/pairs/{name}"
     n = int(pl.read_parquet_metadata(files.at(f"{folder}/key.parquet"))[PER_CELL])
-    made_of = (
+    inputs_by_part = (
         [str(files.at(path)) for path in inputs if path.endswith(part) or path.startswith(part)]
         for part in ("/user_turns.parquet", "results/datasets/", "results/models/", "/key.parquet")
     )
-    pairs_again = round_of_pairs(name, n, pairs.grid.config["seed"], *made_of)
+    pairs_again = round_of_pairs(name, n, pairs.grid.config["seed"], *inputs_by_part)
     again = pairs_again.key if kind == "key" else pairs_again.items
     return difference(again, pl.read_parquet(files.at(f"{folder}/{kind}.parquet")), ["id"])

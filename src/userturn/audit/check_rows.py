@@ -74,7 +74,7 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
         def made() -> pl.DataFrame:
             return pl.concat(table_of(pair.grid, of, pair.outcomes))
 
-        yield from pair.held("rows", of.path, made, keys)
+        yield from pair.compare("rows", of.path, made, keys)
     yield from check_coverage(pair, of.path)
     if are_turns:
         yield from check_probes(pair, of)
@@ -88,7 +88,7 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
         before, turns_before = map(pair.read, turns.made_of)
         return continued(before, turns_before, depth - 1)
 
-    yield from pair.held("rows", turns.items, made, ["item"])
+    yield from pair.compare("rows", turns.items, made, ["item"])
 
 
 def _items_of(pair: Pair, of: Asked) -> list[str]:
@@ -123,19 +123,19 @@ def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
     asked_of = fingerprint(request_identity(pair.grid, pair.model, pair.description))
     noted = {name: pl.read_parquet_metadata(path) for name, path in plans.items()}
     rows_asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
-    n_wanted = len(items) * of.n_samples  # which may be any number, if the configuration is forged
+    n_expected = len(items) * of.n_samples  # any number, if the configuration is forged
     n_right = sum(item in items and 0 <= sample < of.n_samples for item, sample in rows_asked)
-    is_whole = n_right == len(rows_asked) == n_wanted
+    is_whole = n_right == len(rows_asked) == n_expected
     for name, table in planned.items():
         rows, in_order = list(table[:, 1:].iter_rows()), table["position"].is_sorted()
         path, model = f"{folder}/{name}", noted[name].get("model", asked_of)
         if not is_whole or len(rows) != len(set(rows)) or not in_order:
-            expected = f"each of {n_wanted} items and samples once, in their order"
-            found = f"{len(rows)} rows, {n_right} of them in all shards"
-            yield Finding("rows", path, expected, found)
+            expected = f"each of {n_expected} items and samples once, in their order"
+            actual = f"{len(rows)} rows, {n_right} of them in all shards"
+            yield Finding("rows", path, expected, actual)
         if model != asked_of:
-            expected, found = (f"a plan for the model {short_hash(x)}" for x in (asked_of, model))
-            yield Finding("rows", path, expected, found)
+            expected, actual = (f"a plan for the model {short_hash(x)}" for x in (asked_of, model))
+            yield Finding("rows", path, expected, actual)
 
 
 def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
@@ -144,8 +144,8 @@ def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
     sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     table = table.with_columns(sample=sample)
     rows = list(table.select("item", "sample").iter_rows())
-    n_wanted = len(items) * of.n_samples
-    if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(of.n_samples)]:
+    n_expected = len(items) * of.n_samples
+    if len(rows) != n_expected or rows != [(i, s) for i in items for s in range(of.n_samples)]:
         called = "conversations that go on" if of.goes_on_from else "items"
         each = f"{of.n_samples} rows of each of {len(items)} {called}"
         number = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
@@ -209,30 +209,30 @@ def _scores(pair: Pair, scored: Asked) -> Iterator[Item]:
     """Compare each shard's plan with its turns and contexts, and scores with the journal."""
     grid = pair.grid
     folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
-    for place in sorted(folder.glob("[!.]*.parquet")):
-        path = f"results/{place.relative_to(grid.results).as_posix()}"
-        wrong = _wrong_plan(pair, scored, path, place)
+    for file in sorted(folder.glob("[!.]*.parquet")):
+        path = f"results/{file.relative_to(grid.results).as_posix()}"
+        wrong = _wrong_plan(pair, scored, path, file)
         yield from findings_of("rows", path, "a plan of the dataset's turns", wrong)
     if pair.with_journals:
 
         def made() -> pl.DataFrame:
             return pl.concat(scores_of(grid, scored))
 
-        yield from pair.held("rows", scored.path, made, [*TURN_KEYS, "context"])
+        yield from pair.compare("rows", scored.path, made, [*TURN_KEYS, "context"])
 
 
-def _wrong_plan(pair: Pair, scored: Asked, path: str, place: Path) -> Iterator[Finding]:
+def _wrong_plan(pair: Pair, scored: Asked, path: str, file: Path) -> Iterator[Finding]:
     for part in (scored.path, path, pair.path_to_items, f"results/models/{pair.model}.json"):
         pair.whole(part)
-    plan, grid = scan_plans([place]).collect(), pair.grid
-    wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_score(grid, scored, plan)
+    plan, grid = scan_plans([file]).collect(), pair.grid
+    wrong = _wrong_turn(grid, scored, file.stem, plan) or _wrong_score(grid, scored, plan)
     if wrong is not None:
         yield Finding("rows", path, *wrong)
 
 
 def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wrong | None:
     """Return how a plan differs from the turns and contexts to score, or None if it does not."""
-    if not are_known(grid, scored):
+    if not can_be_derived(grid, scored):
         return None
     rows = [named for named, _, _ in named_rows(turns_to_score(grid, scored, shard))]
     schema = {name: SCORING_PLAN_SCHEMA[name] for name in NAMED}
@@ -240,7 +240,7 @@ def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wr
     return difference(expected, plan.select(NAMED), ["item", "context"])
 
 
-def are_known(grid: Grid, scored: Asked) -> bool:
+def can_be_derived(grid: Grid, scored: Asked) -> bool:
     """Return whether the turns and contexts of a plan can be derived again.
 
     A model's own turns are in its journal. If a request ended in an error when the plan was made,

@@ -124,13 +124,13 @@ def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
             continue  # reported missing, or identified by its record
         carried = read_artifact(file)
         for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
-            found = carried.get(what)
-            if found != expected and identity is not None:
+            actual = carried.get(what)
+            if actual != expected and identity is not None:
                 yield Finding(
                     "identities",
                     path,
                     f"{what} {short_hash(expected)}",
-                    f"{what} {short_hash(None if found is None else str(found))}",
+                    f"{what} {short_hash(None if actual is None else str(actual))}",
                 )
 
 
@@ -152,10 +152,10 @@ def check_held_out(files: Files) -> Iterator[Finding]:
         overlap = pl.read_parquet(files.at(path)).filter(~pl.col("seen"))
         for row in overlap.filter(pl.sum_horizontal("^n_(exact|near|contained)$") > 0).to_dicts():
             model, n_exact, n_near = row["model"], row["n_exact"], row["n_near"]
-            found = f"{n_exact} items in the training data of {model}, {n_near} more nearly"
-            found += f", {n} more as a part" if (n := row.get("n_contained")) else ""
+            overlapping = f"{n_exact} items in the training data of {model}, {n_near} more nearly"
+            overlapping += f", {n} more as a part" if (n := row.get("n_contained")) else ""
             fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
-            yield Finding("held out", path, f"no item of {row['dataset']} there", found, fix)
+            yield Finding("held out", path, f"no item of {row['dataset']} there", overlapping, fix)
 
 
 def _rubrics(study: StudyRecord) -> Iterator[Finding]:
@@ -187,7 +187,7 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
         yield Note("left out", quotes[0], text)
     for path in sorted(files.left_out.keys() - quotes):
         may_quote = bool(withholding.datasets) and path.startswith(QUOTING_TABLE)
-        if not (path.startswith(OF_NO_USE) or may_quote or withholding.by_path(path)):
+        if not (path.startswith(OF_NO_USE) or may_quote or withholding.reason_by_path(path)):
             expected = "to be in the archive: the configuration does not withhold it"
             fix = "ask for an archive written by `userturn export`"
             yield Finding("left out", path, expected, "left out", fix)

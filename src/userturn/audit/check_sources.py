@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding, Item, Note, not_compared
-from userturn.audit.pair import compared, place_of
+from userturn.audit.pair import artifact_path, compared
 from userturn.config.entries import paths_of
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
@@ -55,7 +55,7 @@ def _dataset(
     if files is None:
         yield not_compared(path, "its file with the study's content is not here")
         return
-    there = partial(pl.read_parquet, place_of(grid, path))
+    there = partial(pl.read_parquet, artifact_path(grid, path))
     with redirect_stdout(None):  # preparing prints how many rows it read
         make = partial(items_table, settings, files)
         yield from compared("sources", path, make, there, ["item"], "its source")
@@ -72,7 +72,7 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
     if path in broken:
         return
     try:
-        description = given_object(place_of(grid, path))
+        description = given_object(artifact_path(grid, path))
         source = str(description.get("source"))
         away = _why_away(source) if is_local(source) else None
         if away is not None:
@@ -162,19 +162,19 @@ def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str
     """Return what is wrong in a training's record, or None, as far as its inputs are here."""
     base = grid.entries[model]["base"]
     if content["artifact"]["identity"] == grid.training_identity(model):
-        is_said = {key: content[key] for key in ("base", "recipe", "training")}
+        recorded = {key: content[key] for key in ("base", "recipe", "training")}
         identity = content["artifact"]["identity"]
-        if is_said != {"base": base, "recipe": grid.contents.recipes[model], "training": identity}:
+        if recorded != {"base": base, "recipe": grid.contents.recipes[model], "training": identity}:
             return "another base, recipe or training than the configuration's"
         if (described := files.at(f"results/models/{base}.json")).is_file():
             says = given_object(described)
             about = (content["base_identity"], content["base_revision"])
             if about != (says["identity"], says["revision"]):
                 return f"another base than {base} is described as"
-    return _of_another_file(files, model, content)
+    return _wrong_file(files, model, content)
 
 
-def _of_another_file(files: Files, model: str, content: dict[str, Any]) -> str | None:
+def _wrong_file(files: Files, model: str, content: dict[str, Any]) -> str | None:
     data = f"results/training/{model}/data.parquet"
     if files.at(data).is_file():
         n_rows = pl.read_parquet(files.at(data)).height

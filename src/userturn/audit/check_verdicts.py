@@ -41,7 +41,7 @@ def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
             yield not_compared(path, "the rules of its judge have changed since")
         elif pair.with_journals or kind.IS_DETERMINISTIC:
             judge_again = partial(judged_again, pair, turns, judge)
-            yield from pair.held("verdicts", path, judge_again, TURN_KEYS)
+            yield from pair.compare("verdicts", path, judge_again, TURN_KEYS)
 
 
 def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:

@@ -90,7 +90,7 @@ def remake(path: str) -> str:
     return f"{SNAKEMAKE} --force {quote(asked_as)} && {SNAKEMAKE}"
 
 
-def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
+def name_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
     """Return a finding whose fix names the sweeps that its model has now.
 
     Its present fix may have the names of model and shard in journal and plans. `sweeps` has the
@@ -110,35 +110,35 @@ SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # columns that 
 Wrong = tuple[str, str]  # expected and found
 
 
-def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
+def difference(remade: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
     """Return how a table differs from its recomputation as (expected, found), or None."""
-    if made.schema != there.schema:
-        return f"columns {', '.join(made.columns)}", f"columns {', '.join(there.columns)}"
-    if made.equals(there):
+    if remade.schema != there.schema:
+        return f"columns {', '.join(remade.columns)}", f"columns {', '.join(there.columns)}"
+    if remade.equals(there):
         return None
-    if made.height != there.height:
+    if remade.height != there.height:
         twice = there.filter(there.select(keys).is_duplicated())
-        more = f", {_place(twice, keys, 0)} twice" if twice.height else ""
-        return f"{made.height} rows", f"{there.height} rows{more}"
-    for name in made.columns:
-        same = made[name].eq_missing(there[name])
+        more = f", {_row_name(twice, keys, 0)} twice" if twice.height else ""
+        return f"{remade.height} rows", f"{there.height} rows{more}"
+    for name in remade.columns:
+        same = remade[name].eq_missing(there[name])
         if not same.all():
             row = same.arg_min() or 0
-            expected, found = (
-                f" {table[name][row]}" if made.schema[name] in SHOWN else ""
-                for table in (made, there)
+            expected, actual = (
+                f" {table[name][row]}" if remade.schema[name] in SHOWN else ""
+                for table in (remade, there)
             )
-            where = f"{name} of {_place(there, keys, row)}"
-            return f"{where}{expected or ', as made again'}", found.strip() or "another content"
+            where = f"{name} of {_row_name(there, keys, row)}"
+            return f"{where}{expected or ', as made again'}", actual.strip() or "another content"
     return "the same values", "others that print the same"
 
 
-def _place(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
+def _row_name(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
     return "/".join(str(value) for value in table.select(keys).row(row))
 
 
-def first_other_line(made: Path, there: Path) -> Wrong:
+def first_other_line(remade: Path, there: Path) -> Wrong:
     """Return the number of the first line of a printed table that differs when made again."""
-    lines = zip_longest(made.read_bytes().splitlines(), there.read_bytes().splitlines())
+    lines = zip_longest(remade.read_bytes().splitlines(), there.read_bytes().splitlines())
     n = next((n for n, (line, other) in enumerate(lines, 1) if line != other), 0)
     return f"line {n} as its Parquet file has it", "another line"

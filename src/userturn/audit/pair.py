@@ -17,14 +17,14 @@ from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.workflow.study_files import FAULTS
 
-KEPT = 4  # tables in memory
+MOST_TABLES = 4  # tables in memory
 
 
 class BrokenError(Exception):
     """An artifact that is missing or was altered."""
 
 
-def place_of(grid: Grid, path: str) -> Path:
+def artifact_path(grid: Grid, path: str) -> Path:
     """Return the present path of an artifact, from its path in rules."""
     return grid.results / path.removeprefix("results/")
 
@@ -68,7 +68,7 @@ class Pair:
         """
         if path in self.broken:
             raise BrokenError(path)
-        return place_of(self.grid, path)
+        return artifact_path(self.grid, path)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
@@ -92,18 +92,18 @@ class Pair:
         return self.with_journals and not has_failed(journal)
 
     @cached_property
-    def _kept(self) -> dict[str, pl.DataFrame]:
+    def _tables(self) -> dict[str, pl.DataFrame]:
         return {}
 
     def read(self, path: str) -> pl.DataFrame:
         """Return a table by its path in rules, read once for all checks of a cell."""
-        if path not in self._kept:
-            if len(self._kept) == KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[path] = pl.read_parquet(self.whole(path))
-        return self._kept[path]
+        if path not in self._tables:
+            if len(self._tables) == MOST_TABLES:
+                self._tables.pop(next(iter(self._tables)))
+            self._tables[path] = pl.read_parquet(self.whole(path))
+        return self._tables[path]
 
-    def held(
+    def compare(
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
     ) -> Iterator[Item]:
         """Compare an artifact with its recomputation."""
@@ -128,7 +128,7 @@ def compared(
     make: Callable[[], pl.DataFrame],
     read: Callable[[], pl.DataFrame],
     keys: Sequence[str],
-    made_of: str = "its inputs",
+    origin: str = "its inputs",
 ) -> Iterator[Item]:
     """Compare an artifact with its recomputation."""
     try:
@@ -137,7 +137,7 @@ def compared(
         return
     except FAULTS as error:
         reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
-        wrong = f"to follow from {made_of}", reason or type(error).__name__
+        wrong = f"to follow from {origin}", reason or type(error).__name__
     yield Status(path, COMPARED)
     if wrong is not None:
         yield Finding(check, path, *wrong)

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.check_reruns import MOST_APART, Reruns, SampledRow, draw_rows_by, rerun_table
-from userturn.audit.pair import place_of
+from userturn.audit.pair import artifact_path
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.model_keys import ModelEntry
 from userturn.endpoints.budget import read_accounts
@@ -90,19 +90,19 @@ class Kind(NamedTuple):
 def _rerun(
     grid: Grid,
     paths: Sequence[Path],
-    is_wanted: pl.Expr,
+    is_eligible: pl.Expr,
     k: int,
     rng: np.random.Generator,
     kind: Kind,
 ) -> Reruns:
-    rows_by_model = draw_rows_by("model", paths, is_wanted, k, rng).items()
+    rows_by_model = draw_rows_by("model", paths, is_eligible, k, rng).items()
     rows = [row for model, of in rows_by_model for row in _rerun_of_model(grid, model, of, kind)]
     return Reruns(rerun_table(grid.results, rows))
 
 
 def generated_tables(grid: Grid) -> list[Path]:
     """Return the paths of a study's tables of answers and user turns, of every source."""
-    written = (place_of(grid, of.path) for of in asked(grid).values() if of.kind != SCORES)
+    written = (artifact_path(grid, of.path) for of in asked(grid).values() if of.kind != SCORES)
     return [path for path in written if path.is_file()]
 
 
@@ -300,7 +300,7 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
         return None
     verdict.values["key"] = row.get("key")
     items = judged(grid).get(folder.relative_to(grid.results).as_posix())
-    path = None if items is None else place_of(grid, items.items)
+    path = None if items is None else artifact_path(grid, items.items)
     if path is None or not path.is_file():
         return None
     same_item = pl.scan_parquet(path).filter(pl.col("item") == row["item"])

@@ -17,24 +17,24 @@ from userturn.audit.audit import (
     Audit,
     checklist,
     format_audit,
+    locate_config,
     needs_of,
-    with_config_in,
     write_audit,
 )
 from userturn.audit.check_files import check_documents, check_files, check_secrets
 from userturn.audit.check_journals import check_aliases
 from userturn.audit.check_records import check_inputs_of_tables, check_markers, check_records
-from userturn.audit.check_replay import check_replay, made_by_other, replayable
+from userturn.audit.check_replay import check_replay, other_version, replayable
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_likelihood, check_rows
 from userturn.audit.check_settings import STUDY, check_paths, check_settings
 from userturn.audit.check_sources import check_sources, check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
-from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
+from userturn.audit.findings import Finding, Item, Note, name_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.export.read_archive import opened, read_left_out
-from userturn.export.remake import MADE_AGAIN, Remaking
+from userturn.export.remake import REMADE, Remaking
 from userturn.logs import say
 from userturn.processes import forbid_network, without_network
 from userturn.sources.registry import asked, judged
@@ -53,21 +53,21 @@ from userturn.workflow.study_files import (
 Part = Callable[[], Iterable[Item]]
 
 
-def wanted_of(files: Files, study: Study) -> Identities:
+def required_identities(files: Files, study: Study) -> Identities:
     """Return the identities of the artifacts that a study must have, by path.
 
     Tables, figures and the report have None, since they are made again and compared whatever their
     identity. Samples for people may be missing, or be those from which an earlier round was drawn.
     """
-    before = drawn_from_before(files, study)
+    before = outdated_samples(files, study)
     return {
-        path: None if path.startswith(MADE_AGAIN) else identity
+        path: None if path.startswith(REMADE) else identity
         for path, identity in asked_for(study).items()
         if not is_optional(path) or (path in files.makers and path not in before)
     }
 
 
-def drawn_from_before(files: Files, study: Study) -> set[str]:
+def outdated_samples(files: Files, study: Study) -> set[str]:
     """Return the paths of samples from which a round was drawn and that were not made again since.
 
     A round is drawn once. If a cell's verdicts change after that, by another judge, setting or
@@ -102,15 +102,15 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
     results = results.resolve()  # a study's inputs lie beside its folder, not beside a link to it
     record, study = open_record(results)
     files, grid = Files(results, read_left_out(results)), study.grid
-    wanted_files = wanted_of(files, study)
+    required = required_identities(files, study)
     with without_network():
-        items: list[Item] = [*check_paths(files, record), *check_files(files, wanted_files)]
+        items: list[Item] = [*check_paths(files, record), *check_files(files, required)]
         altered = {item.artifact for item in items if isinstance(item, Finding)}
-        broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
-        items += check_settings(files, record, study, wanted_files)
-        of_jobs = [*check_markers(files, wanted_files), *check_training(files, grid)]
+        broken = frozenset(altered | files.left_out.keys() | outdated_samples(files, study))
+        items += check_settings(files, record, study, required)
+        of_jobs = [*check_markers(files, required), *check_training(files, grid)]
         items += [item for item in of_jobs if item.artifact not in broken]
-        items += check_records(files, wanted_files, record.contents.annotations)
+        items += check_records(files, required, record.contents.annotations)
         items += check_aliases(files, grid)
         items += _content(files, study, broken, samples)
     items += rerun(results, samples)
@@ -120,10 +120,10 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
         items += check_prompts(results)
     sweeps = {grid.places.of_model(m): study.generation.every_marker(m) for m in grid.models}
     findings = sorted(
-        {with_present_sweeps(item, sweeps) for item in items if isinstance(item, Finding)}
+        {name_present_sweeps(item, sweeps) for item in items if isinstance(item, Finding)}
     )
     excused = {item.artifact: why for item in findings if (why := _excuse(files, item))}
-    statuses = checklist(files, wanted_files, broken, items, excused)
+    statuses = checklist(files, required, broken, items, excused)
     return Audit(
         [item for item in findings if _excuse(files, item) is None],
         sorted({item for item in items if isinstance(item, Note)}),
@@ -143,8 +143,8 @@ def _excuse(files: Files, finding: Finding) -> str | None:
     """
     path, check = finding.artifact, finding.check
     if path not in files.makers:
-        return made_by_other(files, STUDY) if check == "completeness" else None
-    return made_by_other(files, path) if check in RECOMPUTED else None
+        return other_version(files, STUDY) if check == "completeness" else None
+    return other_version(files, path) if check in RECOMPUTED else None
 
 
 def _content(
@@ -160,20 +160,20 @@ def _content(
         *(partial(_once, results, broken, check) for check in ONCE),
         *(partial(_rows, results, broken, samples, *pair) for pair in sorted(pairs)),
     ]
-    with _in_parts(is_small) as found_by:
-        found = [*found_by(checks)]
-        yield from found
-        items = [item for item in found if isinstance(item, Finding) and item.check in OF_ROWS]
+    with _part_runner(is_small) as run_parts:
+        row_items = [*run_parts(checks)]
+        yield from row_items
+        items = [item for item in row_items if isinstance(item, Finding) and item.check in OF_ROWS]
         wrong = broken | {item.artifact for item in items}
         replays: list[Part] = [
             partial(_replayed, results, wrong, replayable(files, True)),
             *(partial(_replayed, results, wrong, jobs[n::n_parts]) for n in range(n_parts)),
         ]
-        yield from found_by(replays)
+        yield from run_parts(replays)
 
 
 @contextmanager
-def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]]:
+def _part_runner(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]]:
     """Yield a function that runs the parts of a check, for a large study in parallel processes."""
     if is_small:
         yield lambda parts: (item for part in parts for item in part())
@@ -192,13 +192,13 @@ def _in_parts(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Item]]
 
 
 def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
-    here = Remaking.of(results, results, from_made=False)
-    return check_replay(here, frozenset(wanted_of(here.files, here.study)), broken, jobs)
+    here = Remaking.of(results, results, prefers_remade=False)
+    return check_replay(here, frozenset(required_identities(here.files, here.study)), broken, jobs)
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Check the rounds of people, the inputs of tables, and the documents about a study."""
-    here = Remaking.of(results, results, from_made=False)
+    here = Remaking.of(results, results, prefers_remade=False)
     yield from check_rounds(here.files, here.study.humans, here.study.pairs, broken)
     yield from check_inputs_of_tables(here.files, here.study)
     yield from check_documents(here.files, broken)
@@ -260,7 +260,7 @@ def run_audit(path: Path, folder: Path, samples: Samples, with_tokenizers: bool 
             own, trusted = samples.configfiles, samples.trusted
             check_may_run(path, results, config, option, INSTEAD, own, trusted)
         items = audit(results, samples, with_tokenizers)
-    whole = with_config_in(items, folder)
+    whole = locate_config(items, folder)
     say(format_audit(whole))
     write_audit(whole, config, folder)
     if whole.findings:

@@ -67,12 +67,12 @@ def write_dataset_folder(results: Path, folder: Path, warning: str | None) -> Wr
 
     left_out = write_checked(folder, results, grid.config, write)
     why = "".join(f"; left out {path}: {reason}" for path, reason in left_out.items())
-    said = (
+    message = (
         f"{folder}: user turns and verdicts of {len(names)} of "
         f"{number_of(len(grid.datasets), 'dataset')}{why}; "
         f'`datasets.load_dataset("{folder}", "user_turns")` reads them'
     )
-    return Written(said, str(folder), len(names), len(left_out))
+    return Written(message, str(folder), len(names), len(left_out))
 
 
 def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
@@ -136,8 +136,8 @@ def push_to_hub(results: Path, name: str, warning: str | None) -> Written:
                 f"the dataset '{name}' could not be pushed to the hub: {type(error).__name__}; "
                 "check its name, that HF_TOKEN may write there, and the network"
             ) from error
-    said = (
+    message = (
         f"{pushed.commit_url}: user turns, verdicts and rates, without rows of private datasets; a "
         "new repository is private until you make it public"
     )
-    return written._replace(said=said, place=str(pushed.commit_url))
+    return written._replace(said=message, place=str(pushed.commit_url))

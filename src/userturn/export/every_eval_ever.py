@@ -84,11 +84,11 @@ def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> W
             log = json.loads(whole.read_text(encoding="utf-8"))
             _write({key: log[key] for key in log if key != "detailed_evaluation_results"}, whole)
     n_private = sum(cell not in is_open for cell in cells) + len(left_out)
-    said = (
+    message = (
         f"{folder}: results of {number_of(len(cells), 'cell')}, {n_private} without rows; "
         f"`every_eval_ever validate '{folder}/data/**/*.json*'` checks them"
     )
-    return Written(said, str(folder), len(cells), n_private)
+    return Written(message, str(folder), len(cells), n_private)
 
 
 def _write(log: Json, path: Path) -> None:

@@ -54,11 +54,11 @@ def write_inspect_logs(results: Path, folder: Path) -> Written:
     left_out = write_checked(folder, results, grid.config, write)
     n_private = len(grid.cells) - len(cells) + len(left_out)
     n = len(cells) - len(left_out)
-    said = (
+    message = (
         f"{folder}: {number_of(n, 'log')}, one for each cell, "
         f"{number_of(n_private, 'cell')} left out; `inspect view --log-dir {folder}` shows them"
     )
-    return Written(said, str(folder), n, n_private)
+    return Written(message, str(folder), n, n_private)
 
 
 def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
@@ -123,11 +123,11 @@ def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
     for has no key, and equal prompts of two cells have the same key.
     """
     name = fingerprint([identity, row["item"], row["sample"]])[:22]
-    said = [(m["role"], m["content"]) for m in row["messages"] or []]
-    said += [("assistant", row["answer"])] if row["answer"] is not None else []
+    texts = [(m["role"], m["content"]) for m in row["messages"] or []]
+    texts += [("assistant", row["answer"])] if row["answer"] is not None else []
     messages = [
         {"id": f"{name}-{number}", "role": role, "content": text}
-        for number, (role, text) in enumerate([*said, ("user", row["text"] or "")])
+        for number, (role, text) in enumerate([*texts, ("user", row["text"] or "")])
     ]
     output = _output(row, f"{name}-output")
     sample = {

@@ -26,7 +26,7 @@ SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any study may hold, or times its
 NESTED = (pl.String, pl.Binary, pl.List, pl.Struct)
 
 
-class Held(NamedTuple):
+class TableSize(NamedTuple):
     """The size of a table: columns, bytes in memory, and bytes of its longest text."""
 
     n_columns: int
@@ -44,32 +44,32 @@ def check_tables(results: Path) -> None:
     n_bytes, most = 0, max(SMALL, MOST_PACKED * sum(path.stat().st_size for path in files))
     for path in sorted(path for path in files if path.suffix == ".parquet"):
         with suppress(*FAULTS):  # found damaged
-            held = _held(path, most)
-            n_bytes += held.n_bytes
-            if held.n_columns > MOST_COLUMNS or held.longest > LONGEST or n_bytes > most:
+            size = _table_size(path, most)
+            n_bytes += size.n_bytes
+            if size.n_columns > MOST_COLUMNS or size.longest > LONGEST or n_bytes > most:
                 break
     else:
         return
     raise UserError(
-        f"'{path.relative_to(results.parent)}' was not opened: it has {held.n_columns} columns and "
-        f"a text of {held.longest} bytes, and the tables up to it have {n_bytes} bytes; expected "
+        f"'{path.relative_to(results.parent)}' was not opened: it has {size.n_columns} columns and "
+        f"a text of {size.longest} bytes, and the tables up to it have {n_bytes} bytes; expected "
         f"at most {MOST_COLUMNS}, {LONGEST} and {most}: ask whoever made the study what it holds"
     )
 
 
-def _held(path: Path, most: int) -> Held:
+def _table_size(path: Path, most: int) -> TableSize:
     """Return the size of a table, whose values are not read if it has too many rows or columns."""
     table = pl.scan_parquet(path)
     schema = table.collect_schema()
     n_bytes_of_numbers = 8 * len(schema) * table.select(pl.len()).collect().item()
     if n_bytes_of_numbers > most or len(schema) > MOST_COLUMNS:
-        return Held(len(schema), n_bytes_of_numbers)
+        return TableSize(len(schema), n_bytes_of_numbers)
     leaves = [leaf for name, kind in schema.items() for leaf in _leaves(pl.col(name), kind)]
     sums = [n.sum().alias(f"sum {i}") for i, (n, _) in enumerate(leaves)]
     longest = [n.max().alias(f"max {i}") for i, (n, is_text) in enumerate(leaves) if is_text]
     counted = table.select(*sums, pl.max_horizontal(0, *longest).alias("longest")).collect()
     *n_bytes, most_in_one = counted.row(0)
-    return Held(len(schema), sum(n_bytes), most_in_one)
+    return TableSize(len(schema), sum(n_bytes), most_in_one)
 
 
 def _leaves(column: pl.Expr, kind: pl.DataType | DataTypeClass) -> Iterator[tuple[pl.Expr, bool]]:
@@ -164,13 +164,13 @@ def opened(path: Path) -> Iterator[Path]:
 
 
 def results_in(folder: Path) -> Path | None:
-    """Return the path of the results folder that is a folder or up to two levels below it, or None.
+    """Return the path of a results folder: the folder itself, or up to two levels below, or None.
 
     Raises:
         UserError: there are several at the second level.
     """
-    if (found := _results_at(folder)) is not None:
-        return found
+    if (own := _results_at(folder)) is not None:
+        return own
     deeper = [_results_at(path) for path in sorted(folder.iterdir()) if path.is_dir()]
     studies = [results for results in deeper if results is not None]
     if len(studies) > 1:
@@ -179,8 +179,8 @@ def results_in(folder: Path) -> Path | None:
     return studies[0] if studies else None
 
 
-def _results_at(place: Path) -> Path | None:
-    folders = (place, place / "results")
+def _results_at(folder: Path) -> Path | None:
+    folders = (folder, folder / "results")
     return next((results for results in folders if (results / "study.json").is_file()), None)
 
 
@@ -219,11 +219,11 @@ def _unpack(path: Path, folder: Path) -> None:
     try:
         if is_zipfile(path):
             with ZipFile(path) as archive:
-                _check(path, map(_of_zip, archive.infolist()), folder)
+                _check(path, map(_zip_member, archive.infolist()), folder)
                 archive.extractall(folder)
         else:
             with tarfile.open(path) as packed:
-                _check(path, map(_of_tar, packed), folder)
+                _check(path, map(_tar_member, packed), folder)
                 packed.extractall(folder, filter="data")
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
         # The message of tarfile would list every compression that it tried.
@@ -234,13 +234,13 @@ def _unpack(path: Path, folder: Path) -> None:
         ) from error
 
 
-def _of_zip(found: ZipInfo) -> ArchiveMember:
-    mode = stat.S_IFMT(found.external_attr >> 16)
-    return ArchiveMember(found.filename, found.file_size, mode in (0, stat.S_IFREG, stat.S_IFDIR))
+def _zip_member(info: ZipInfo) -> ArchiveMember:
+    mode = stat.S_IFMT(info.external_attr >> 16)
+    return ArchiveMember(info.filename, info.file_size, mode in (0, stat.S_IFREG, stat.S_IFDIR))
 
 
-def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
-    return ArchiveMember(found.name, found.size, found.isreg() or found.isdir())
+def _tar_member(info: tarfile.TarInfo) -> ArchiveMember:
+    return ArchiveMember(info.name, info.size, info.isreg() or info.isdir())
 
 
 def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
@@ -254,7 +254,7 @@ def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
                 f"'{path}' was not opened: its member {member.name!r} {reason}; expected an "
                 "archive written by `userturn export`"
             )
-        seen.add(_place(member))
+        seen.add(_folded_path(member))
         size += member.n_bytes
         if len(seen) > MOST_MEMBERS or size > max(SMALL, MOST_PACKED * packed):
             raise UserError(
@@ -269,7 +269,7 @@ def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
         )
 
 
-def _place(member: ArchiveMember) -> str:
+def _folded_path(member: ArchiveMember) -> str:
     """Return the path of a member in lower case, which some file systems do not tell apart."""
     return str(PurePosixPath(member.name)).casefold()
 
@@ -281,6 +281,6 @@ def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
         return "leads out of the folder"
     if not member.is_plain:
         return "is a link or a device"
-    if _place(member) in seen:
+    if _folded_path(member) in seen:
         return "occurs twice"
     return None

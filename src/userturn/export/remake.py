@@ -71,22 +71,22 @@ class Remaking:
     record: StudyRecord
     study: Study
     folder: Path
-    from_made: bool
+    prefers_remade: bool
 
     @classmethod
-    def of(cls, results: Path, folder: Path, from_made: bool) -> Self:
+    def of(cls, results: Path, folder: Path, prefers_remade: bool) -> Self:
         """Return the study of a results folder, to be made again in another folder.
 
         Raises:
             UserError: there is no finished study.
         """
         record, study = open_record(results)
-        return cls(Files(results, read_left_out(results)), record, study, folder, from_made)
+        return cls(Files(results, read_left_out(results)), record, study, folder, prefers_remade)
 
     def at(self, path: str) -> Path:
         """Return the path at which to read a file of the study."""
         remade = self.folder / path
-        return remade if self.from_made and remade.is_file() else self.files.at(path)
+        return remade if self.prefers_remade and remade.is_file() else self.files.at(path)
 
     def _read(self, path: str) -> str:
         return self.rubric if path in RUBRICS else str(self.at(path))
@@ -128,7 +128,7 @@ class Remaking:
             call(replace(task, inputs=inputs))
 
 
-MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
+REMADE = ("results/tables/", "results/figures/", "results/report/")
 SHOWN = 20  # lines of one kind
 NAMED = 30  # names in a line
 
@@ -153,22 +153,22 @@ def remake(path: Path, folder: Path) -> Outcome:
     """
     check_is_new(folder)
     with opened(path) as results, without_network():
-        return made_again(results, folder)
+        return remake_after_verdicts(results, folder)
 
 
-def made_again(results: Path, folder: Path) -> Outcome:
+def remake_after_verdicts(results: Path, folder: Path) -> Outcome:
     """Make everything after the verdicts again, and compare it with the study's own files."""
-    here = Remaking.of(results, folder, from_made=True)
+    here = Remaking.of(results, folder, prefers_remade=True)
     withheld = read_left_out(results, "reason")
     reasons: dict[str, str] = {}
-    for rule in in_order(here):
-        why = _missing(here, rule, withheld) or _made(here, rule)
+    for rule in rules_in_order(here):
+        why = _missing(here, rule, withheld) or _failure(here, rule)
         if why is not None:
             reasons |= dict.fromkeys(_outputs(here, rule), why)
     return compare(here.files, folder, reasons)
 
 
-def in_order(here: Remaking) -> list[str]:
+def rules_in_order(here: Remaking) -> list[str]:
     """Return the rules after the verdicts, each after those that make its inputs."""
     rules = [*here.study.tables.rules, *here.study.figures.rules, REPORT]
     makers = {path: rule for rule in rules for path in _outputs(here, rule)}
@@ -199,7 +199,7 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
     return f"it is made from {absent[0]}{more}: {why}"
 
 
-def _made(here: Remaking, rule: str) -> str | None:
+def _failure(here: Remaking, rule: str) -> str | None:
     """Make the outputs of a rule, and return why that failed, or None."""
     try:
         here.make(rule)
@@ -212,13 +212,13 @@ def _made(here: Remaking, rule: str) -> str | None:
 
 def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:
     """Compare the files made again with those of the study, or with their recorded hashes."""
-    expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(MADE_AGAIN)}
+    expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(REMADE)}
     there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    digests = {p: file_sha256(folder / p) for p in sorted(there) if p.startswith(MADE_AGAIN)}
+    digests = {p: file_sha256(folder / p) for p in sorted(there) if p.startswith(REMADE)}
     equal = [path for path, digest in digests.items() if digest == expected.get(path)]
     unequal = {path: _why(files, path, expected.get(path)) for path in digests if path not in equal}
-    not_made = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
-    return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in digests})
+    missing = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
+    return Outcome(equal, unequal, {p: why for p, why in missing.items() if p not in digests})
 
 
 def _why(files: Files, path: str, expected: str | None) -> str:
@@ -230,14 +230,14 @@ def _why(files: Files, path: str, expected: str | None) -> str:
 
 def format_outcome(outcome: Outcome, results: Path) -> str:
     """Return the text that tells an outcome in the terminal."""
-    n_made = len(outcome.equal) + len(outcome.unequal)
+    n_files = len(outcome.equal) + len(outcome.unequal)
     lines = [
-        f"{number_of(n_made, 'file')} of tables, figures and report made again in '{results}': "
+        f"{number_of(n_files, 'file')} of tables, figures and report made again in '{results}': "
         f"{len(outcome.equal)} equal byte for byte, {len(outcome.unequal)} unequal, "
         f"{len(outcome.left_out)} left out"
     ]
     lines += _shown(f"unequal: {path}: {why}" for path, why in outcome.unequal.items())
-    lines += _shown(f"left out: {what}" for what in _by_reason(outcome.left_out))
+    lines += _shown(f"left out: {what}" for what in _reason_lines(outcome.left_out))
     return "\n".join(lines)
 
 
@@ -248,7 +248,7 @@ def _shown(lines: Iterable[str]) -> list[str]:
     return every[:SHOWN] + more
 
 
-def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
+def _reason_lines(reasons: Mapping[str, str]) -> Iterator[str]:
     """Yield a line per reason, with the files left out for it, named without their endings."""
     for reason in dict.fromkeys(reasons.values()):
         paths = [path for path, why in reasons.items() if why == reason]

@@ -32,9 +32,9 @@ LICENCE = (
 Authors = Sequence[Mapping[str, Any]]
 
 
-def add_entity(crate: Any, place: str, kind: str, **properties: Any) -> Any:
+def add_entity(crate: Any, entity_id: str, kind: str, **properties: Any) -> Any:
     """Add an entity that is no file to a crate, and return it."""
-    return crate.add(ContextEntity(crate, place, {"@type": kind, **properties}))
+    return crate.add(ContextEntity(crate, entity_id, {"@type": kind, **properties}))
 
 
 def one_or_all(entities: list[Any]) -> Any:
@@ -248,7 +248,7 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
     return files[path]
 
 
-def made_files(record: JobRecord) -> dict[str, str]:
+def job_files(record: JobRecord) -> dict[str, str]:
     """Return the sha256 of all files that a job made, by path: outputs, side files, journals."""
     journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
     files: dict[str, str] = record["outputs"] | record["beside"] | journals
@@ -276,7 +276,7 @@ def _add_action(
             [_entity(crate, files, *f) for f in record["inputs"].items()]
             + [values[pair] for pair in sorted(record["wildcards"].items())]
         ),
-        result=one_or_all([_entity(crate, files, *f) for f in made_files(record).items()]),
+        result=one_or_all([_entity(crate, files, *f) for f in job_files(record).items()]),
         properties={
             "@type": "CreateAction",
             "name": f"{rule}: {coordinates}" if coordinates else rule,
@@ -292,7 +292,7 @@ def _add_run(
 ) -> None:
     """Add the workflow with its steps, and its run by Snakemake with all inputs and outputs."""
     inputs = {path for record in records.values() for path in record["inputs"]}
-    made = {path for record in records.values() for path in made_files(record)}
+    written = {path for record in records.values() for path in job_files(record)}
     outputs = {path for record in records.values() for path in record["outputs"]}
     workflow = crate.mainEntity
     rules = sorted({record["rule"] for record in records.values()})
@@ -309,7 +309,7 @@ def _add_run(
     run = crate.add_action(
         workflow,
         identifier="#run",
-        object=one_or_all([files[path] for path in sorted(inputs - made)]),
+        object=one_or_all([files[path] for path in sorted(inputs - written)]),
         result=one_or_all([files[path] for path in sorted(outputs - inputs)]),
         properties={"@type": "CreateAction", "name": "The study", **span},
     )

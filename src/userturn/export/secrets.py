@@ -25,7 +25,7 @@ class Texts(NamedTuple):
     The place tells what the numbers count: `line`, or rows of a column (`column answer, row`).
     """
 
-    place: str
+    where: str
     numbers: pl.Series
     texts: pl.Series
 
@@ -39,19 +39,19 @@ def texts_of(path: Path) -> Iterator[Texts]:
     with path.open("rb") as file:
         begins = file.read(len(PARQUET))
     if begins == PARQUET:
-        yield from _of_parquet(path)
+        yield from _parquet_texts(path)
     elif begins.startswith(GZIP):
         try:
             with gzip.open(path) as unpacked:
-                yield from _of_lines(cast("BinaryIO", unpacked))
+                yield from _line_texts(cast("BinaryIO", unpacked))
         except (EOFError, zlib.error) as error:
             raise OSError(f"'{path}' is not a complete gzip file") from error
     else:
         with path.open("rb") as file:
-            yield from _of_lines(file)
+            yield from _line_texts(file)
 
 
-def _of_lines(file: BinaryIO) -> Iterator[Texts]:
+def _line_texts(file: BinaryIO) -> Iterator[Texts]:
     """Yield the lines of a file. A line longer than memory, as in a gzip bomb, comes in parts."""
     n_before = 0
     while part := file.read(BYTES):
@@ -61,7 +61,7 @@ def _of_lines(file: BinaryIO) -> Iterator[Texts]:
         n_before += len(lines)
 
 
-def _of_parquet(path: Path) -> Iterator[Texts]:
+def _parquet_texts(path: Path) -> Iterator[Texts]:
     with pq.ParquetFile(path) as file:
         noted = file.schema_arrow.metadata or file.metadata.metadata or {}
         values = [value.decode(errors="replace") for value in noted.values()]
@@ -86,17 +86,17 @@ def _numbers(n_before: int, n: int) -> pl.Series:
     return pl.int_range(n_before + 1, n_before + n + 1, eager=True)
 
 
-def _strings(place: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
+def _strings(where: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
     """Yield the strings of a column, including those inside lists and structs."""
     kind = values.dtype
     if isinstance(kind, pl.List | pl.Array):
         inner = pl.DataFrame({"number": numbers, "value": values}).explode("value")
-        yield from _strings(place, inner["number"], inner["value"])
+        yield from _strings(where, inner["number"], inner["value"])
     elif isinstance(kind, pl.Struct):
         for field in kind.fields:
-            yield from _strings(place, numbers, values.struct.field(field.name))
+            yield from _strings(where, numbers, values.struct.field(field.name))
     elif isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Binary):
-        yield Texts(place, numbers, values.cast(pl.String, strict=False))
+        yield Texts(where, numbers, values.cast(pl.String, strict=False))
 
 
 SHORTEST = 8  # characters of a key's value: a shorter one occurs in texts by chance
@@ -129,7 +129,7 @@ FORMS = {
     "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
 }
 # Each form by itself, which is faster than one expression since its first letters are searched for.
-HAS_A_FORM = pl.any_horizontal(pl.col("text").str.contains(form) for form in FORMS.values())
+LOOKS_SECRET = pl.any_horizontal(pl.col("text").str.contains(form) for form in FORMS.values())
 # A form that hyphenated words may have, so that only a match with a digit counts.
 LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
@@ -138,7 +138,7 @@ class Secret(NamedTuple):
     """The place and kind of a secret, without the secret itself."""
 
     path: Path
-    place: str
+    where: str
     kind: str
 
 
@@ -157,7 +157,7 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
     Strings inside Parquet columns are read too.
     """
     return [
-        Secret(path, f"{texts.place} {number}", kind)
+        Secret(path, f"{texts.where} {number}", kind)
         for texts in texts_of(path)
         for number, kind in secrets_in(texts, values or {})
     ]
@@ -165,7 +165,7 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield (number of the text, kind) of each likely secret in some texts."""
-    candidates = texts.texts.to_frame("text").select(HAS_A_FORM).to_series()
+    candidates = texts.texts.to_frame("text").select(LOOKS_SECRET).to_series()
     for number, text in zip(
         texts.numbers.filter(candidates), texts.texts.filter(candidates), strict=True
     ):

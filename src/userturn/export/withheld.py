@@ -97,7 +97,7 @@ class Withholding:
                     withheld |= dict.fromkeys(files, self.datasets[min(datasets)])
         return withheld
 
-    def by_path(self, path: str) -> str | None:
+    def reason_by_path(self, path: str) -> str | None:
         """Return why a file must not be exported, judged by its path in the project, or None."""
         parts = PurePosixPath(path).parts
         if path in self._paths:
@@ -111,7 +111,7 @@ class Withholding:
         names = {*parts[1:-1], PurePosixPath(path).stem} if parts[0] == "results" else set()
         return next((why for name, why in self.datasets.items() if name in names), None)
 
-    def by_text(self, texts: Texts) -> str | None:
+    def reason_by_text(self, texts: Texts) -> str | None:
         """Return why a file must not be exported, judged by some of its texts, or None."""
         if not self._stretches:
             return None
@@ -209,11 +209,11 @@ def checked(
     secrets = []
     try:
         for texts in texts_of(path):
-            reason = withholding.by_text(texts)
+            reason = withholding.reason_by_text(texts)
             if reason is not None:
                 return reason, []
-            found = secrets_in(texts, values)
-            secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
+            matches = secrets_in(texts, values)
+            secrets += [Secret(path, f"{texts.where} {number}", kind) for number, kind in matches]
     except (OSError, pa.ArrowException) as error:
         raise UserError(
             f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
@@ -232,7 +232,7 @@ def refuse(secrets: Iterable[Secret]) -> None:
     if listed:
         raise UserError(
             f"{number_of(len(listed), 'likely secret')}; the first is in '{listed[0].path}', "
-            f"{listed[0].place} ({listed[0].kind}); nothing was written: revoke that key and "
+            f"{listed[0].where} ({listed[0].kind}); nothing was written: revoke that key and "
             "remove it from the file, or mark its dataset `export: false`"
         )
 

@@ -143,7 +143,7 @@ def export(
     files = project_files(results, records)
     files |= {f"results/{p.as_posix()}": path for p, path in below.items() if not is_hidden(p)}
     members = list(_members(files, results, config, with_journals))
-    files_kept = {m.path: files[m.path] for m in members if m.reason is None}
+    included = {m.path: files[m.path] for m in members if m.reason is None}
     left_out = {"files": [m._asdict() for m in members if m.reason is not None]}
     texts = {"VERIFY.md": VERIFY.format(judge=config["primary_judge"]), **more}
     texts |= {LEFT_OUT: json.dumps(left_out, indent=1) + "\n", README: _readme(members)}
@@ -153,13 +153,13 @@ def export(
     advice = f"; it names no authors: a {CITATION} in '{whole.parent}' would"
     crate = crate_metadata([*members, *ours], records, authors)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    _write(target, files_kept, texts)
-    said = (
-        f"{target}: {number_of(len(files_kept), 'file')}, {len(members) - len(files_kept)} left "
+    _write(target, included, texts)
+    message = (
+        f"{target}: {number_of(len(included), 'file')}, {len(members) - len(included)} left "
         f"out, with their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
         f"{_quoting(members)}{'' if authors else advice}"
     )
-    return Written(said, str(target), len(files_kept), len(members) - len(files_kept))
+    return Written(message, str(target), len(included), len(members) - len(included))
 
 
 def _quoting(members: list[Member]) -> str:
@@ -211,15 +211,15 @@ def _members(
     withholding, values = Withholding(config, results), key_values(config)
     secrets: list[Secret] = []
     for name, path in sorted(files.items()):
-        reason = withholding.by_path(name) or _of_no_use(name, with_journals)
+        reason = withholding.reason_by_path(name) or _no_use(name, with_journals)
         if reason is None:
-            reason, found = checked(path, withholding, values)
-            secrets += found if reason is None else []
+            reason, secrets_here = checked(path, withholding, values)
+            secrets += secrets_here if reason is None else []
         yield Member(name, path.stat().st_size, file_sha256(path), reason)
     refuse(secrets)
 
 
-def _of_no_use(name: str, with_journals: bool) -> str | None:
+def _no_use(name: str, with_journals: bool) -> str | None:
     """Return why a file that may be exported is left out anyway, or None."""
     parts = PurePosixPath(name).parts
     if parts[:2] == ("results", "leases"):
