@@ -7,7 +7,13 @@ import polars as pl
 
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar
-from userturn.stats.association import Odds, attenuation, common_odds_ratio, of_measured, spearman
+from userturn.stats.association import (
+    Odds,
+    attenuation,
+    common_odds_ratio,
+    drop_biased_interval,
+    spearman,
+)
 from userturn.stats.proportions import Patterns, clustered_rate, wilson_limits
 from userturn.stats.significance import benjamini_hochberg
 from userturn.tables.beside_accuracy import size_slopes
@@ -60,7 +66,7 @@ def correlated(rng: Generator, n: int) -> Iterator[Result]:
             x, y = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 11).T
             drawn = rng.binomial(size, np.minimum(rate * np.exp(0.3 * y), 1))
             factor = attenuation([(drawn / size, *wilson_limits(drawn, size))])
-            found = of_measured(spearman(x, drawn / size, 1, rng), factor)
+            found = drop_biased_interval(spearman(x, drawn / size, 1, rng), factor)
             if found.lower is not None:
                 limits.append((found.lower, 6 / np.pi * np.arcsin(0.4), found.upper))
         where = f"11 models, correlation 0.8 with rates of about {rate:.0%} of {size:,} items"

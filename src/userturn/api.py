@@ -71,8 +71,8 @@ class FinishedStudy:
     def _named(self, name: str, kind: str, suffix: str) -> Path:
         path = self.folder / kind / f"{name}{suffix}"
         if not path.is_file():
-            known = [found.name.removesuffix(suffix) for found in path.parent.glob(f"*{suffix}")]
-            raise UserError(f"'{path}' does not exist{near_miss(name, known)}")
+            names = [file.name.removesuffix(suffix) for file in path.parent.glob(f"*{suffix}")]
+            raise UserError(f"'{path}' does not exist{near_miss(name, names)}")
         return path
 
     def _every(self, pattern: str) -> pl.DataFrame:

@@ -43,32 +43,32 @@ class ConfigError(UserError):
     stays = True
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the known name most like `name`, or None if no name is near.
 
     Capitals and the order of letters do not matter.
     """
-    known = sorted(known)
-    by_letters = {"".join(sorted(one.casefold())): one for one in reversed(known)}
+    names = sorted(names)
+    by_letters = {"".join(sorted(one.casefold())): one for one in reversed(names)}
     swapped = by_letters.get("".join(sorted(name.casefold())))  # such as tyni for tiny
-    folded = {one.casefold(): one for one in reversed(known)}
+    folded = {one.casefold(): one for one in reversed(names)}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return swapped or (folded[near[0]] if near else None)
 
 
-def near_miss(name: str, known: Iterable[str]) -> str:
+def near_miss(name: str, names: Iterable[str]) -> str:
     """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
-    known = sorted(known)
-    if match := nearest(name, known):
+    names = sorted(names)
+    if match := nearest(name, names):
         return f", did you mean '{match}'?"
-    return f"; expected one of: {', '.join(known)}" if known else "; none is defined"
+    return f"; expected one of: {', '.join(names)}" if names else "; none is defined"
 
 
 def near_path(path: str | Path) -> str:
     """Return ", did you mean 'x'?" for the path most like a missing one, or "" for none."""
-    given = Path(path)
-    nearest_path = Path(given.anchor)
-    for part in given.relative_to(nearest_path).parts:
+    target = Path(path)
+    nearest_path = Path(target.anchor)
+    for part in target.relative_to(nearest_path).parts:
         if not (nearest_path / part).exists():
             try:
                 near = get_close_matches(part, [p.name for p in nearest_path.iterdir()], n=1)
@@ -79,13 +79,13 @@ def near_path(path: str | Path) -> str:
             part = near[0]
         nearest_path /= part
     here = "./" if str(path).startswith("./") else ""
-    return "" if nearest_path == given else f", did you mean '{here}{nearest_path}'?"
+    return "" if nearest_path == target else f", did you mean '{here}{nearest_path}'?"
 
 
-def check_known(where: str, name: str, known: Iterable[str], kind: str) -> None:
+def check_name(where: str, name: str, names: Iterable[str], kind: str) -> None:
     """Check that a name in the configuration is known, or raise a ConfigError with its `kind`."""
-    if name not in (known := list(known)):
-        raise ConfigError(f"{where}: '{name}' is {kind}{near_miss(name, known)}")
+    if name not in (names := list(names)):
+        raise ConfigError(f"{where}: '{name}' is {kind}{near_miss(name, names)}")
 
 
 def _note(log: str | Path) -> Path:

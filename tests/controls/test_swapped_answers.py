@@ -15,13 +15,13 @@ from userturn.controls.swapped_answers import (
     NOUNS,
     SWAPPED_TURNS_SCHEMA,
     donors,
-    drawn_order,
     edited,
     edited_cells,
+    random_order,
     show_unseen_answers,
+    stems_from_answer,
     swap_answers,
     swapped_turns,
-    taken_up,
     unseen_turns,
 )
 from userturn.judges.heuristic import judge_by_words
@@ -58,7 +58,7 @@ def test_each_item_has_the_answer_of_the_next_and_the_last_that_of_the_first() -
 
 def test_no_item_keeps_its_own_answer_and_each_answer_is_given_once() -> None:
     answers = {str(i): f"answer {i}" for i in range(50)}
-    order = drawn_order(list(answers), np.random.default_rng(3))
+    order = random_order(list(answers), np.random.default_rng(3))
     given = donors(answers, order)
     assert sorted(given) == sorted(given.values()) == sorted(answers)
     assert all(item != donor for item, donor in given.items())
@@ -78,7 +78,7 @@ def test_nothing_is_given_where_all_answers_are_equal() -> None:
 
 
 def test_the_drawn_order_does_not_depend_on_the_order_of_the_items() -> None:
-    orders = [drawn_order(list(names), np.random.default_rng(1)) for names in ("abcdef", "fdbeca")]
+    orders = [random_order(list(names), np.random.default_rng(1)) for names in ("abcdef", "fdbeca")]
     assert orders[0] == orders[1] != sorted(orders[0])
 
 
@@ -133,7 +133,7 @@ ANSWER = "Rinse it for 10 minutes. Toast it in oil, as Maria does. The oil seals
 
 def test_what_a_turn_takes_up_is_in_the_answer_and_not_in_the_prompt() -> None:
     # rice is in the prompt, butter in neither; oils has the stem of oil.
-    assert taken_up(PROMPT, ANSWER, "Which oils, or butter, for the rice?") == ["oil"]
+    assert stems_from_answer(PROMPT, ANSWER, "Which oils, or butter, for the rice?") == ["oil"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_answer_in_another_language_is_not_edited() -> None:
 @given(st.text(max_size=60), st.text(max_size=120), st.text(max_size=60))
 def test_a_turn_takes_nothing_up_from_an_edited_answer(prompt: str, answer: str, turn: str) -> None:
     found = edited(prompt, answer, turn)
-    assert found is None or taken_up(prompt, found, turn) == []
+    assert found is None or stems_from_answer(prompt, found, turn) == []
 
 
 def test_a_judge_that_counts_the_answers_words_flips() -> None:

@@ -12,7 +12,7 @@ from userturn.errors import UserError
 from userturn.generation.load_engine import note_server, server_records
 from userturn.models.completion_endpoint import Dialect
 from userturn.models.server_check import ServerCheck
-from userturn.report.build import how_made
+from userturn.report.build import origins
 from userturn.study.grid import Grid
 
 FOUND = ServerCheck(
@@ -52,7 +52,7 @@ def test_small_steps_do_not_lead_to_another_model_and_are_told(tmp_path: Path) -
     note(tmp_path, replace(FOUND, greedy=tuple("abxy")))
     (noted,) = server_records(grid(tmp_path), "mine")
     assert (noted["greedy"], noted["n_again"]) == ([*"abcd"], 2)
-    said = how_made(grid(tmp_path), {"mine": {"source": "org/mine"}})[0][2]
+    said = origins(grid(tmp_path), {"mine": {"source": "org/mine"}})[0][2]
     assert "a later sweep found 2 of its 4 greedy texts again" in said
     note(tmp_path, FOUND)
     with pytest.raises(UserError, match="1 of 4 greedy completions"):
@@ -70,7 +70,7 @@ def test_server_that_scores_is_the_same_up_to_a_tenth_of_a_nat_whatever_it_write
     note(tmp_path, rounded)
     (noted,) = server_records(grid(tmp_path), "mine")
     assert (noted["scored"], noted["apart"], noted["n_again"]) == ([-1.0, -2.0], 0.04, 1)
-    said = how_made(grid(tmp_path), {"mine": {"source": "org/mine"}})[0][2]
+    said = origins(grid(tmp_path), {"mine": {"source": "org/mine"}})[0][2]
     assert "found the log-likelihoods of fixed texts 0.04 nats a token apart" in said
     other = replace(scoring, scored=(-1.12, -2.1))  # with the same greedy texts
     with pytest.raises(UserError, match=r"0\.11 nats a token apart, expected 0\.1 at most"):

@@ -7,7 +7,7 @@ import pytest
 from vl_convert import vegalite_to_pdf
 
 from userturn.html.chart import pdf_of
-from userturn.html.pdf import in_one_order
+from userturn.html.pdf import canonical_order
 
 CHART = {
     "data": {"values": [{"a": n, "b": n % 3, "c": str(n % 2)} for n in range(9)]},
@@ -33,7 +33,7 @@ def test_equal_charts_give_equal_bytes_and_other_charts_others() -> None:
 
 
 def test_every_object_is_kept_and_is_where_the_table_says(raw: bytes) -> None:
-    pdf = in_one_order(raw)
+    pdf = canonical_order(raw)
     assert len(OBJECT.findall(pdf)) == len(OBJECT.findall(raw))
     offsets = [int(found) for found in re.findall(rb"(\d{10}) 00000 n", pdf)]
     for number, offset in zip(count(1), offsets):
@@ -44,6 +44,7 @@ def test_every_object_is_kept_and_is_where_the_table_says(raw: bytes) -> None:
 
 def test_the_contents_of_streams_stay_as_they_are(raw: bytes) -> None:
     streams = [
-        sorted(re.findall(rb"stream\n.*?endstream", pdf, re.S)) for pdf in (raw, in_one_order(raw))
+        sorted(re.findall(rb"stream\n.*?endstream", pdf, re.S))
+        for pdf in (raw, canonical_order(raw))
     ]
     assert streams[0] == streams[1] != []

@@ -17,15 +17,15 @@ from userturn.humans.import_labels import (
     annotations_table,
     import_annotations,
     import_pairs,
-    of_turns,
     read_annotations,
+    turn_task,
 )
 from userturn.humans.label_files import UNSURE, read_file
 from userturn.humans.task_page import label_studio_tasks
 
 KEY = key_of(*study([LABELS[3]] * 4 + [LABELS[4]] * 2), per_stratum=2)
 IDS = KEY["id"].to_list()  # four of them
-TASK = of_turns(LABELS)
+TASK = turn_task(LABELS)
 HEAD = "round,annotator,id,label,notes"
 
 

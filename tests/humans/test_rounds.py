@@ -7,7 +7,7 @@ import polars as pl
 
 from tests.support.annotation_rounds import LABELS, NO_KEY, key_of, study
 from tests.support.made_up_results import made_up_config
-from userturn.humans.rounds import Drawn, asked_first, draw_once
+from userturn.humans.rounds import NewRound, asked_first, draw_once
 from userturn.humans.task_page import NEEDED, page
 from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
@@ -55,9 +55,9 @@ def test_the_page_says_how_many_come_first_unless_these_are_all_or_none() -> Non
 CONFIG = made_up_config(["a-1b"], ["d"], (0,), ("none",), ("heuristic",))
 
 
-def drawing(*ids: str) -> Drawn:
+def drawing(*ids: str) -> NewRound:
     table = pl.DataFrame({"id": ids}, schema={"id": pl.String})
-    return Drawn(table, table, {})
+    return NewRound(table, table, {})
 
 
 def test_a_round_without_turns_is_drawn_later_and_then_stays(tmp_path: Path) -> None:

@@ -14,7 +14,13 @@ from tests.support.annotation_rounds import (
     together,
 )
 from userturn.humans.rounds import NO_LABELLED, draw, keyed
-from userturn.humans.sample import allocation_name, drawn, sampling_frame, shared_out, wanted
+from userturn.humans.sample import (
+    allocation_name,
+    mark_drawn,
+    quota,
+    sampling_frame,
+    shared_out,
+)
 from userturn.storage.table_files import TURN_KEYS
 from userturn.tables.corrected_rates import domains
 
@@ -61,9 +67,9 @@ def test_more_items_of_a_stratum_displace_few() -> None:
 def test_turns_are_drawn_as_often_as_their_probability_says() -> None:
     # Over 300 seeds each of 12 turns is drawn 75 times, standard deviation 7.5; five of them.
     turns, verdicts = study([LABELS[3]] * 12)
-    settings = wanted({"per_stratum": 3, "genuine": 1})
+    settings = quota({"per_stratum": 3, "genuine": 1})
     frames = [
-        drawn(sampling_frame(turns, verdicts, seed), settings).filter("is_drawn")
+        mark_drawn(sampling_frame(turns, verdicts, seed), settings).filter("is_drawn")
         for seed in range(300)
     ]
     times = pl.concat(frames).group_by("item").len()["len"]
@@ -198,7 +204,9 @@ def two_rounds(seed: int) -> tuple[float, float, float, float]:
         cells.append(study([LABELS[0] if s else LABELS[3] for s in said], model))
         truth.update(zip(cells[-1][0]["key"], real, strict=True))
     turns, verdicts = together(*cells)
-    frame = drawn(sampling_frame(turns, verdicts, seed), wanted({"per_stratum": 5, "genuine": 5}))
+    frame = mark_drawn(
+        sampling_frame(turns, verdicts, seed), quota({"per_stratum": 5, "genuine": 5})
+    )
     first = keyed(draw(frame, NO_KEY, FAMILIES, 0, seed), "first", "judge", seed)
     labels = first.select("stratum", genuine=pl.col("key").replace_strict(truth).cast(pl.Float64))
     second = keyed(draw(frame, first, FAMILIES, 0, seed, 80, labels), "second", "judge", seed)
@@ -223,7 +231,7 @@ def test_rates_stay_unbiased_though_the_first_round_steers_the_second() -> None:
 
 def test_round_of_perturbed_turns_goes_on_with_the_same_probabilities() -> None:
     plain, cut = study([LABELS[0]] * 20), study([LABELS[3]] * 20, perturbation="truncate")
-    frames = [drawn(sampling_frame(*cell, 1), wanted(SMALLEST)) for cell in (plain, cut)]
+    frames = [mark_drawn(sampling_frame(*cell, 1), quota(SMALLEST)) for cell in (plain, cut)]
     first = keyed(draw(frames[0], NO_KEY, FAMILIES, 0, 1), "first", "judge", 1)
     second = keyed(draw(pl.concat(frames), first, FAMILIES, 0, 1), "second", "judge", 1)
     assert set(second["perturbation"]) == {"truncate"}

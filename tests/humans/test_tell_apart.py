@@ -15,7 +15,7 @@ from userturn.humans.tell_apart import (
     Pair,
     ToTellApart,
     choices,
-    drawn,
+    choose_pairs,
     pairs_of_models,
     pairs_of_people,
     questions_about,
@@ -61,10 +61,10 @@ def test_a_draw_has_a_conversation_once_a_kind_and_more_pairs_keep_those_of_fewe
         return ToTellApart(kind, "m", f"c{number}", Pair([], "a", text, "b"))
 
     pairs = [one(k, n, t) for k in (WITH_A_PERSON, TWO_OF_A_MODEL) for n in range(9) for t in "xy"]
-    few, all_of_them = drawn(pairs, 4), drawn(pairs, 99)
+    few, all_of_them = choose_pairs(pairs, 4), choose_pairs(pairs, 99)
     assert (len(few), len(all_of_them)) == (8, 18)
     assert all(pair in all_of_them for pair in few)
-    assert drawn(pairs[::-1], 4) == few
+    assert choose_pairs(pairs[::-1], 4) == few
 
 
 PAIR = Pair([{"role": "user", "content": "Hi {x}"}], "Hello.", "I am a machine", "lol ok")

@@ -12,7 +12,7 @@ from tests.support.made_up_results import build, made_up_config, save, write_res
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
-from userturn.report.build import how_made
+from userturn.report.build import origins
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer_prompts import prompt_parts
 from userturn.report.headline import (
@@ -222,7 +222,7 @@ def test_judge_is_named_with_its_settings_and_price(tmp_path: Path) -> None:
     config["judges"]["priced"] = {"kind": "endpoint"} | more
     asked = "a model behind an OpenAI-compatible API labels a user turn by a rubric"
     told = "model j-1; max_tokens 9; price of a million tokens: input 0.5, output 2"
-    assert ["judge", "priced", f"{asked}; {told}"] in how_made(Grid(config, tmp_path), {})
+    assert ["judge", "priced", f"{asked}; {told}"] in origins(Grid(config, tmp_path), {})
 
 
 def test_large_cell_is_split_into_files_of_500(tmp_path: Path) -> None:

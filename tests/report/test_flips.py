@@ -7,7 +7,7 @@ import pytest
 
 from userturn.cli.compare import compare_studies
 from userturn.errors import UserError
-from userturn.report.flips import OWN, drawn, flipped, studies_of, with_texts
+from userturn.report.flips import OWN, add_texts, choose_flips, flipped, studies_of
 
 CELL = "cells/m/d/t0.7/none"
 PLACE = {"model": "m", "dataset": "d", "temperature": 0.7, "perturbation": "none"}
@@ -67,7 +67,9 @@ def test_a_third_study_flips_what_the_others_agree_on_and_says_nothing_of_what_i
     ]
     shown = {
         flip.item: flip
-        for flip in with_texts(drawn(flips), studies_of([*two_folders(tmp_path), third]), set())
+        for flip in add_texts(
+            choose_flips(flips), studies_of([*two_folders(tmp_path), third]), set()
+        )
     }
     assert list(shown["gone"].sides) == ["A", "C"]
 
@@ -80,7 +82,7 @@ def test_studies_of_one_model_each_are_aligned_by_item_whatever_their_models_are
     studies = studies_of([a, b])
     flips = flipped(studies)
     assert flips.select("model", "item").rows() == [(OWN, "up")]
-    (flip,) = with_texts(flips, studies, set())
+    (flip,) = add_texts(flips, studies, set())
     assert flip.sides["B"].turn == "turn up"
     (found,), _ = compare_studies(studies)
     assert found.cells.select("n_items", "rate_baseline").rows() == [(2, 0.0)]
@@ -94,11 +96,11 @@ def test_studies_without_a_common_cell_have_no_flips(tmp_path: Path) -> None:
 
 def test_flip_has_what_both_studies_say_and_nothing_of_a_private_dataset(tmp_path: Path) -> None:
     studies = studies_of(two_folders(tmp_path))
-    flips = drawn(flipped(studies))
-    shown = {flip.item: flip for flip in with_texts(flips, studies, set())}
+    flips = choose_flips(flipped(studies))
+    shown = {flip.item: flip for flip in add_texts(flips, studies, set())}
     assert shown["up"].question == "question up"
     assert shown["up"].sides["B"] == ("answer up", "turn up", GENUINE, "why")
-    hidden = list(with_texts(flips, studies, {"d"}))
+    hidden = list(add_texts(flips, studies, {"d"}))
     assert [flip.question for flip in hidden] == [None, None]
     assert {(s.answer, s.turn, s.rationale) for f in hidden for s in f.sides.values()} == {
         ("", "", "")

@@ -13,8 +13,8 @@ from userturn.stats.association import (
     attenuation,
     average_ranks,
     common_odds_ratio,
+    drop_biased_interval,
     independent,
-    of_measured,
     pairings,
     permutation_p,
     reliability,
@@ -110,8 +110,8 @@ def test_interval_of_a_correlation_is_left_out_where_sampling_leaves_less_than_n
     assert attenuation([wide, wide]) == pytest.approx(0.75)
     assert attenuation([wide, exact]) == pytest.approx(0.75**0.5)
     found = spearman(np.arange(5.0), np.array([2.0, 1, 4, 3, 5]), 100, rng())
-    assert of_measured(found, 0.9) == found
-    withheld = of_measured(found, 0.89)
+    assert drop_biased_interval(found, 0.9) == found
+    withheld = drop_biased_interval(found, 0.89)
     assert (withheld.estimate, withheld.p) == (found.estimate, found.p)
     assert (withheld.lower, withheld.upper) == (None, None)
     assert withheld.reason == "no interval: what sampling leaves of the correlation is about 89%"

@@ -14,8 +14,8 @@ from userturn.stats.clustered_measures import (
     counted,
     distinct,
     hdd,
+    jackknife_interval,
     mean_p,
-    over_clusters,
     window_shares,
     yules_k,
 )
@@ -124,15 +124,15 @@ def test_limits_are_the_jackknifes_over_clusters(measure: Measure) -> None:
     # Student's quantile at 19 degrees of freedom is 2.0930.
     left = np.array([measure(np.bincount(without(cluster), minlength=61)) for cluster in range(20)])
     reach = 2.0930240544 * (19 / 20 * ((left - left.mean()) ** 2).sum()) ** 0.5
-    found = over_clusters(counted(WORDS, CLUSTERS), measure, 1e9)
+    found = jackknife_interval(counted(WORDS, CLUSTERS), measure, 1e9)
     whole = measure(np.bincount(WORDS))
     assert whole is not None
     assert found == pytest.approx((whole, whole - reach, whole + reach), abs=1e-9)
 
 
 def test_one_cluster_has_no_limits_and_a_share_is_at_most_one() -> None:
-    assert over_clusters(counted([0, 1, 1], [0, 0, 0]), distinct) == (2 / 3, None, None)
-    different = over_clusters(counted([0, 1, 2, 2, 3], [0, 0, 1, 1, 2]), distinct)
+    assert jackknife_interval(counted([0, 1, 1], [0, 0, 0]), distinct) == (2 / 3, None, None)
+    different = jackknife_interval(counted([0, 1, 2, 2, 3], [0, 0, 1, 1, 2]), distinct)
     assert different.upper == 1
 
 
@@ -153,7 +153,7 @@ def test_limits_hold_what_other_texts_of_as_many_items_have_on_average() -> None
     rng = np.random.default_rng(0)
     studies = [texts(rng, 30, list(chances / chances.sum())) for _ in range(150)]
     for measure in (distinct, hdd):
-        found = [over_clusters(study, measure) for study in studies]
+        found = [jackknife_interval(study, measure) for study in studies]
         truth = np.mean([one.estimate for one in found])
         held = [one.lower <= truth <= one.upper for one in found if one.lower and one.upper]
         assert np.mean(held) > 0.9

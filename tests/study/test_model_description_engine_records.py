@@ -10,7 +10,7 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.generation import load_engine
 from userturn.models import engine_account
-from userturn.report.build import how_made
+from userturn.report.build import origins
 from userturn.study.grid import Grid
 from userturn.study.model_description import in_words, recorded_runners
 
@@ -68,7 +68,7 @@ def test_report_says_which_texts_are_of_which_runner_if_there_are_two(
 ) -> None:
     record(tmp_path, "first", by("V1"))
     record(tmp_path, "second", by(other))
-    rows = how_made(grid(tmp_path), {name: {"source": "org/mine"} for name in ("first", "second")})
+    rows = origins(grid(tmp_path), {name: {"source": "org/mine"} for name in ("first", "second")})
     found = [text for _, _, text in rows if "TWO model runners" in text]
     assert len(found) == n_rows
     assert all(text.endswith("V1: first; V2: second") for text in found)

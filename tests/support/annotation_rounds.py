@@ -8,7 +8,7 @@ import polars as pl
 from userturn.humans.import_labels import annotations_table
 from userturn.humans.label_files import Row
 from userturn.humans.rounds import KEY_SCHEMA, draw, keyed
-from userturn.humans.sample import drawn, sampling_frame, wanted
+from userturn.humans.sample import mark_drawn, quota, sampling_frame
 
 LABELS = [
     "genuine_followup",
@@ -73,7 +73,7 @@ def key_of(
 ) -> pl.DataFrame:
     """Return the key of a round drawn from a study."""
     frame = sampling_frame(turns, verdicts, SEED)
-    sample = drawn(frame, wanted({"per_stratum": per_stratum, "genuine": genuine}))
+    sample = mark_drawn(frame, quota({"per_stratum": per_stratum, "genuine": genuine}))
     new = draw(sample, earlier, FAMILIES, minimum, SEED)
     return keyed(new, round_name, "judge", SEED)
 

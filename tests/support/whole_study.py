@@ -24,7 +24,7 @@ from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
-from userturn.humans.sample import drawn, sampling_frame, wanted
+from userturn.humans.sample import mark_drawn, quota, sampling_frame
 from userturn.storage.journal import encode_line
 from userturn.storage.table_files import TURN_KEYS
 from userturn.study.grid import Grid
@@ -189,7 +189,7 @@ def _write_labelled(folder: Path, verdicts: pl.DataFrame) -> None:
 def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> None:
     """Write a round drawn by the first judge, and what a person and a half said of it."""
     first = verdicts.filter(pl.col("judge") == JUDGES[0])
-    sample = drawn(sampling_frame(turns, first, 1), wanted({"per_stratum": 1, "genuine": 3}))
+    sample = mark_drawn(sampling_frame(turns, first, 1), quota({"per_stratum": 1, "genuine": 3}))
     of_model: dict[str, Any] = {n: found[0] for n, *found in families(whole_grid().models)}
     key = keyed(
         draw(sample, pl.DataFrame(schema=ROUND_KEY), of_model, 10, 1), "first", JUDGES[0], 1

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.support.paired_study import SEED, pair_key, paired_of, turns_of
-from userturn.humans.import_labels import PAIR_LABELS_SCHEMA, _with_key
+from userturn.humans.import_labels import PAIR_LABELS_SCHEMA, _join_key
 from userturn.humans.label_files import Row
 from userturn.stats.proportions import wilson
 from userturn.tables.human_likeness import NO_PAIR, NOTHING_LEFT, SCHEMA, human_likeness
@@ -24,7 +24,7 @@ def labels_of(
         for id, person, fooled in zip(key["id"], key["person"], of_pairs, strict=True)
     ]
     chosen = pl.col("label") != pl.col("person")
-    return _with_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
+    return _join_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
 
 
 def row(table: pl.DataFrame, scope: str, **values: object) -> dict[str, object]:

@@ -25,7 +25,7 @@ from userturn.humans.rounds import (
     keyed,
     shown,
 )
-from userturn.humans.sample import BY_SETTINGS, drawn
+from userturn.humans.sample import BY_SETTINGS, mark_drawn
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.storage.table_files import CELL_KEYS, STRATUM_KEYS, Schema, read_tables
 from userturn.study.cells import files_of
@@ -155,7 +155,7 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     least = pl.lit(0) if shares else pl.col("n_drawn")
     placed = frame.join(n_drawn, on=STRATUM_KEYS, how="left", maintain_order="left")
     least_n = pl.max_horizontal(least, pl.col("n").fill_null(0))
-    turns = drawn(placed, least_n).filter("is_drawn", ~pl.col("key").is_in(before))
+    turns = mark_drawn(placed, least_n).filter("is_drawn", ~pl.col("key").is_in(before))
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     seed = humans.grid.config["seed"]
     remade = keyed(turns.with_columns(family=family), name, humans.judge, seed)

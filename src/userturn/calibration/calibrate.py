@@ -15,11 +15,11 @@ from userturn.calibration.judged_rows import (
     POOLED,
     POSITIVE,
     Columns,
-    Given,
     Judged,
     Names,
-    given_labels,
+    RowLabel,
     judged_rows,
+    read_labels,
 )
 from userturn.controls.control_turn import NOT_GENUINE
 from userturn.datasets.turns import clusters
@@ -64,7 +64,7 @@ class LabelledRows(NamedTuple):
         labels = self.labels.filter(pl.col("id").is_in(rows["key"].to_list()))
         return self._replace(rows=rows, verdicts=verdicts, labels=labels)
 
-    def of_judge(self, judge: str) -> "LabelledRows":
+    def judged_by(self, judge: str) -> "LabelledRows":
         """Return the part with the rows that a judge has a verdict on."""
         verdicts = self.verdicts.filter(judge=judge)
         rows = self.rows.join(verdicts, on=TURN_KEYS, how="semi", maintain_order="left")
@@ -78,8 +78,8 @@ class LabelledRows(NamedTuple):
         nothing was drawn counts as drawn whole.
         """
         own, label = self.verdicts.select(*TURN_KEYS, "judge", "label"), pl.col("label")
-        said = pl.when(label == GENUINE).then(pl.lit("a yes")).when(label.is_not_null())
-        side = said.then(pl.lit("a no")).otherwise(pl.lit("no verdict"))
+        yes = pl.when(label == GENUINE).then(pl.lit("a yes")).when(label.is_not_null())
+        side = yes.then(pl.lit("a no")).otherwise(pl.lit("no verdict"))
         framed = self.rows.join(own, on=TURN_KEYS, how="left", maintain_order="left").with_columns(
             stratum=pl.col("stratum").fill_null(side),
             round=pl.lit(""),
@@ -102,7 +102,7 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
             label is of no row or of several.
     """
     judged, by = judged_rows(verdicts, columns)
-    labels_read = list(given_labels(labels, columns, by))
+    labels_read = list(read_labels(labels, columns, by))
     _check_positive(
         columns.positive, [*(r.verdict for r in judged), *(r.label for r in labels_read)]
     )
@@ -126,9 +126,9 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
     )
 
 
-def _check_positive(positive: Sequence[str], found: Iterable[bool | None]) -> None:
+def _check_positive(positive: Sequence[str], answers: Iterable[bool | None]) -> None:
     """Check that some verdict or label is a yes, or raise a `UserError`."""
-    if positive and not any(found):
+    if positive and not any(answers):
         raise UserError(
             f"--positive: none of the verdicts and labels is {' or '.join(positive)}; name values "
             "as they stand in the files"
@@ -169,14 +169,14 @@ def _rows(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
             )
         seen.add((key, one.judge))
         yield {
-            **_place(one.names),
+            **_cell(one.names),
             **{"temperature": 0.0, "perturbation": "", "outcome": "ok", "item": one.item},
             **{"key": key, "sample": numbers.setdefault(key, len(numbers))},
             **{"judge": one.judge, "stratum": one.stratum, "label": _label(one.verdict)},
         }
 
 
-def _place(names: Names) -> dict[str, str]:
+def _cell(names: Names) -> dict[str, str]:
     """Return the cell of a group: columns of POOLED make its dataset, the others its model."""
     groups = {name: value for name, value in names.items() if name not in ("id", "sample")}
     datasets = [value for name, value in groups.items() if name in POOLED]
@@ -185,21 +185,21 @@ def _place(names: Names) -> dict[str, str]:
 
 
 def _labelled(
-    judged: Sequence[Judged], given: Sequence[Given]
+    judged: Sequence[Judged], labels: Sequence[RowLabel]
 ) -> Iterator[tuple[tuple[str, str], bool | None]]:
     """Yield the label of each row and annotator.
 
     Raises:
         UserError: a label of no row or of several, or a second one by the same annotator.
     """
-    shared_names = [name for name in given[0].names if name in judged[0].names]
+    shared_names = [name for name in labels[0].names if name in judged[0].names]
     rows: dict[tuple[str, ...], set[str]] = {}
     more = set()
     for one in judged:
         more |= one.names.keys() - {*shared_names}
         rows.setdefault(_told(one.names, shared_names), set()).add(_key(one.names))
     seen = set()
-    for label in given:
+    for label in labels:
         keys = rows.get(_told(label.names, shared_names), set())
         if len(keys) != 1 or (*keys, label.annotator) in seen:
             name = ", ".join(label.names.values())
@@ -215,8 +215,8 @@ def _labelled(
         yield (key, label.annotator), label.label
 
 
-def _told(names: Names, known: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names.get(name, "") for name in known)
+def _told(names: Names, shared: Iterable[str]) -> tuple[str, ...]:
+    return tuple(names.get(name, "") for name in shared)
 
 
 SEED = 20260402  # that of config.yaml, for the limits of kappa
@@ -232,7 +232,7 @@ KAPPA, ALPHA = "kappa", "alpha of people"
 BETWEEN = {"judge-human": ("cohen_kappa", KAPPA), "human-human": ("krippendorff_alpha", ALPHA)}
 
 
-def calibrate(given: LabelledRows) -> pl.DataFrame:
+def calibrate(labelled: LabelledRows) -> pl.DataFrame:
     """Return each judge's card in each group of rows, and each group's rates.
 
     `all` is the dataset of a model's groups together, and the model of everything together, which
@@ -240,29 +240,29 @@ def calibrate(given: LabelledRows) -> pl.DataFrame:
     follows.
     """
     rows = []
-    for judge in sorted(given.verdicts["judge"].unique()):
-        of_judge = given.of_judge(judge)
+    for judge in sorted(labelled.verdicts["judge"].unique()):
+        of_judge = labelled.judged_by(judge)
         for model, dataset, part in _scopes(of_judge):
             names = {"judge": judge, "model": model, "dataset": dataset}
-            rows += [names | row for row in _of_scope(part, model)]
+            rows += [names | row for row in _scope_measures(part, model)]
         rows += [{"judge": judge} | row for row in _changes(of_judge)]
     return pl.DataFrame(rows, schema=CALIBRATION)
 
 
-def _scopes(given: LabelledRows) -> Iterator[tuple[str, str, LabelledRows]]:
+def _scopes(labelled: LabelledRows) -> Iterator[tuple[str, str, LabelledRows]]:
     """Yield each group, each model over several datasets, and everything."""
-    models = given.rows["model"].unique(maintain_order=True).to_list()
+    models = labelled.rows["model"].unique(maintain_order=True).to_list()
     for model in models:
-        own = given.part(model=model)
+        own = labelled.part(model=model)
         datasets = own.rows["dataset"].unique(maintain_order=True).to_list()
         for dataset in datasets if len(datasets) > 1 else []:
             yield model, dataset, own.part(dataset=dataset)
         yield model, ALL if len(datasets) > 1 else datasets[0], own
     if len(models) > 1:
-        yield ALL, ALL, given
+        yield ALL, ALL, labelled
 
 
-def _of_scope(part: LabelledRows, model: str) -> Iterator[dict[str, Any]]:
+def _scope_measures(part: LabelledRows, model: str) -> Iterator[dict[str, Any]]:
     """Yield the measures of some groups: rates if all are of one model, and the judge's card."""
     counts = {
         "n_rows": part.rows.height,
@@ -330,10 +330,10 @@ def _named(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {"measure": measure} | {name: row[name] for name in (*Interval._fields, "reason")}
 
 
-def _changes(given: LabelledRows) -> Iterator[dict[str, Any]]:
+def _changes(labelled: LabelledRows) -> Iterator[dict[str, Any]]:
     """Yield the change of the corrected rate from the first model to each other one."""
-    models = given.rows["model"].unique(maintain_order=True).to_list()
-    first, *others = ((model, given.part(model=model)) for model in models)
+    models = labelled.rows["model"].unique(maintain_order=True).to_list()
+    first, *others = ((model, labelled.part(model=model)) for model in models)
     for model, other in others:
         row = {"model": model, "measure": f"{CORRECTED} less that of {first[0]}"}
         if why := unlabelled(first[1]) or unlabelled(other):

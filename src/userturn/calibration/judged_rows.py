@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     positive: Sequence[str] = ()  # the verdicts and labels that are a yes; every other one is a no
 
 
-def found(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:
+def find_column(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:
     """Return the column of a role, by an option or by its usual names, or None.
 
     Raises:
@@ -60,7 +60,7 @@ def found(role: str, named: str | None, columns: Collection[str], file: str) -> 
 
 def needed(role: str, named: str | None, columns: Collection[str], file: str) -> str:
     """Return the column of a role that has to be there, or raise UserError."""
-    name = found(role, named, columns, file)
+    name = find_column(role, named, columns, file)
     if name is None:
         raise UserError(
             f"{file}: none of its columns ({', '.join(columns)}) is named "
@@ -77,7 +77,7 @@ def group_columns(named: Sequence[str] | None, columns: Collection[str], file: s
     """
     names = [name for name in BY if name in columns] if named is None else list(named)
     for name in names:
-        found("by", name, columns, file)
+        find_column("by", name, columns, file)
     return names
 
 
@@ -123,7 +123,7 @@ class Judged(NamedTuple):
     problem: str | None
 
 
-class Given(NamedTuple):
+class RowLabel(NamedTuple):
     """A person's label of a row, or None if the row was drawn and not labelled."""
 
     where: str
@@ -144,9 +144,12 @@ def judged_rows(paths: Sequence[Path], columns: Columns) -> tuple[list[Judged], 
     head, file = dict.fromkeys(name for _, row in placed for name in row), str(paths[0])
     by = group_columns(columns.by, head, file)
     key = needed("id", columns.id if columns.id in head else None, head, file)
-    sample = found("sample", None, head, file)
-    item = found("item", columns.item, head, file) or key
-    judge, stratum = found("judge", None, head, file), found("stratum", columns.stratum, head, file)
+    sample = find_column("sample", None, head, file)
+    item = find_column("item", columns.item, head, file) or key
+    judge, stratum = (
+        find_column("judge", None, head, file),
+        find_column("stratum", columns.stratum, head, file),
+    )
     chosen: Sequence[str | None] = columns.verdict or [None]
     verdicts = [needed("verdict", name, head, file) for name in chosen]
     return [
@@ -163,7 +166,7 @@ def judged_rows(paths: Sequence[Path], columns: Columns) -> tuple[list[Judged], 
     ], by
 
 
-def given_labels(path: Path, columns: Columns, by: Sequence[str]) -> Iterator[Given]:
+def read_labels(path: Path, columns: Columns, by: Sequence[str]) -> Iterator[RowLabel]:
     """Yield people's labels in a file.
 
     Raises:
@@ -175,17 +178,17 @@ def given_labels(path: Path, columns: Columns, by: Sequence[str]) -> Iterator[Gi
         raise UserError(f"'{path}' has no rows; expected a table of people's labels, such as CSV")
     head, file = dict.fromkeys(name for _, row in placed for name in row), str(path)
     key = needed("id", columns.id, head, file)
-    sample, shared = found("sample", None, head, file), [name for name in by if name in head]
+    sample, shared = find_column("sample", None, head, file), [name for name in by if name in head]
     label, annotator = (
         needed("label", columns.label, head, file),
-        found("annotator", None, head, file),
+        find_column("annotator", None, head, file),
     )
     for where, row in placed:
         verdict, problem = _verdict(row.get(label), columns.positive)
         if problem:
             raise UserError(f"{where}: the label {problem}; {POSITIVE}")
         name = written(row.get(annotator)) if annotator else PEOPLE
-        yield Given(where, _named(row, key, sample, shared), name, verdict)
+        yield RowLabel(where, _named(row, key, sample, shared), name, verdict)
 
 
 def written(value: Any) -> str:

@@ -14,7 +14,15 @@ from userturn.cli.terminal import BAD, Output, Part, Sheet, prose
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.report.comparison_page import Comparison, comparison_page
-from userturn.report.flips import OWN, Study, drawn, flipped, studies_of, verdict_files, with_texts
+from userturn.report.flips import (
+    OWN,
+    Study,
+    add_texts,
+    choose_flips,
+    flipped,
+    studies_of,
+    verdict_files,
+)
 from userturn.stats.proportions import Patterns, clustered_rate
 from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
@@ -249,7 +257,7 @@ def write_page(
         for other in (pl.col(f"genuine {study.letter}") for study in studies[1:])
         for change in (other & ~first, first & ~other)
     ]
-    texts = with_texts(drawn(flips), studies, private)
+    texts = add_texts(choose_flips(flips), studies, private)
     try:
         write_text(comparison_page(comparisons, rates, texts, [flips.height, *changes]), path)
     except OSError as error:

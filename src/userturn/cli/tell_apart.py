@@ -23,7 +23,7 @@ from userturn.humans.tell_apart import (
     LabelledPair,
     ToTellApart,
     choices,
-    drawn,
+    choose_pairs,
     pairs_of_models,
     pairs_of_people,
     read_mirrorbench,
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> Output:
     if arguments.mirrorbench is not None:
         labelled = read_mirrorbench(arguments.mirrorbench)
         return card(name, labelled, choices(judge, [one.pair for one in labelled], n_at_once))
-    pairs = drawn(list(_pairs(grid)), arguments.pairs)
+    pairs = choose_pairs(list(_pairs(grid)), arguments.pairs)
     chosen = choices(judge, [one.pair for one in pairs], n_at_once)
     rows = [*_peoples_rows(results), *_rows(name, pairs, chosen)]
     return _output(rows, *map(prose, _about(pairs)))

@@ -14,7 +14,7 @@ from userturn.config.entries import (
 )
 from userturn.config.formats import check_formats, is_chat
 from userturn.config.validation import validate
-from userturn.errors import ConfigError, check_known, near_path
+from userturn.errors import ConfigError, check_name, near_path
 from userturn.storage.hashing import check_sha256
 
 RESERVED = {  # names of other folders and files of the results
@@ -28,7 +28,7 @@ def _check_selection(config: Config) -> None:
         if key != "formats":  # `default` is there without a definition
             for name in names:
                 if name not in config[key]:
-                    check_known(f"run.{key}", str(name), map(str, config[key]), "not defined")
+                    check_name(f"run.{key}", str(name), map(str, config[key]), "not defined")
 
 
 def _check_controls(config: Config) -> None:
@@ -38,13 +38,13 @@ def _check_controls(config: Config) -> None:
                 f"{kind}: '{name}' is the name of something else in the results; rename it"
             )
     for name in config["controls"]["human"]:
-        check_known("controls.human", name, config["datasets"], "not a dataset")
+        check_name("controls.human", name, config["datasets"], "not a dataset")
 
 
 def _check_likelihood(config: Config) -> None:
     settings = config.get("likelihood") or {}
     for name in settings.get("datasets", []):
-        check_known("likelihood.datasets", name, config["datasets"], "not a dataset")
+        check_name("likelihood.datasets", name, config["datasets"], "not a dataset")
     entries = selected(config, "models").values()
     if settings and all(isinstance(entry, Mapping) and is_chat(entry) for entry in entries):
         raise ConfigError(
@@ -175,7 +175,7 @@ def check_predictions(config: Mapping[str, Any]) -> None:
             known = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]
             for part in (one, one.get("against", {})):
                 if key in part:
-                    check_known(f"predictions.{name}", part[key], known, f"no {key}")
+                    check_name(f"predictions.{name}", part[key], known, f"no {key}")
         for is_wrong, expected in (
             (("model" in one) == ("family" in one), "either `model` or `family`"),
             (not {"above", "below"} & set(one), "`above`, `below` or both"),

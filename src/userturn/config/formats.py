@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from userturn.config.entries import Config, selected
 from userturn.config.model_keys import ModelEntry
-from userturn.errors import ConfigError, check_known
+from userturn.errors import ConfigError, check_name
 from userturn.storage.hashing import file_sha256
 
 DEFAULT = "default"
@@ -148,7 +148,7 @@ def check_formats(config: Config) -> None:
         _check_texts(f"models.{name}", entry)
     for name, entry in entries.items():
         for model in entry.get("models", ()):
-            check_known(f"formats.{name}.models", model, config["models"], "not a model")
+            check_name(f"formats.{name}.models", model, config["models"], "not a model")
         for model in entry.get("models", models):
             if is_chat(models.get(model, {})):
                 check_chat_probe(f"formats.{name}", entry)
@@ -181,7 +181,7 @@ def _check_run(config: Config, entries: Mapping[str, Any]) -> None:
                 "or leave run.formats out"
             )
         if name != DEFAULT:
-            check_known("run.formats", name, entries, "not defined")
+            check_name("run.formats", name, entries, "not defined")
     if DEFAULT not in chosen:
         raise ConfigError(
             f"run.formats: found {chosen} without '{DEFAULT}', with which the others are compared; "

@@ -10,7 +10,7 @@ from userturn.config.entries import Config
 from userturn.config.keys import Names, Natural, Positive, Share, Text, harmless, part, path
 from userturn.config.schema import NEEDS_COMMIT, object_schema
 from userturn.config.validation import check_values
-from userturn.errors import ConfigError, check_known, near_miss, near_path
+from userturn.errors import ConfigError, check_name, near_miss, near_path
 from userturn.storage.files import given_text
 
 Judge = Annotated[Text, part("An endpoint among the config's judges.")]
@@ -277,7 +277,7 @@ def check_recipe(name: str, config: Config) -> None:
     """
     recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
     for dataset in recipe["trained_on"]:
-        check_known(f"{where}: trained_on", dataset, config["datasets"], "not a dataset")
+        check_name(f"{where}: trained_on", dataset, config["datasets"], "not a dataset")
     for source in recipe["data"]:
         if "hub" not in source and not Path(source["file"]).is_file():
             raise ConfigError(

@@ -18,7 +18,7 @@ from userturn.config.formats import (
 )
 from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import PROMPTS, TRAINING_VERSION, Recipe, check_recipe, endpoints_of
-from userturn.errors import ConfigError, check_known
+from userturn.errors import ConfigError, check_name
 from userturn.storage.hashing import file_sha256, fingerprint
 
 ROUNDED_VERSION = 1  # merged adapters in the number type of their base
@@ -73,7 +73,7 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
     names = [model]
     while isinstance(entry := entries[names[-1]], Mapping) and "recipe" in entry:
         base = entry["base"]
-        check_known(f"models.{names[-1]}.base", base, entries, "not a model")
+        check_name(f"models.{names[-1]}.base", base, entries, "not a model")
         if base in names:
             raise ConfigError(
                 f"models.{model}.base: '{base}' is trained from itself; name another base"

@@ -172,11 +172,11 @@ def hard_failures(
         plants["other_model"] = other_answer
     if texts and _are_english(prompt, answer):
         first_sentence = opening(answer)
-        known = {"prompt": opening(prompt), "answer": first_sentence}
+        openings = {"prompt": opening(prompt), "answer": first_sentence}
         reworded_prompt = reworded(prompt, texts.rewordings)
         plants |= {
-            "thinking": _framed(texts.thinking, known, rng),
-            "draft_reply": _framed(texts.draft_reply, known, rng),
+            "thinking": _framed(texts.thinking, openings, rng),
+            "draft_reply": _framed(texts.draft_reply, openings, rng),
             "paraphrased_prompt": _framed(
                 texts.paraphrased_prompt, {"prompt": reworded_prompt}, rng
             ),
@@ -215,8 +215,8 @@ def _are_english(prompt: str, answer: str) -> bool:
     return is_english(prompt) is not False and is_english(answer) is not False
 
 
-def _framed(frames: Sequence[str], known: Mapping[str, str], rng: "np.random.Generator") -> str:
-    return Template(frames[int(rng.integers(len(frames)))]).substitute(known)
+def _framed(frames: Sequence[str], values: Mapping[str, str], rng: "np.random.Generator") -> str:
+    return Template(frames[int(rng.integers(len(frames)))]).substitute(values)
 
 
 def sentences(text: str) -> list[str]:
@@ -226,24 +226,24 @@ def sentences(text: str) -> list[str]:
 
 def opening(text: str) -> str:
     """Return a text's first sentences, until there are at least `N_WORDS` words."""
-    taken: list[str] = []
+    chosen: list[str] = []
     for sentence in sentences(text):
-        if len(" ".join(taken).split()) >= N_WORDS:
+        if len(" ".join(chosen).split()) >= N_WORDS:
             break
-        taken.append(sentence)
-    return " ".join(" ".join(taken).split()[: 2 * N_WORDS])
+        chosen.append(sentence)
+    return " ".join(" ".join(chosen).split()[: 2 * N_WORDS])
 
 
 def halves(text: str) -> tuple[str, str] | None:
     """Return the two halves of a text, cut between sentences, or None for a single sentence."""
     cuts = [
-        found
-        for found in BETWEEN_SENTENCES.finditer(text)
-        if WORD.search(text[: found.start()]) and WORD.search(text[found.end() :])
+        match
+        for match in BETWEEN_SENTENCES.finditer(text)
+        if WORD.search(text[: match.start()]) and WORD.search(text[match.end() :])
     ]
     if not cuts:
         return None
-    cut = min(cuts, key=lambda found: abs(found.start() - len(text) / 2))
+    cut = min(cuts, key=lambda match: abs(match.start() - len(text) / 2))
     return text[: cut.start()], text[cut.end() :].strip()
 
 
@@ -284,12 +284,12 @@ def noisy(text: str, noise: Sequence[str], rng: "np.random.Generator") -> dict[s
     places = [word.start() for word in WORD.finditer(text)]
     order = [places[number] for number in rng.permutation(len(places))]
     noise_words = [str(word) for word in rng.choice(noise, len(places))]
-    by_place = {}
+    by_step = {}
     for step, share in NOISE_STEPS.items():
         n_replaced = round(share * len(places))
         new = dict(zip(order[:n_replaced], noise_words[:n_replaced], strict=True))
-        by_place[step] = _replaced(text, new)
-    return by_place
+        by_step[step] = _replaced(text, new)
+    return by_step
 
 
 def _replaced(text: str, new: Mapping[int, str]) -> str:
@@ -311,5 +311,5 @@ def long_words(text: str, without: str = "") -> list[str]:
 
 def other_numbers(prompt: str) -> str | None:
     """Return a prompt with each whole number n as 3n + 1, or None if it has no number."""
-    changed = NUMBER.sub(lambda found: str(3 * int(found[0]) + 1), prompt)
+    changed = NUMBER.sub(lambda match: str(3 * int(match[0]) + 1), prompt)
     return None if changed == prompt else changed

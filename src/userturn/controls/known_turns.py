@@ -208,7 +208,7 @@ def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({row["conversation"]: row for row in reversed(english)}.values())[::-1]
 
 
-def _with_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+def _add_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """Return a conversation whose first user message ends in the injection."""
     position = next(n for n, message in enumerate(messages) if message["role"] == "user")
     changed = messages[position] | {"content": messages[position]["content"] + NOTE}
@@ -218,7 +218,7 @@ def _with_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 def injected_items(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Return the conversations before the answers, each with an injection."""
     items = [
-        {"item": row["conversation"], "messages": _with_note(row["messages"][:-1])}
+        {"item": row["conversation"], "messages": _add_note(row["messages"][:-1])}
         for row in _first_of_each(rows)
     ]
     return pl.DataFrame(items, schema=INJECTED_ITEMS)

@@ -74,7 +74,7 @@ def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     return donor_of
 
 
-def drawn_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
+def random_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
     """Return the items in a random order that does not depend on their order in `items`."""
     return [str(item) for item in rng.permutation(sorted(items))]
 
@@ -123,7 +123,7 @@ def swap_answers(
 ) -> None:
     """Write some turns of each cell of a model and dataset, each after another item's answer."""
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
-    order = drawn_order(items, generator(seed, "chance floor", dataset))
+    order = random_order(items, generator(seed, "chance floor", dataset))
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
     swapped = pl.concat([swapped_turns(cell, n_turns, order) for cell in cells]).sort(TURN_KEYS)
     write_table(swapped, path_to_swapped, identity)
@@ -133,7 +133,7 @@ NAMES = WORD.findall("Tamsin Orlando Bukhara Verdi Ludmila Ghent Percival Nairob
 NOUNS = WORD.findall("lantern gravel trumpet walnut saddle thimble harbour curtain pigeon anvil")
 
 
-def taken_up(prompt: str, answer: str, turn: str) -> list[str]:
+def stems_from_answer(prompt: str, answer: str, turn: str) -> list[str]:
     """Return the stems of the content words that a turn has from the answer alone, in order."""
     new = vocabulary(answer) - vocabulary(prompt) - EMPTY_WORDS
     return list(dict.fromkeys(word for word in content_words(words(turn)) if word in new))
@@ -146,7 +146,7 @@ def edited(prompt: str, answer: str, turn: str) -> str | None:
     is in prompt, answer or turn. Return None if the turn takes up nothing, or the answer is not in
     English.
     """
-    shared_words = taken_up(prompt, answer, turn)
+    shared_words = stems_from_answer(prompt, answer, turn)
     words_of_turn = frozenset[str]().union(*map(vocabulary, (prompt, answer, turn)))
     spare: dict[bool, Iterator[str]] = {
         is_name: iter([word for word in of if stem(word.lower()) not in words_of_turn])
@@ -157,7 +157,7 @@ def edited(prompt: str, answer: str, turn: str) -> str | None:
     }
     if not shared_words or None in others.values() or is_english(answer) is False:
         return None
-    return WORD.sub(lambda found: _like(found[0], others), answer)
+    return WORD.sub(lambda match: _like(match[0], others), answer)
 
 
 def _is_name(word: str, answer: str) -> bool:
@@ -165,10 +165,10 @@ def _is_name(word: str, answer: str) -> bool:
     return all(w[0].isupper() for w in WORD.findall(answer) if stem(w.lower()) == word)
 
 
-def _other(word: str, known: frozenset[str], spare: Iterator[str]) -> str | None:
+def _other(word: str, avoided: frozenset[str], spare: Iterator[str]) -> str | None:
     """Return the replacement of a word, or None if no word is left for it."""
     if word.isdecimal():
-        return next(str(n) for n in count(int(word[:9]) + 7, 4) if str(n) not in known)
+        return next(str(n) for n in count(int(word[:9]) + 7, 4) if str(n) not in avoided)
     return next(spare, None)
 
 
@@ -214,7 +214,7 @@ def edited_cells(
     """Return `n_turns` turns of each cell of a model and dataset after edited answers."""
     rows = items.select("item", "messages").iter_rows()
     prompts = {item: messages[-1]["content"] for item, messages in rows}
-    order = drawn_order([*prompts], generator(seed, "edited answers", dataset))
+    order = random_order([*prompts], generator(seed, "edited answers", dataset))
     return pl.concat([edited_turns(cell, prompts, n_turns, order) for cell in cells]).sort(
         TURN_KEYS
     )

@@ -26,7 +26,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
     counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]
     tables = [
         table.with_columns(measure=pl.lit(measure)).select(
-            *SHOWN, share=theme.in_percent(), of=theme.out_of(*count)
+            *SHOWN, share=theme.percent_text(), of=theme.out_of(*count)
         )
         for measure, table, count in zip(
             MEASURES, (accuracy.with_columns(**nothing), rates), counted, strict=True
@@ -37,7 +37,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel, up to the top of its measure."""
-    x, width = theme.over_size(table, families, theme.panel_width(table["dataset"].n_unique()))
+    x, width = theme.size_axis(table, families, theme.panel_width(table["dataset"].n_unique()))
     told = theme.told_apart("family", theme.families_in(families, table))
     tooltip = theme.hover(
         "model", "dataset", "temperature", "perturbation", "measure", "share", "of"
@@ -66,7 +66,7 @@ def accuracy_and_followup(
         return theme.note(TITLE, "nothing was graded or scored")
     rows = alt.Row("measure:N", title=None, sort=MEASURES)
     chart = _layers(table, families).facet(row=rows, column=theme.BY_DATASET)
-    chart = theme.held(chart, temperature=rates["temperature"].min(), perturbation=PLAIN)
+    chart = theme.preset(chart, temperature=rates["temperature"].min(), perturbation=PLAIN)
     # All panels of a measure end where its highest interval ends, and accuracy at 100%.
     accurate = f"datum.measure === '{MEASURES[0]}'"
     chart = chart.transform_joinaggregate(highest="max(upper)", groupby=["measure"])

@@ -40,7 +40,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
     if selected.is_empty():
         return theme.note(TITLE, "no item has a right and a wrong answer")
     named = selected.with_columns(
-        value=theme.with_limits(),
+        value=theme.interval_text(),
         mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
     )
     rows = [

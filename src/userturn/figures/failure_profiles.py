@@ -40,7 +40,7 @@ def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) ->
     if theme.plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
         return theme.note(TITLE, theme.NOTHING)
     told = {
-        "share": theme.in_percent(),
+        "share": theme.percent_text(),
         "of": theme.out_of("n_positive", "n_scored", "scored turns"),
     }
     table = rows.with_columns(pl.col("dataset").replace(ALL, theme.ALL_DATASETS), **told)
@@ -51,6 +51,6 @@ def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) ->
         column=alt.Column("label:N", title=None, sort=labels, header=header), spacing=theme.SPACED
     )
     lowest: Any = table["temperature"].min()
-    chart = theme.held(chart, dataset=theme.ALL_DATASETS, temperature=lowest, perturbation=PLAIN)
+    chart = theme.preset(chart, dataset=theme.ALL_DATASETS, temperature=lowest, perturbation=PLAIN)
     more = f"; unperturbed, temperature {lowest:g}, all datasets; 95% intervals"
     return chart.properties(title=theme.titled(TITLE, judge, more))

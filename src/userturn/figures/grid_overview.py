@@ -36,7 +36,7 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
         .fill_null("–"),
         troubles=pl.concat_str(letters),
         marked=_fitting(pl.concat_str(letters)),
-        genuine=theme.in_percent(),
+        genuine=theme.percent_text(),
         scored=theme.out_of("n_scored", "n_turns", "turns"),
     )
 

@@ -34,7 +34,7 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
         scopes.append("model and temperature")
     named = table.filter(pl.col("scope").is_in(scopes)).with_columns(
         dataset=pl.col("dataset").replace({ALL: theme.ALL_DATASETS}),
-        taken=theme.in_percent(),
+        taken=theme.percent_text(),
         labelled=theme.out_of("n_labelled", "n_pairs", "pairs"),
         chance=pl.lit(CHANCE),
     )
@@ -47,7 +47,7 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
     tooltip = theme.hover("model", "dataset", "temperature", "taken", "labelled")
     base = alt.Chart(table, width=width, height=height).encode(
-        x=theme.over_temperatures(table), color=told["color"]
+        x=theme.temperature_axis(table), color=told["color"]
     )
     chance = alt.Chart(table).mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(y="chance:Q")
     return theme.lines_with_limits(base, told, tooltip) + chance

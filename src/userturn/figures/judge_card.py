@@ -30,7 +30,7 @@ def judge_card(judges: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     scored = theme.out_of("n_scored", "n_turns", "turns")
     table = cards(judges).drop_nulls("estimate")
     table = table.with_columns(
-        pl.col("source").replace(SHOWN), value=theme.with_limits(), scored=scored
+        pl.col("source").replace(SHOWN), value=theme.interval_text(), scored=scored
     )
     if table.is_empty():
         return theme.note(TITLE, "no turn of a known kind has a verdict")

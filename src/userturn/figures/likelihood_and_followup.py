@@ -77,11 +77,11 @@ def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return theme.plain_cells(model_rates(rates)), theme.ALL_DATASETS
 
 
-def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
+def _panel(table: pl.DataFrame, measure: Measure, subtitle: str, families: pl.DataFrame) -> Any:
     """Return one panel: an interval per model, and the line of chance where it is known."""
     named = table.select(
         *("model", "dataset", "chance", *theme.INTERVAL),
-        value=theme.with_limits(),
+        value=theme.interval_text(),
         scored=pl.format("{} turns", "n_scored"),
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
@@ -90,7 +90,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
     every = theme.families_in(families, families)  # one legend for all panels
     told = theme.told_apart("family", every)
-    x, width = theme.over_size(named, families)
+    x, width = theme.size_axis(named, families)
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
     tooltip = theme.hover("model", "value", "scored", "chance")
     y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
@@ -100,7 +100,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     if chance is not None:
         level = alt.Chart(pl.DataFrame({"chance": [chance]}))
         layers.append(level.mark_rule(strokeDash=[4, 3], color=theme.INK).encode(y="chance:Q"))
-    title = alt.Title(measure.title, subtitle=place, fontSize=12, offset=6)
+    title = alt.Title(measure.title, subtitle=subtitle, fontSize=12, offset=6)
     return alt.layer(*layers, data=named, title=title)
 
 

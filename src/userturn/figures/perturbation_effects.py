@@ -35,7 +35,7 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     chart = _layers(table, families).facet(
         column=alt.Column("dataset:N", title=None, sort=datasets), spacing=theme.SPACED
     )
-    chart = theme.held(chart, temperature=table["temperature"].min())
+    chart = theme.preset(chart, temperature=table["temperature"].min())
     more = f"{theme.temperature_row(table)}; 95% intervals; filled: adjusted p < 0.05"
     return chart.properties(title=theme.titled(TITLE, judge, more))
 
@@ -46,7 +46,7 @@ def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
         pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
     ).with_columns(
         detected=pl.col("p_adjusted") < 0.05,
-        change=theme.in_percent(CHANGE, " points"),
+        change=theme.percent_text(CHANGE, " points"),
         items=pl.format("{} tested", "n_items"),
         adjusted_p=theme.p_value(pl.col("p_adjusted")),
     )

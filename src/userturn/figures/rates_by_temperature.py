@@ -15,7 +15,7 @@ TITLE = "Genuine follow-ups over temperature, share of turns"
 FLOOR = ("floor", "floor_lower", "floor_upper")
 
 
-def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
+def _shifted_apart(rates: pl.DataFrame) -> pl.DataFrame:
     """Return rates with `place`, which shifts perturbations apart so that no interval is hidden."""
     names = rates["perturbation"].unique().sort()
     step = 0.016 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
@@ -27,8 +27,8 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 def _told(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates with hover texts on them and on their chance floors."""
-    told = {"genuine": theme.in_percent(), "scored": theme.out_of("n_scored", "n_turns", "turns")}
-    return rates.with_columns(chance_floor=theme.in_percent(FLOOR), **told)
+    told = {"genuine": theme.percent_text(), "scored": theme.out_of("n_scored", "n_turns", "turns")}
+    return rates.with_columns(chance_floor=theme.percent_text(FLOOR), **told)
 
 
 def _subtitle(table: pl.DataFrame) -> str:
@@ -43,7 +43,7 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     told = theme.told_apart("perturbation", theme.conditions_in(table, "perturbation"))
     tooltip = theme.hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(
-        x=theme.over_temperatures(table), color=told["color"]
+        x=theme.temperature_axis(table), color=told["color"]
     )
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
         y="floor:Q"
@@ -57,7 +57,7 @@ def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str
     if rates["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.
-    table = _beside_each_other(_told(rates))
+    table = _shifted_apart(_told(rates))
     models = theme.models_in(families, table)
     widest, height = (260, 180) if len(models) <= theme.SMALL else (130, 62)
     width = theme.panel_width(table["dataset"].n_unique(), widest)

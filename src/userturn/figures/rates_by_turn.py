@@ -22,13 +22,13 @@ def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> An
     table = of_turns.with_columns(turn=pl.col("group").cast(pl.Int64)).drop_nulls("turn")
     if table["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
-    return _over_turns(table, families).properties(title=theme.titled(TITLE, judge, LIMITS))
+    return _chart_by_turn(table, families).properties(title=theme.titled(TITLE, judge, LIMITS))
 
 
-def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+def _chart_by_turn(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Draw rates over the number of the turn, from the rows of one judge."""
     named = table.with_columns(
-        genuine=theme.in_percent(),
+        genuine=theme.percent_text(),
         scored=theme.out_of("n_scored", "n_turns", "turns"),
         place=pl.col("turn") + theme.SHIFT * (pl.col("temperature").rank("dense") - 1),
     )
@@ -36,7 +36,7 @@ def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     widest, height = (240, 170) if len(models) <= theme.SMALL else (130, 62)
     width = theme.panel_width(named["dataset"].n_unique(), widest)
     told = theme.told_apart("temperature", named["temperature"].unique().sort().to_list())
-    x = theme.over_counts(named, "turn")
+    x = theme.count_axis(named, "turn")
     tooltip = theme.hover(*CELL_KEYS, "turn", "genuine", "scored")
     base = alt.Chart(named, width=width, height=height).encode(x=x, color=told["color"])
     return theme.row_a_model(theme.lines_with_limits(base, told, tooltip), models)

@@ -26,13 +26,13 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
         return theme.note(TITLE, theme.NOTHING)
     table = theme.row_a_measure(rates, MEASURES, *NAMED, "n_scored", "n_turns").with_columns(
         place=pl.col("depth") + theme.SHIFT * (pl.col("dataset").rank("dense") - 1),
-        share=theme.in_percent(),
+        share=theme.percent_text(),
         scored=theme.out_of("n_scored", "n_turns", "turns"),
     )
     models = theme.models_in(families, table)
     measures = alt.Column("measure:N", title=None, sort=list(MEASURES.values()))
     chart = theme.row_a_model(_layers(table, len(models)), models, measures)
-    chart = theme.held(chart, temperature=table["temperature"].min())
+    chart = theme.preset(chart, temperature=table["temperature"].min())
     more = f"{theme.temperature_row(table)}; 95% intervals by conversation"
     return chart.properties(title=theme.titled(TITLE, judge, more))
 
@@ -42,6 +42,6 @@ def _layers(table: pl.DataFrame, n_models: int) -> Any:
     height = 150 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
     tooltip = theme.hover(*NAMED, "measure", "share", "scored")
-    x = theme.over_counts(table, "depth")
+    x = theme.count_axis(table, "depth")
     base = alt.Chart(table, width=WIDTH, height=height).encode(x=x, color=told["color"])
     return theme.lines_with_limits(base, told, tooltip)

@@ -71,12 +71,12 @@ def titled(text: str, judge: str, more: str = "") -> Any:
     return alt.Title(text, subtitle=f"judge: {judge}{more}")
 
 
-def warned(chart: Any, said: str | None) -> Any:
+def warned(chart: Any, warning: str | None) -> Any:
     """Return a chart with a warning, if there is one, under its title."""
-    if said is not None and isinstance(chart.title, alt.TitleParams):
+    if warning is not None and isinstance(chart.title, alt.TitleParams):
         told = chart.title.subtitle
         lines = [told] if isinstance(told, str) else told
-        chart.title.subtitle = [*textwrap.wrap(said, SUBTITLE), *lines]
+        chart.title.subtitle = [*textwrap.wrap(warning, SUBTITLE), *lines]
     return chart
 
 
@@ -145,7 +145,7 @@ def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(lowest, pl.col("perturbation") == PLAIN)
 
 
-def held(chart: Any, **values: Any) -> Any:
+def preset(chart: Any, **values: Any) -> Any:
     """Return a chart that shows the rows with some values, which its reader may change.
 
     Each value is a parameter of the chart, named like the column. Rows without a value always show.
@@ -172,7 +172,7 @@ def panel_width(n: int, widest: int = PANEL) -> int:
     return max(LEAST, min(widest, ACROSS // n))
 
 
-def over_size(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -> tuple[alt.X, int]:
+def size_axis(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -> tuple[alt.X, int]:
     """Return the axis of models and its width: by size, with a tick at each, or by name."""
     if not is_ordered(table):
         names = models_in(families, table)
@@ -236,7 +236,7 @@ def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: An
     return pl.concat(parts)
 
 
-def over_temperatures(table: pl.DataFrame) -> alt.X:
+def temperature_axis(table: pl.DataFrame) -> alt.X:
     """Return the axis of temperatures, whose marks are at `place`.
 
     Marks of a single temperature stay close together. An axis of their own range would put them at
@@ -250,22 +250,22 @@ def over_temperatures(table: pl.DataFrame) -> alt.X:
     return x.scale(domain=[min(places) - margin, max(places) + margin], nice=False)
 
 
-def over_counts(table: pl.DataFrame, name: str) -> alt.X:
+def count_axis(table: pl.DataFrame, name: str) -> alt.X:
     """Return the axis of turns or depths, whose marks are at `place`."""
     numbers = table[name].unique().sort().to_list()
     x = alt.X("place:Q", title=name).axis(values=numbers, format="d", grid=False)
     return x.scale(domain=[min(numbers) - 0.3, max(numbers) + 0.5], nice=False)
 
 
-def in_percent(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:
+def percent_text(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:
     """Return an estimate with its interval as text: `31.2% [20.1, 44.0]`, or null without one."""
     shares = [fixed(100 * pl.col(name), 1) for name in columns]
-    return _with_minus(pl.format("{}" + unit + " [{}, {}]", *shares))
+    return _minus_signs(pl.format("{}" + unit + " [{}, {}]", *shares))
 
 
-def with_limits(columns: Sequence[str] = INTERVAL) -> pl.Expr:
+def interval_text(columns: Sequence[str] = INTERVAL) -> pl.Expr:
     """Return an estimate with its interval as text: `0.312 [0.201, 0.440]`, or null without one."""
-    return _with_minus(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in columns)))
+    return _minus_signs(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in columns)))
 
 
 def fixed(number: pl.Expr, digits: int) -> pl.Expr:
@@ -283,7 +283,7 @@ def p_value(p: pl.Expr) -> pl.Expr:
     return pl.when(p < 0.001).then(pl.lit("<0.001")).otherwise(fixed(p, 3))
 
 
-def _with_minus(text: pl.Expr) -> pl.Expr:
+def _minus_signs(text: pl.Expr) -> pl.Expr:
     """Return numbers as text with the minus sign of the axes instead of a hyphen."""
     return text.str.replace_all("-", "−", literal=True)
 

@@ -28,7 +28,7 @@ def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str
     """Draw five measures over temperature: a row per model, panel per measure, line per dataset."""
     shift = theme.MARGIN * theme.SHIFT * (pl.col("dataset").rank("dense") - 1)
     table = theme.row_a_measure(properties, MEASURES, *CELL_KEYS).with_columns(
-        place=pl.col("temperature") + shift, value=theme.in_percent()
+        place=pl.col("temperature") + shift, value=theme.percent_text()
     )
     of_models = table.filter(pl.col("model") != HUMAN)
     if of_models["estimate"].count() == 0:
@@ -40,17 +40,17 @@ def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str
     measures = alt.Column("measure:N", title=None, sort=list(MEASURES.values()))
     chart = theme.row_a_model(_layers(both, of_models, len(models)), models, measures)
     more = "95% intervals by item; horizontal: turns that people wrote"
-    return theme.held(chart, perturbation=PLAIN).properties(title=alt.Title(TITLE, subtitle=more))
+    return theme.preset(chart, perturbation=PLAIN).properties(title=alt.Title(TITLE, subtitle=more))
 
 
-def _layers(drawn: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
+def _layers(rows: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
     """Return the lines, intervals and points of one panel, with people's as horizontal rules."""
     height = 110 if n_models <= theme.SMALL else 62
-    told = theme.told_apart("dataset", drawn["dataset"].unique().sort().to_list())
+    told = theme.told_apart("dataset", rows["dataset"].unique().sort().to_list())
     tooltip = theme.hover(*CELL_KEYS, "measure", "value")
-    base = alt.Chart(drawn, width=WIDTH, height=height).encode(color=told["color"])
+    base = alt.Chart(rows, width=WIDTH, height=height).encode(color=told["color"])
     own = base.transform_filter("datum.temperature !== null")
     people = base.transform_filter("datum.temperature === null")
     rules = people.mark_rule(strokeDash=[4, 3]).encode(y="estimate:Q", tooltip=tooltip)
-    own = own.encode(x=theme.over_temperatures(of_models))
+    own = own.encode(x=theme.temperature_axis(of_models))
     return theme.lines_with_limits(own, told, tooltip) + rules

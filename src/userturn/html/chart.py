@@ -7,7 +7,7 @@ from typing import Any
 from vl_convert import vegalite_to_pdf, vegalite_to_png, vegalite_to_svg
 
 from userturn.errors import UserError
-from userturn.html.pdf import in_one_order
+from userturn.html.pdf import canonical_order
 
 SIZE = re.compile(r'<svg[^<>]{0,999}? width="([\d.]+)"[^<>]{0,999}? height="([\d.]+)"')
 LETTERS = re.compile(r'font-size="([\d.]+)px"')
@@ -32,9 +32,9 @@ def renumbered(svg: str) -> str:
     """
     numbers: dict[str, dict[str, int]] = {}
 
-    def numbered(found: re.Match[str]) -> str:
-        known = numbers.setdefault(found[1], {})
-        return f"{found[1]}{known.setdefault(found[2], len(known))}"
+    def numbered(match: re.Match[str]) -> str:
+        ids = numbers.setdefault(match[1], {})
+        return f"{match[1]}{ids.setdefault(match[2], len(ids))}"
 
     return DEFINED.sub(numbered, svg)
 
@@ -66,7 +66,7 @@ def pdf_of(chart: Mapping[str, Any]) -> bytes:
     Raises:
         UserError: the chart names an address.
     """
-    return in_one_order(vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS))
+    return canonical_order(vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS))
 
 
 def _own(chart: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,12 @@ PARTS = {"script-src": "script", "style-src": "style"}
 def read_page(name: str, **parts: str) -> str:
     """Return a template of `assets/` with its placeholders filled, also those of every page."""
     page = FOLDER.joinpath(name).read_text("utf-8")
-    for place, text in {
+    for placeholder, text in {
         **parts,
         "head": FOLDER.joinpath("head.html").read_text("utf-8"),
         "common": FOLDER.joinpath("common.css").read_text("utf-8"),
     }.items():
-        page = page.replace("{{" + place + "}}", text)
+        page = page.replace("{{" + placeholder + "}}", text)
     return page
 
 

@@ -15,7 +15,7 @@ RESOURCES = re.compile(rb"(?:^ */\w+ \d+ 0 R\n){2,}", re.MULTILINE)  # a run of 
 SIZE = re.compile(rb"/Size \d+")
 
 
-def in_one_order(pdf: bytes) -> bytes:
+def canonical_order(pdf: bytes) -> bytes:
     """Return a PDF of the converter with its objects in an order that equal PDFs share."""
     body, _, rest = pdf.rpartition(TABLE)
     table, _, trailer = rest.partition(TRAILER)
@@ -59,4 +59,4 @@ def _references(text: bytes) -> list[bytes]:
 
 
 def _renumbered(text: bytes, numbers: dict[bytes, int]) -> bytes:
-    return REFERENCE.sub(lambda found: b"%d 0 R" % numbers[found[1]], text)
+    return REFERENCE.sub(lambda match: b"%d 0 R" % numbers[match[1]], text)

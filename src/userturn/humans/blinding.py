@@ -38,16 +38,16 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
         is_turn: whether the text is a user turn, whose end tokens are removed.
     """
     text = text.replace("\r\n", "\n")
-    text = OPENS_ROLE.sub(lambda found: f"⟦{_role(found)}⟧", text)
+    text = OPENS_ROLE.sub(lambda match: f"⟦{_role(match)}⟧", text)
     text = CONTROL_TOKEN.sub(MARK, CHANNEL.sub(MARK, text))
     for token in tokens:
         text = text.replace(token, MARK)
     text = MARKS.sub(MARK, text)
     text = show_codes(text)
-    return _without_ends(text) if is_turn else text
+    return _strip_marks(text) if is_turn else text
 
 
-def _without_ends(turn: str) -> str:
+def _strip_marks(turn: str) -> str:
     """Return a turn without the marks at its two ends, in a single pass over its text."""
     begin = match.end() if (match := FIRST.match(turn)) else 0
     end = len(turn)
@@ -58,6 +58,6 @@ def _without_ends(turn: str) -> str:
     return turn[begin:end].strip()
 
 
-def _role(found: re.Match[str]) -> str:
-    role = (found["a"] or found["b"] or found["c"]).lower()
+def _role(match: re.Match[str]) -> str:
+    role = (match["a"] or match["b"] or match["c"]).lower()
     return "assistant" if role == "model" else role

@@ -47,7 +47,7 @@ class Task(NamedTuple):
 
     unit: str
     labels: Sequence[str]
-    known_as: str
+    defined_where: str
     folder: str  # of the round in the results
 
 
@@ -59,19 +59,19 @@ class Reading(NamedTuple):
     unread: Sequence[str] = ()
 
 
-def of_turns(labels: Iterable[str]) -> Task:
+def turn_task(labels: Iterable[str]) -> Task:
     """Return the task of a round of turns, by the labels of the rubric."""
     return Task("turn", list(labels), "in the rubric", "humans")
 
 
-def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | None:
+def _problem(row: Row, round_name: str, round_ids: set[str], task: Task) -> str | None:
     """Return the problem with a single row, or None."""
     if row.round != round_name:
         return (
             f"{row.where}: the round is '{row.round}', expected '{round_name}'; put the file into "
             f"data/annotations/{row.round or '<its round>'}/"
         )
-    if row.id not in known:
+    if row.id not in round_ids:
         return (
             f"{row.where}: the id '{row.id}' is not in this round; if a spreadsheet has made it a "
             "number, save the file from the page again, otherwise remove the row"
@@ -81,7 +81,7 @@ def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | No
     if row.label not in task.labels:
         label = f"'{row.label}'" if row.label else "no label"
         near = near_miss(row.label, task.labels)
-        return f"{row.where}: {label} is not {task.known_as}{near}"
+        return f"{row.where}: {label} is not {task.defined_where}{near}"
     return None
 
 
@@ -157,16 +157,16 @@ def _told(rows: Mapping[str, Row]) -> dict[str, tuple[Any, ...]]:
     return {name: (row.label, row.notes, row.unsure, row.seconds) for name, row in rows.items()}
 
 
-def _missing(rows: Sequence[Row], known: set[str], unit: str) -> list[str]:
+def _missing(rows: Sequence[Row], round_ids: set[str], unit: str) -> list[str]:
     """Return a problem for each annotator who has not labelled everything in the round."""
     done: dict[str, set[str]] = {}
     for row in rows:
         done.setdefault(row.annotator, set()).add(row.id)
     return [
-        f"annotator '{name}': {len(known - ids)} of {len(known)} {unit}s have no label, the first "
-        f"is {min(known - ids)}; finish the round, or set humans.skip_problems"
+        f"annotator '{name}': {len(round_ids - ids)} of {len(round_ids)} {unit}s have no label, "
+        f"the first is {min(round_ids - ids)}; finish the round, or set humans.skip_problems"
         for name, ids in sorted(done.items())
-        if known - ids
+        if round_ids - ids
     ]
 
 
@@ -200,10 +200,10 @@ def read_annotations(
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows with the turns that their ids name, sorted."""
     genuine = pl.col("label") == GENUINE
-    return _with_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
+    return _join_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
 
 
-def _with_key(
+def _join_key(
     rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
 ) -> pl.DataFrame:
     """Return the columns of a schema from checked rows, the key and derived columns, sorted."""
@@ -256,7 +256,7 @@ def import_annotations(
     Raises:
         UserError: every problem, one sentence per line, unless `skip_problems`.
     """
-    key, task = pl.read_parquet(path_to_key), of_turns(read_rubric(path_to_rubric).labels)
+    key, task = pl.read_parquet(path_to_key), turn_task(read_rubric(path_to_rubric).labels)
     rows = _checked_rows(paths_to_files, key, task, round_name, skip_problems)
     write_table(annotations_table(rows, key), path_to_annotations, identity)
 
@@ -291,5 +291,5 @@ def import_pairs(
     key = pl.read_parquet(path_to_key)
     rows = _checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)
     chosen = pl.col("label") != pl.col("person")
-    table = _with_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
+    table = _join_key(rows, key, PAIR_LABELS_SCHEMA, model_chosen=chosen)
     write_table(table, path_to_annotations, identity)

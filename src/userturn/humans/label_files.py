@@ -56,9 +56,9 @@ class LabelFile(NamedTuple):
     unread: list[str]  # columns, keys or controls that nothing reads
 
 
-def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row | str:
+def _row(where: str, values: Mapping[str, Any], **fixed: Any) -> Row | str:
     """Return a row, or a sentence that says what is wrong with it."""
-    merged = {**values, **known}
+    merged = {**values, **fixed}
     texts = (_text(merged.get(name)) for name in COLUMNS)
     unsure, seconds = (_text(merged.get(name)) for name in MORE)
     if unsure.lower() not in (*TRUE, *FALSE):
@@ -106,8 +106,8 @@ def _rows_of_csv(path: Path, text: str) -> LabelFile:
     return _file(rows, [name for name in head if name not in (*COLUMNS, *MORE, "")])
 
 
-def _file(found: Iterable[Row | str], unread: Iterable[str]) -> LabelFile:
-    everything = list(found)
+def _file(rows: Iterable[Row | str], unread: Iterable[str]) -> LabelFile:
+    everything = list(rows)
     return LabelFile(
         [one for one in everything if isinstance(one, Row)],
         [one for one in everything if isinstance(one, str)],

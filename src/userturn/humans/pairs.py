@@ -22,7 +22,7 @@ import polars as pl
 
 from userturn.datasets.messages import answer_to, opening
 from userturn.humans.blinding import neutral, special_tokens
-from userturn.humans.rounds import OPAQUE_ID_LENGTH, Drawn, conversation_shown, draw_once
+from userturn.humans.rounds import OPAQUE_ID_LENGTH, NewRound, conversation_shown, draw_once
 from userturn.humans.sample import keyed_hash, keyed_hashes
 from userturn.logs import say
 from userturn.storage.hashing import fingerprint
@@ -208,7 +208,7 @@ def round_of_pairs(
     paths_to_datasets: Sequence[str],
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
-) -> Drawn:
+) -> NewRound:
     """Return a new round of pairs: its key, and what annotators see of it."""
     tokens = special_tokens(paths_to_descriptions)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
@@ -216,7 +216,7 @@ def round_of_pairs(
     earlier = read_tables(paths_to_earlier_keys, PAIR_KEY_SCHEMA)
     pairs = drawn_pairs(paired_turns(turns, people, tokens), earlier, per_cell, seed)
     key = keyed_pairs(pairs, round_name, seed)
-    return Drawn(key, shown_pairs(key, turns, people, tokens), {PER_CELL: str(per_cell)})
+    return NewRound(key, shown_pairs(key, turns, people, tokens), {PER_CELL: str(per_cell)})
 
 
 def draw_pairs(

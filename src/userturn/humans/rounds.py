@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.humans.blinding import neutral, special_tokens
-from userturn.humans.sample import allocation_name, drawn, keyed_hashes, shared_out
+from userturn.humans.sample import allocation_name, keyed_hashes, mark_drawn, shared_out
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
 from userturn.stats.proportions import labels_to_reach
@@ -24,7 +24,7 @@ from userturn.wording import number_of
 from userturn.workflow.humans import HumanGrid, RoundGrid
 
 
-class Drawn(NamedTuple):
+class NewRound(NamedTuple):
     """A newly drawn round: its key, what annotators see, and metadata of both."""
 
     key: pl.DataFrame
@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
 def draw_once(
     rounds: RoundGrid,
     round_name: str,
-    draw: Callable[[], Drawn],
+    draw: Callable[[], NewRound],
     path_to_key: str,
     path_to_items: str,
 ) -> None:
@@ -136,7 +136,7 @@ def draw(
     """Return the turns of a new round: the wanted ones that no earlier round drew.
 
     Args:
-        frame: human samples of all cells, as `sample.drawn` returns them.
+        frame: human samples of all cells, as `sample.mark_drawn` returns them.
         earlier: keys of all earlier rounds.
         families: model family by model.
         minimum: number of turns of each family, in all rounds together.
@@ -158,7 +158,7 @@ def draw(
     placed = frame.drop("n_drawn", "inclusion_probability", "is_drawn").join(
         raised, on=STRATUM_KEYS
     )
-    return drawn(placed, pl.col("wanted")).filter("is_drawn", ~before)
+    return mark_drawn(placed, pl.col("wanted")).filter("is_drawn", ~before)
 
 
 def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.DataFrame:
@@ -242,7 +242,7 @@ def _labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame)
     return shares.join(earlier, on="id").select(NO_LABELLED.columns).sort(pl.all())
 
 
-def _drawn_now(
+def _draw_round(
     humans: HumanGrid,
     round_name: str,
     paths_to_samples: Sequence[str],
@@ -251,7 +251,7 @@ def _drawn_now(
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
     paths_to_earlier_annotations: Sequence[str],
-) -> Drawn:
+) -> NewRound:
     """Return a new round's key, what annotators see of it, and how its turns were allocated."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
@@ -270,7 +270,7 @@ def _drawn_now(
     ordered, n_first = asked_first(key, earlier, humans.grid.config["judge_card"])
     seen = shown(ordered, turns, items, special_tokens(paths_to_descriptions))
     allocation = allocation_name(humans.n_turns, labels.height)
-    return Drawn(key, seen, {"allocation": allocation, ASKED_FIRST: str(n_first)})
+    return NewRound(key, seen, {"allocation": allocation, ASKED_FIRST: str(n_first)})
 
 
 def draw_annotation_round(
@@ -282,7 +282,7 @@ def draw_annotation_round(
 ) -> None:
     """Write a round's key and, in another file, what annotators see, drawn now or earlier.
 
-    `inputs` are the path parameters of `_drawn_now`.
+    `inputs` are the path parameters of `_draw_round`.
     """
-    drawing = partial(_drawn_now, humans, round_name, **inputs)
+    drawing = partial(_draw_round, humans, round_name, **inputs)
     draw_once(humans, round_name, drawing, path_to_key, path_to_items)

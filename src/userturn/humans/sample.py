@@ -66,7 +66,7 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
     )
 
 
-def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
+def mark_drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
     """Return a `sampling_frame` with its drawn turns marked, which rank first in their stratum.
 
     The frame gets `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`. A stratum with
@@ -79,7 +79,7 @@ def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
     )
 
 
-def wanted(settings: Mapping[str, int]) -> pl.Expr:
+def quota(settings: Mapping[str, int]) -> pl.Expr:
     """Return the config's number of turns to draw from a row's stratum, more of genuine ones."""
     return (
         pl.when(pl.col("stratum") == GENUINE)
@@ -106,7 +106,7 @@ def human_sample(
 ) -> pl.DataFrame:
     """Return a cell's turns in the order of the draw, and which of them the config wants."""
     frame = sampling_frame(turns.select(*TURN_KEYS, "key", "outcome"), verdicts, seed)
-    return drawn(frame, wanted(settings))
+    return mark_drawn(frame, quota(settings))
 
 
 BY_SETTINGS = "per_stratum, genuine and minimum_per_family"

@@ -136,8 +136,8 @@ def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]
     return [(_is(one, PLACES[0]), _is(two, PLACES[1])) for one, two in decided]
 
 
-def _is(decision: Decision | None, place: str) -> bool | None:
-    return decision.said["person"] == place if decision and decision.said else None
+def _is(decision: Decision | None, side: str) -> bool | None:
+    return decision.said["person"] == side if decision and decision.said else None
 
 
 def _error(decision: Decision | None) -> str | None:
@@ -212,12 +212,12 @@ def pairs_of_people(
             yield ToTellApart(TWO_PEOPLE, "", row["conversation"], pair)
 
 
-def drawn(pairs: Sequence[ToTellApart], n_pairs: int) -> list[ToTellApart]:
+def choose_pairs(pairs: Sequence[ToTellApart], n_pairs: int) -> list[ToTellApart]:
     """Return at most `n_pairs` pairs of each kind and model, each of another conversation.
 
     The order is that of a hash of the texts, so a larger number keeps the pairs of a smaller one.
     """
-    found: list[ToTellApart] = []
+    chosen: list[ToTellApart] = []
     counts: dict[tuple[str, str], int] = {}
     seen: set[tuple[str, str, str]] = set()
     for one in sorted(pairs, key=fingerprint):
@@ -226,8 +226,8 @@ def drawn(pairs: Sequence[ToTellApart], n_pairs: int) -> list[ToTellApart]:
             continue
         seen.add((*group, one.conversation))
         counts[group] = counts.get(group, 0) + 1
-        found.append(one)
-    return found
+        chosen.append(one)
+    return chosen
 
 
 LABELLED, TRUTH = "pi_pairwise_labeled.json", "pi_pairwise_judge_scores.json"

@@ -45,15 +45,15 @@ SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statisti
 SOURCES = ("hub", "file", "config", "split", "files", "folder", "url")
 
 
-def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+def origins(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """Return rows of three texts: the kind of a thing, its name, and what it was made from."""
     of_models = {
-        n: [_of_model(grid, n, of), *_of_server(grid, n)] for n, of in descriptions.items()
+        n: [_model_text(grid, n, of), *_server_texts(grid, n)] for n, of in descriptions.items()
     }
     models = [["model", name, "; ".join(parts)] for name, parts in of_models.items()]
-    datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
-    judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
-    settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
+    datasets = [["dataset", name, _dataset_text(grid.datasets[name])] for name in grid.datasets]
+    judges = [["judge", name, _judge_text(entry)] for name, entry in grid.judges.items()]
+    settings = [["setting", name, _setting_text(grid.config[name])] for name in SETTINGS]
     if len(runners := recorded_runners(grid.results)) > 1:
         warning = (
             f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(runners)}"
@@ -74,24 +74,24 @@ def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[st
 
 def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """Return a row that says how much of the user header each model is shown, if this differs."""
-    of_form: dict[str, list[str]] = {}
+    models_by_header: dict[str, list[str]] = {}
     for name, description in in_default(descriptions).items():
-        of_form.setdefault(header_of(description), []).append(name)
+        models_by_header.setdefault(header_of(description), []).append(name)
     told = "; ".join(
-        f"{header_form}: {', '.join(names)}" for header_form, names in sorted(of_form.items())
+        f"{header}: {', '.join(names)}" for header, names in sorted(models_by_header.items())
     )
     warning = f"models are shown user headers of DIFFERENT forms, which may differ in rate: {told}"
-    return [["setting", "user header", warning]] if len(of_form) > 1 else []
+    return [["setting", "user header", warning]] if len(models_by_header) > 1 else []
 
 
-def _in_words(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     """Return a setting, or several by name in sorted order, as text."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_in_words(one)}" for name, one in sorted(value.items()))
+        return ", ".join(f"{name} {_setting_text(one)}" for name, one in sorted(value.items()))
     return f"{value}"
 
 
-def _of_model(grid: Grid, model: str, description: Mapping[str, Any]) -> str:
+def _model_text(grid: Grid, model: str, description: Mapping[str, Any]) -> str:
     if is_chat(grid.models[model]):
         return "behind a chat API"
     weights = description.get("weights_sha256") or {}
@@ -101,7 +101,7 @@ def _of_model(grid: Grid, model: str, description: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _of_server(grid: Grid, model: str) -> list[str]:
+def _server_texts(grid: Grid, model: str) -> list[str]:
     """Return what a model's server says of itself and cannot promise, nothing without a server."""
     entry = grid.models[model]
     noted = next(server_records(grid, model), None)
@@ -115,7 +115,7 @@ def _of_server(grid: Grid, model: str) -> list[str]:
         "top_k": noted["keeps_top_k"],
         "log-likelihoods": way["scores_by"],
     }
-    missing = [name for name, is_kept in lacks.items() if not is_kept]
+    missing = [name for name, keeps in lacks.items() if not keeps]
     told = ", ".join(f"{name} {value}" for name, value in sorted(noted["account"].items()))
     promises = f"which does not keep: {', '.join(missing)}" if missing else "which keeps everything"
     return [
@@ -137,18 +137,18 @@ def _drift(noted: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _of_dataset(entry: Mapping[str, Any]) -> str:
+def _dataset_text(entry: Mapping[str, Any]) -> str:
     places = [str(entry[name]) for name in SOURCES if name in entry]
     revision = entry.get("revision")
     return ", ".join([*places, *([f"revision {revision}"] if revision else [])])
 
 
-def _of_judge(entry: Mapping[str, Any]) -> str:
+def _judge_text(entry: Mapping[str, Any]) -> str:
     parts = [about(entry)]
     parts += [f"model {entry['model']}"] if entry.get("model") else []
-    parts += [_in_words(entry["settings"])] if entry.get("settings") else []
+    parts += [_setting_text(entry["settings"])] if entry.get("settings") else []
     priced = entry.get("price")
-    parts += [f"price of a million tokens: {_in_words(priced)}"] if priced else []
+    parts += [f"price of a million tokens: {_setting_text(priced)}"] if priced else []
     return "; ".join(parts)
 
 
@@ -158,7 +158,7 @@ SCRIPTS = [
     "tables", "choice", "grid", "match", "filters", "pairs", "reading", "cell", "likelihood",
     "turn", "beside", "sides", "examples", "search", "routes",
 ]  # fmt: skip
-DRAWN = (("tables", TABLES), ("figures", FIGURES))
+SHOWN_KINDS = (("tables", TABLES), ("figures", FIGURES))
 STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
 
 
@@ -167,7 +167,7 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
 
     The default caption is the first line of the docstring of its module.
     """
-    modules = [f"userturn.{kind}.{name}" for kind, names in DRAWN for name in names]
+    modules = [f"userturn.{kind}.{name}" for kind, names in SHOWN_KINDS for name in names]
     docstrings = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
     own = {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
     # The first line of a docstring is `Table x: ...`.
@@ -265,7 +265,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> d
     }
 
 
-def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def number_annotators(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the tables with annotators numbered as in the explorer instead of named."""
     raters = pl.col("first", "second").replace(people_without_names(annotations))
     return {
@@ -334,7 +334,7 @@ def build_report(
         folder_of_data: output folder of the data files, beside the page.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
-    tables = without_names({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)
+    tables = number_annotators({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)
     rubric = read_rubric(path_to_rubric)
     described = {Path(p).stem: Path(p).read_text("utf-8") for p in paths_to_descriptions}
     descriptions = {name: json.loads(text) for name, text in described.items()}
@@ -343,6 +343,6 @@ def build_report(
     study |= write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder)
     study |= write_likelihood(grid, paths_to_scores, folder)
     study["tables"] = write_tables(tables, captions, judge, folder)
-    study["made"] = how_made(grid, {name: descriptions[name] for name in study["models"]})
+    study["made"] = origins(grid, {name: descriptions[name] for name in study["models"]})
     charts, pictures = write_charts(paths_to_figures, captions, folder)
     write_text(assembled(study | charts, pictures), path_to_report)

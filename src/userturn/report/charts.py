@@ -147,8 +147,8 @@ def picture(name: str, parts: Sequence[str], captions: Mapping[str, str], pdf: b
 
 def _image(svg: str, alt: str) -> str:
     """Return a picture as HTML, with its size, so that the layout does not jump."""
-    found = size_of(svg)
-    size = f' width="{round(found[0])}" height="{round(found[1])}"' if found else ""
+    extent = size_of(svg)
+    size = f' width="{round(extent[0])}" height="{round(extent[1])}"' if extent else ""
     source = f"data:image/svg+xml;base64,{_base64(svg.encode())}"
     return f'<img src="{source}" alt="{alt}"{size} decoding="async">'
 
@@ -180,13 +180,13 @@ def write_charts(
             empty.append(name)
     if titles:
         write_text(library(), folder / "charts.js")
-    drawn_from = {
+    sources = {
         name: {"rule": FIGURES[name].rule, "tables": FIGURES[name].tables}
         for name in titles
         if name in FIGURES
     }
     contents = {"charts": list(titles), "titles": titles, "parts": cut, "emptyFigures": empty}
-    return contents | {"drawnFrom": drawn_from}, pictures
+    return contents | {"drawnFrom": sources}, pictures
 
 
 def has_no_data(chart: Mapping[str, Any]) -> bool:

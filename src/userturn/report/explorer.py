@@ -83,7 +83,7 @@ def label_pairs(rows: Sequence[list[Any]]) -> list[list[int]]:
     counts: Counter[tuple[int, int, int, int]] = Counter()
     for row in rows:
         verdicts, people = row[8], row[9]
-        labels = [said[0] for said in verdicts] + [most_frequent([said[1] for said in people])]
+        labels = [entry[0] for entry in verdicts] + [most_frequent([entry[1] for entry in people])]
         for (i, first), (j, second) in combinations(enumerate(labels), 2):
             if first >= 0 and second >= 0:
                 counts[i, j, first, second] += 1

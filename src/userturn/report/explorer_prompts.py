@@ -62,20 +62,20 @@ class PromptsFile:
     texts: Texts = field(default_factory=dict)
     items: list[list[Any]] = field(default_factory=list)
     prompts: list[list[int]] = field(default_factory=list)
-    known: dict[tuple[str, str], int] = field(default_factory=dict)
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def prompt(
         self, item: str, prompt: str, shown: str | None, messages: Sequence[Part], user_header: str
     ) -> int:
         """Return the number of an item's prompt, after adding the parts of a new prompt."""
-        if (item, prompt) not in self.known:
-            self.known[item, prompt] = len(self.prompts)
+        if (item, prompt) not in self.numbers:
+            self.numbers[item, prompt] = len(self.prompts)
             conversation = [] if shown is None else [*messages, ("assistant", shown)]
             row = [numbered(self.texts, shown)]
             for writer, text in prompt_parts(prompt, conversation, user_header):
                 row += [WRITERS.index(writer), numbered(self.texts, text)]
             self.prompts.append(row)
-        return self.known[item, prompt]
+        return self.numbers[item, prompt]
 
 
 class Group:

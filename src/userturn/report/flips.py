@@ -38,7 +38,7 @@ class Study(NamedTuple):
         return f"{self.name}, model {self.own}" if self.own else self.name
 
 
-class Place(NamedTuple):
+class JudgedCell(NamedTuple):
     """A cell by a judge. The model is OWN if each study has another model."""
 
     model: str
@@ -93,13 +93,13 @@ def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> l
     ]
 
 
-def verdict_files(study: Study) -> dict[Place, Path]:
+def verdict_files(study: Study) -> dict[JudgedCell, Path]:
     """Return the paths of a study's verdicts by place."""
     files = {}
     for path in sorted(study.results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")):
         model, dataset, temperature, perturbation = path.parts[-6:-2]
         name = OWN if study.own else model
-        files[Place(name, dataset, temperature[1:], perturbation, path.stem)] = path
+        files[JudgedCell(name, dataset, temperature[1:], perturbation, path.stem)] = path
     return files
 
 
@@ -130,7 +130,9 @@ def flipped(studies: Sequence[Study]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _flipped_in(place: Place, having: Sequence[tuple[Study, Path]], schema: Schema) -> pl.DataFrame:
+def _flipped_in(
+    cell: JudgedCell, having: Sequence[tuple[Study, Path]], schema: Schema
+) -> pl.DataFrame:
     table = pl.DataFrame(schema={"item": pl.String, "sample": pl.Int64})
     for study, path in having:
         verdicts = pl.read_parquet(path).select(
@@ -143,12 +145,12 @@ def _flipped_in(place: Place, having: Sequence[tuple[Study, Path]], schema: Sche
         )
     genuine = [pl.col(f"genuine {study.letter}") for study, _ in having]
     differ = table.filter(pl.any_horizontal(genuine) & pl.any_horizontal(~g for g in genuine))
-    keys = {**place._asdict(), "temperature": float(place.temperature)}
+    keys = {**cell._asdict(), "temperature": float(cell.temperature)}
     named = differ.with_columns(pl.lit(value).alias(key) for key, value in keys.items())
     return pl.concat([pl.DataFrame(schema=schema), named], how="diagonal").select(list(schema))
 
 
-def drawn(flips: pl.DataFrame) -> pl.DataFrame:
+def choose_flips(flips: pl.DataFrame) -> pl.DataFrame:
     """Return at most MOST_SHOWN of the flips, chosen by a hash, in the order of their cells."""
     names = [*JUDGED_CELL_KEYS, *TURN]
     ranks = [fingerprint(["flip", *row]) for row in flips.select(names).iter_rows()]
@@ -156,7 +158,7 @@ def drawn(flips: pl.DataFrame) -> pl.DataFrame:
     return ranked.head(MOST_SHOWN).sort(*JUDGED_CELL_KEYS, "rank")
 
 
-def with_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str]) -> Iterator[Flip]:
+def add_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str]) -> Iterator[Flip]:
     """Yield flips with question, answers, turns and rationales, or without texts if private."""
     for (model, dataset, temperature, perturbation, judge), group in flips.group_by(
         JUDGED_CELL_KEYS, maintain_order=True

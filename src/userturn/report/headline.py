@@ -27,7 +27,7 @@ FLOOR = [  # columns of the table `rates`
 COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored"]
 
 
-def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
+def _judge_rows(tables: Tables, name: str, judge: str) -> pl.DataFrame:
     """Return one judge's rows of a table, none if the table is missing."""
     table = tables.get(name, pl.DataFrame({"judge": []}, schema={"judge": pl.String}))
     return table.filter(pl.col("judge") == judge)
@@ -78,7 +78,7 @@ def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     `card` has a row for each source and measure over all its turns. `weakest` is the row of that
     kind of planted failures, or None if there is none.
     """
-    measured = _of_judge(tables, "judges", judge)
+    measured = _judge_rows(tables, "judges", judge)
     if measured.is_empty():
         return {"card": [], "weakest": None}
     failing = pl.col("n_scored") > 0, pl.col("source") != HUMAN
@@ -149,7 +149,7 @@ def played_of_models(
     The keys are `model` and `less_raw`, which has by temperature the `difference` from the raw
     probe's rate over all datasets, with its limits. It is empty for a model without a raw probe.
     """
-    contrasts = _of_judge(tables, "contrasts", judge)
+    contrasts = _judge_rows(tables, "contrasts", judge)
     rows: list[dict[str, Any]] = [{"model": model, "less_raw": []} for model in played]
     if contrasts.height:
         over_all = pl.col("factor") == "format", pl.col("scope") == "model"
@@ -177,14 +177,14 @@ def headline(
         cut; `models`, `floors`, `corrected` and `identified`, as the functions of these names
         return them; `card` and `weakest`.
     """
-    rates, counts = _of_judge(tables, "rates", judge), None
+    rates, counts = _judge_rows(tables, "rates", judge), None
     numbers: dict[str, Any] = {"models": [], "floors": [], "corrected": []}
     if rates.height:
         counts = {name: int(cell_rates(rates)[name].sum()) for name in COUNTS}
         counts["n_unscored"] = counts["n_turns"] - counts["n_scored"]
         rates_shown, graded = (
             rates_under(rates, perturbation),
-            _of_judge(tables, "decoupling", judge),
+            _judge_rows(tables, "decoupling", judge),
         )
         numbers = {
             "models": rates_of_models(rates_shown, graded, models, perturbation),

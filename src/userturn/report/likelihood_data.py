@@ -86,7 +86,7 @@ def write_follow_ups(grid: Grid, turns: pl.DataFrame, number: int, folder: Path)
 def follow_ups_file(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the content of one file of reference follow-ups."""
     texts: Texts = {}
-    made = [
+    numbered_rows = [
         [
             numbered(texts, row["item"]),
             row["gain"],
@@ -101,7 +101,7 @@ def follow_ups_file(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
         ]
         for row in rows
     ]
-    return {"texts": list(texts), "rows": made}
+    return {"texts": list(texts), "rows": numbered_rows}
 
 
 def tokens_of(row: dict[str, Any]) -> list[Any]:

@@ -180,8 +180,8 @@ def estimate_all(
     worth two units, which is Jeffreys' prior of a table of two labels (for kappa see Lee and Tu
     1994, J Comput Graph Stat 3:301-321).
     """
-    n_given = (ratings.codes >= 0).sum(1)
-    n_pairable = float(n_given[n_given >= 2].sum())
+    n_labels = (ratings.codes >= 0).sum(1)
+    n_pairable = float(n_labels[n_labels >= 2].sum())
     if n_pairable == 0:
         return {name: Estimate(None, None, None, "no turn was labelled by both") for name in names}
     sums, weights = weighing(ratings, generator)

@@ -39,7 +39,7 @@ def permutation_p(
     placed = np.concatenate([x[group] for group in groups])
     seen = abs(float(placed @ away)) - 1e-9
     if max(map(len, groups)) > EXACT:
-        return _drawn_p(placed, away, seen, n_resamples, rng, list(map(len, groups)))
+        return _permutation_p(placed, away, seen, n_resamples, rng, list(map(len, groups)))
     ways, middle = np.ones(1), 0.0  # Σ xy of the groups are added up
     for group in groups:
         of_group = pairings(*(tuple(sorted(ranks[group].tolist())) for ranks in (x, y)))
@@ -75,7 +75,7 @@ def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
     return next(iter(ways.values()))
 
 
-def _drawn_p(
+def _permutation_p(
     x: Array,
     centred: Array,
     seen: float,
@@ -90,14 +90,14 @@ def _drawn_p(
     counts as one of those drawn.
     """
     parts = np.split(centred, np.cumsum(sizes)[:-1])
-    n_extreme = n_drawn = 0
+    n_extreme = n_permutations = 0
     for _ in range(LONGER):
         permutations = [rng.permuted(np.tile(part, (n_resamples, 1)), axis=1) for part in parts]
         n_extreme += int((np.abs(np.hstack(permutations) @ x) >= seen).sum())
-        n_drawn += n_resamples
+        n_permutations += n_resamples
         if n_extreme >= EXTREME:
             break
-    return (1 + n_extreme) / (1 + n_drawn)
+    return (1 + n_extreme) / (1 + n_permutations)
 
 
 ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss the true value
@@ -228,19 +228,19 @@ def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
     return float(np.sqrt(np.prod(reliabilities))) if len(reliabilities) == len(measured) else None
 
 
-def of_measured(found: Correlation, factor: float | None) -> Correlation:
+def drop_biased_interval(correlation: Correlation, factor: float | None) -> Correlation:
     """Return a correlation of measured values, without its interval if sampling shrinks it.
 
     The interval then lies around the shrunken correlation, and contains the true one too seldom
     (benchmarks/coverage.md). p remains, since values that are independent stay so when they are
     measured.
     """
-    if found.lower is None or (factor is not None and factor >= ATTENUATED):
-        return found
+    if correlation.lower is None or (factor is not None and factor >= ATTENUATED):
+        return correlation
     left = "unknown" if factor is None else f"about {factor:.0%}"
     reason = f"no interval: what sampling leaves of the correlation is {left}"
-    reasons = [why for why in (found.reason, reason) if why]
-    return found._replace(lower=None, upper=None, reason="; ".join(reasons))
+    reasons = [why for why in (correlation.reason, reason) if why]
+    return correlation._replace(lower=None, upper=None, reason="; ".join(reasons))
 
 
 FARTHEST = 40.0  # log odds ratios are looked for between minus and plus this

@@ -101,7 +101,7 @@ def _skewed_back(z: float, a: float) -> float:
 
 
 WINDOW = 50  # words of a window of MATTR
-DRAWN = 42  # words of a draw of HD-D
+DRAW_SIZE = 42  # words of a draw of HD-D
 Counts = npt.NDArray[np.int64]
 Measure = Callable[[Counts], float | None]  # of the counts of words
 
@@ -141,17 +141,17 @@ def hdd(n: Counts) -> float | None:
     from scipy.special import gammaln  # slow to import, too
 
     total = int(n.sum())
-    if total < DRAWN:
+    if total < DRAW_SIZE:
         return None
     often, how_many = np.unique(n[n > 0], return_counts=True)
     left = total - often
-    log = gammaln(left + 1) + gammaln(total - DRAWN + 1) - gammaln(total + 1)
-    can_miss = left >= DRAWN
-    missed = np.where(can_miss, np.exp(log - gammaln(np.maximum(left - DRAWN, 0) + 1)), 0.0)
-    return float(how_many @ (1 - missed) / DRAWN)
+    log = gammaln(left + 1) + gammaln(total - DRAW_SIZE + 1) - gammaln(total + 1)
+    can_miss = left >= DRAW_SIZE
+    missed = np.where(can_miss, np.exp(log - gammaln(np.maximum(left - DRAW_SIZE, 0) + 1)), 0.0)
+    return float(how_many @ (1 - missed) / DRAW_SIZE)
 
 
-def over_clusters(counts: Counted, measure: Measure, most: float = 1.0) -> Interval:
+def jackknife_interval(counts: Counted, measure: Measure, most: float = 1.0) -> Interval:
     """Return a measure of all words together with its 95% limits over clusters, at most `most`.
 
     There are no limits with one cluster, nor where the measure is undefined without some cluster.

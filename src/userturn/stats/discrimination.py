@@ -53,7 +53,7 @@ def clustered_auc(
     once = copies(np.unique(of_turns, axis=1, return_counts=True)[1])
     sizes = np.array([is_positive.sum(), (~is_positive).sum()], float) / once
     if NEGLIGIBLE < area < 1 - NEGLIGIBLE:
-        effect = _variance(placements - area, is_positive, names) / _of_area(area, *sizes)
+        effect = _variance(placements - area, is_positive, names) / _area_variance(area, *sizes)
         sizes /= max(1.0, effect)
     else:  # nothing varies, so turns of a cluster may be copies
         sizes = np.array(fewest, float)
@@ -61,7 +61,7 @@ def clustered_auc(
     return Interval(area, *(_farthest(area, end, z, sizes) for end in (0.0, 1.0)))
 
 
-def _of_area(area: float, m: float, n: float) -> float:
+def _area_variance(area: float, m: float, n: float) -> float:
     """Return the variance of the area for m independent positives and n independent negatives."""
     others = max(0.0, (m + n) / 2 - 1)
     extra = others * ((1 - area) / (2 - area) + area / (1 + area))
@@ -73,7 +73,7 @@ def _farthest(area: float, end: float, z: float, sizes: Array) -> float:
     inside = area
     for _ in range(50):
         middle = (inside + end) / 2
-        is_near = (middle - area) ** 2 <= z**2 * _of_area(middle, *sizes)
+        is_near = (middle - area) ** 2 <= z**2 * _area_variance(middle, *sizes)
         inside, end = (middle, end) if is_near else (inside, middle)
     return inside
 

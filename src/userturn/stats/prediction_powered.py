@@ -172,10 +172,10 @@ def allocated(sizes: Array, spreads: Array, n: int, least: int | Array = 1) -> N
     return _whole(sizes_of_strata, sizes, total)
 
 
-def _whole(wanted: Array, sizes: Array, total: int) -> NDArray[np.int64]:
+def _whole(shares: Array, sizes: Array, total: int) -> NDArray[np.int64]:
     """Return whole numbers near the wanted numbers that add up to the total."""
-    whole = np.floor(wanted + 1e-9).astype(np.int64)
+    whole = np.floor(shares + 1e-9).astype(np.int64)
     room = np.flatnonzero(whole < sizes)
-    order = room[np.argsort(-(wanted - whole)[room], kind="stable")]
+    order = room[np.argsort(-(shares - whole)[room], kind="stable")]
     whole[order[: total - int(whole.sum())]] += 1
     return np.asarray(whole)

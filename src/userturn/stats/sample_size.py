@@ -21,7 +21,7 @@ from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
 STUDIES = 4000  # simulated for an assurance, whose standard error is then below .01
 CERTAIN = 1e-6  # correlations this near to 0 or 1 count as such
-MOST_DRAWN = 4_000_000  # values of all these studies
+MOST_VALUES = 4_000_000  # values of all these studies
 MOST = 10**9  # items or labels: a larger number counts as unattainable
 
 
@@ -164,7 +164,7 @@ class FollowUps(NamedTuple):
     per_conversation: float = 1.0  # follow-ups; never fewer than the design effect
 
     @property
-    def of_one(self) -> float:
+    def cluster_size(self) -> float:
         """The number of follow-ups per conversation, at least the design effect."""
         return max(self.per_conversation, self.design_effect)
 
@@ -176,7 +176,7 @@ def follow_ups_for_share(
     turns = Turns(assumed.rate, 1.0, assumed.related)
     n = items_for_difference(turns, difference, 1, n_tests, power)
     few = quantile_of(1 - level_of(n_tests)) ** 2 / 2  # conversations, as Guenther adds for means
-    return int(np.ceil(n * assumed.design_effect + few * assumed.of_one))
+    return int(np.ceil(n * assumed.design_effect + few * assumed.cluster_size))
 
 
 def follow_ups_for_gain(
@@ -189,11 +189,11 @@ def follow_ups_for_gain(
     """
     level = level_of(n_tests)
     variance = 2 * assumed.spread**2 * (1 - assumed.related) * assumed.design_effect
-    effect = abs(difference) * (assumed.of_one / variance) ** 0.5 if variance else np.inf
+    effect = abs(difference) * (assumed.cluster_size / variance) ** 0.5 if variance else np.inf
     least = smallest(
         lambda n: n > 1 and 2.0 ** (1 - n) <= level and _detects(n, effect, level) >= power
     )
-    return MOST + 1 if least is None else int(np.ceil(least * assumed.of_one))
+    return MOST + 1 if least is None else int(np.ceil(least * assumed.cluster_size))
 
 
 def _detects(n: int, effect: float, level: float) -> float:
@@ -205,7 +205,7 @@ def _detects(n: int, effect: float, level: float) -> float:
     """
     from scipy.stats import nct, t  # seconds
 
-    studies = min(5 * STUDIES, MOST_DRAWN // n)
+    studies = min(5 * STUDIES, MOST_VALUES // n)
     if studies < STUDIES:
         return float(nct.sf(float(t.ppf(1 - level / 2, n - 1)), n - 1, min(effect * n**0.5, 30.0)))
     samples = np.random.default_rng(0).standard_normal((studies, n)) + min(effect, 30.0)

@@ -170,14 +170,14 @@ class Margins(NamedTuple):
 
     def hold(self, interval: Interval) -> bool:
         """Return whether an interval lies within the margins."""
-        return (self.lower is None or _at(interval.lower) > self.lower) and (
-            self.upper is None or _at(interval.upper) < self.upper
+        return (self.lower is None or _checked_limit(interval.lower) > self.lower) and (
+            self.upper is None or _checked_limit(interval.upper) < self.upper
         )
 
     def miss(self, interval: Interval) -> bool:
         """Return whether an interval lies wholly outside the margins."""
-        return (self.lower is not None and _at(interval.upper) < self.lower) or (
-            self.upper is not None and _at(interval.lower) > self.upper
+        return (self.lower is not None and _checked_limit(interval.upper) < self.lower) or (
+            self.upper is not None and _checked_limit(interval.lower) > self.upper
         )
 
 
@@ -189,7 +189,7 @@ class Equivalence(NamedTuple):
     is_outside: bool  # whether the interval lies wholly outside
 
 
-def _at(limit: float | None) -> float:
+def _checked_limit(limit: float | None) -> float:
     if limit is None:
         raise ValueError("an interval without limits cannot be held against margins")
     return limit

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.stats.association import attenuation, of_measured, spearman
+from userturn.stats.association import attenuation, drop_biased_interval, spearman
 from userturn.stats.margins import Counts, combination
 from userturn.stats.proportions import Array, Interval
 from userturn.stats.rng import generator
@@ -122,7 +122,7 @@ def _correlate(
     )
     row = {
         "n_models": seen.height,
-        **of_measured(correlation, factor)._asdict(),
+        **drop_biased_interval(correlation, factor)._asdict(),
         "attenuation": factor,
     }
     return row | {"note": _floor(seen) if "followup" in measured else None}

@@ -18,7 +18,7 @@ from userturn.stats.association import (
     Correlation,
     attenuation,
     common_odds_ratio,
-    of_measured,
+    drop_biased_interval,
     spearman,
 )
 from userturn.stats.margins import change
@@ -259,7 +259,7 @@ def _correlation(models: pl.DataFrame, confidence: float = CONFIDENCE) -> Correl
     accuracy, followup = (limits_over_models(models, of) for of in ("accuracy", "followup"))
     families, rng = models["family"].to_list(), np.random.default_rng(0)
     correlation = spearman(accuracy[0], followup[0], 1, rng, confidence, families)
-    return of_measured(correlation, attenuation([accuracy, followup]))
+    return drop_biased_interval(correlation, attenuation([accuracy, followup]))
 
 
 def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from userturn.stats.clustered_measures import (
     counted,
     distinct,
     hdd,
-    over_clusters,
+    jackknife_interval,
     window_shares,
     yules_k,
 )
@@ -238,13 +238,13 @@ def _variety(turns: pl.DataFrame) -> Iterator[Interval]:
     pairs = words.with_columns(pair=pair).drop_nulls("pair")
     pairs = pairs.with_columns(word=pl.col("pair").rank("dense") - 1)
     counts, of_pairs = (counted(of["word"], of["cluster"]) for of in (words, pairs))
-    yield over_clusters(counts, distinct)
-    yield over_clusters(of_pairs, distinct) if pairs.height else nothing
+    yield jackknife_interval(counts, distinct)
+    yield jackknife_interval(of_pairs, distinct) if pairs.height else nothing
     shares = window_shares(words["word"])
     begun = words["cluster"][: len(shares)].cast(pl.String).to_list()
     yield clustered_mean(np.asarray(shares), begun)
-    yield over_clusters(counts, hdd)
-    yield over_clusters(counts, yules_k, inf)
+    yield jackknife_interval(counts, hdd)
+    yield jackknife_interval(counts, yules_k, inf)
 
 
 LAYOUT = Layout(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.controls.control_turn import HUMAN
-from userturn.controls.swapped_answers import donors, drawn_order
+from userturn.controls.swapped_answers import donors, random_order
 from userturn.datasets.messages import answer_to
 from userturn.datasets.turns import clusters
 from userturn.models.embedder import embedded
@@ -121,7 +121,7 @@ def people_of(items: pl.DataFrame, dataset: str, seed: int) -> dict[str, People]
         for item, messages, context, text in items.select(PEOPLES).iter_rows()
         if text and text.strip() and answer_to(messages, context) is not None
     }
-    order = drawn_order(list(turns), generator(seed, "an unrelated person's turn", dataset))
+    order = random_order(list(turns), generator(seed, "an unrelated person's turn", dataset))
     others = donors(turns, order)
     return {item: People(turns[item], turns[other], other) for item, other in others.items()}
 
