@@ -150,7 +150,7 @@ def test_more_failures_than_allowed_are_found_but_no_turns_that_a_dataset_leaves
     for error, found in (("broke", ["coverage"]), (NO_REFERENCE, [])):
         pair = Pair(grid, record, MODEL, DATASET, True, frozenset())
         failed = pair.read(path).with_columns(outcome=pl.lit("error"), error=pl.lit(error))
-        pair._kept[path] = failed
+        pair._tables[path] = failed
         assert [finding.check for finding in check_coverage(pair, path)] == found
 
 

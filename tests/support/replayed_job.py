@@ -28,7 +28,7 @@ def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) ->
         made={"code_sha256": code_sha256(), "commit": None},
     )
     write_record(results / Path(PROVENANCE).relative_to("results") / f"{rule}.json", record)
-    here = Remaking(Files(results, {}), pair.study, study, results, from_made=False)
+    here = Remaking(Files(results, {}), pair.study, study, results, prefers_remade=False)
     wanted, jobs = frozenset(outputs), replayable(here.files, of_tables=False)
     found = check_replay(here, wanted, frozenset(), jobs)
     assert {item.artifact for item in found if item == Status(item.artifact, COMPARED)} == wanted

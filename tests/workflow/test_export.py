@@ -243,7 +243,7 @@ def test_local_file_of_a_withheld_dataset_stays_however_it_is_named(
 ) -> None:
     file = name.format(project=tmp_path)
     config = {"datasets": {"mine": {"file": file, "private": True}}}
-    assert Withholding(config, tmp_path / "results").by_path("data/x.jsonl") is not None
+    assert Withholding(config, tmp_path / "results").reason_by_path("data/x.jsonl") is not None
 
 
 def test_study_with_a_damaged_file_is_refused(study: Path) -> None:

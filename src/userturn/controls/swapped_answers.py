@@ -281,7 +281,7 @@ def show_unseen_answers(
     The items have the order of the chance floor, so that both are of the same items.
     """
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
-    order = drawn_order(items, generator(seed, "chance floor", dataset))
+    order = random_order(items, generator(seed, "chance floor", dataset))
     turns = pl.concat([pl.read_parquet(path, columns=READ) for path in paths_to_user_turns])
     answers = dict(turns.filter(perturbation=PLAIN).group_by("temperature"))
     controls = turns.filter(pl.col("perturbation") != PLAIN)
