@@ -6,7 +6,7 @@ from userturn.config.load import config_files
 from userturn.workflow.study import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study, prepare
 from userturn.workflow.run_folder import only_looks
-from userturn.workflow.run_job import by_wildcards
+from userturn.workflow.run_job import function_of_wildcards
 
 min_version("9.0")
 begin(

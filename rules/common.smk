@@ -3,8 +3,8 @@
 from userturn.config.load import installed
 from userturn.slurm.driver import stand_between
 from userturn.workflow.startup import call_around_jobs
-from userturn.workflow.registry import said_in_report
-from userturn.workflow.run_job import said_of
+from userturn.workflow.registry import report_labels
+from userturn.workflow.run_job import value_of_text
 
 call_around_jobs(workflow, study, stand_between)
 DEFAULTS = workflow.resource_settings.default_resources  # of the profile
@@ -16,14 +16,14 @@ report: "../data/report.rst"
 
 def of_study(texts):
     """Return by name what the study says: paths, values, or functions of wildcards."""
-    return {name: said_of(study, text) for name, text in texts.items()}
+    return {name: value_of_text(study, text) for name, text in texts.items()}
 
 
 def marked(outputs):
     """Return outputs as Snakemake takes them: folders, and what its own report shows, are marked."""
 
     def mark(path):
-        caption, said = f"{Path(path).stem}.rst", said_in_report(path)
+        caption, said = f"{Path(path).stem}.rst", report_labels(path)
         if not said or not (installed(CAPTIONS) / caption).is_file():
             return path if Path(path).suffix else directory(path)
         return report(path, caption=f"../{CAPTIONS}/{caption}", **said)

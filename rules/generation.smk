@@ -4,8 +4,8 @@
 rule sweep:
     """Load one model once and work through every pending request of it."""
     input:
-        datasets=by_wildcards(study.generation.datasets),
-        answered_first=by_wildcards(study.generation.answered_first),
+        datasets=function_of_wildcards(study.generation.datasets),
+        answered_first=function_of_wildcards(study.generation.answered_first),
         description="results/models/{model}.json",
     output:
         path_to_marker="results/sweeps/{model}/{shard}.json",
@@ -19,7 +19,7 @@ rule sweep:
     resources:
         **study.generation.resources.of_job(DEFAULTS),
     params:
-        pending=by_wildcards(study.generation.to_finish),
+        pending=function_of_wildcards(study.generation.to_finish),
     script:
         "../scripts/run_job.py"
 
@@ -47,7 +47,7 @@ ruleorder: sweep_served > plan_again > sweep
 
 use rule sweep as sweep_after_others with:
     input:
-        before=by_wildcards(study.generation.after_others),
+        before=function_of_wildcards(study.generation.after_others),
         description="results/models/{model}.json",
     output:
         path_to_marker="results/sweeps/{model}/after_others/{shard}.json",
@@ -56,7 +56,7 @@ use rule sweep as sweep_after_others with:
     benchmark:
         "benchmarks/results/sweep_after_others/{model}/{shard}.tsv"
     params:
-        pending=by_wildcards(study.generation.to_finish_after_others),
+        pending=function_of_wildcards(study.generation.to_finish_after_others),
 
 
 use rule sweep_after_others as sweep_after_others_served with:

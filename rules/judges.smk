@@ -4,8 +4,8 @@
 rule serve_judge:
     """Serve a judge's model once and work through every pending cell of it."""
     input:
-        paths_to_user_turns=by_wildcards(study.judges.pending_turns),
-        paths_to_items=by_wildcards(study.judges.pending_items),
+        paths_to_user_turns=function_of_wildcards(study.judges.pending_turns),
+        paths_to_items=function_of_wildcards(study.judges.pending_items),
     output:
         path_to_marker="results/judging/{judge}.json",
     log:
@@ -18,7 +18,7 @@ rule serve_judge:
     resources:
         **study.judges.resources.of_job(DEFAULTS),
     params:
-        pending=by_wildcards(study.judges.pending_identities),
+        pending=function_of_wildcards(study.judges.pending_identities),
     script:
         "../scripts/run_job.py"
 
@@ -38,8 +38,8 @@ ruleorder: look_up_judge > serve_judge
 rule batch_judge:
     """Ask a judge about every pending cell of it, in batches that the cells share."""
     input:
-        paths_to_user_turns=by_wildcards(study.judges.pending_turns),
-        paths_to_items=by_wildcards(study.judges.pending_items),
+        paths_to_user_turns=function_of_wildcards(study.judges.pending_turns),
+        paths_to_items=function_of_wildcards(study.judges.pending_items),
     output:
         path_to_marker="results/judging/batches/{judge}.json",
     log:
@@ -48,6 +48,6 @@ rule batch_judge:
     conda:
         "../envs/judge.yaml"
     params:
-        pending=by_wildcards(study.judges.pending_identities),
+        pending=function_of_wildcards(study.judges.pending_identities),
     script:
         "../scripts/run_job.py"

@@ -4,7 +4,7 @@
 rule train:
     """Post-train a base by a recipe, continuing from the last checkpoint if there is one."""
     input:
-        by_wildcards(study.training.base),
+        function_of_wildcards(study.training.base),
         path_to_data="results/training/{model}/data.parquet",
     output:
         path_to_folder=directory("results/training/{model}/model"),
@@ -19,6 +19,6 @@ rule train:
     resources:
         **study.training.resources.of_job(DEFAULTS),
     params:
-        identity=by_wildcards(study.grid.training_identity),
+        identity=function_of_wildcards(study.grid.training_identity),
     script:
         "../scripts/run_job.py"

@@ -13,10 +13,10 @@ from userturn.models.model_files import (
     changed_weights,
     check_weights,
     differing,
-    file_form,
     files_of_folder,
-    folder_form,
-    only_in_form,
+    harmless_changes,
+    normalised_file_hash,
+    normalised_folder_hash,
     weights_sha256,
 )
 from userturn.storage.hashing import WHOLE_FILE_LIMIT, file_sha256
@@ -88,11 +88,11 @@ IN_CONTENT = {
 def test_a_change_in_form_leaves_a_folder_what_it_is_and_is_named(
     folder: Path, change: Callable[[Path], object]
 ) -> None:
-    form, then = folder_form(folder), files_of_folder(str(folder))
+    form, then = normalised_folder_hash(folder), files_of_folder(str(folder))
     change(folder)
-    assert folder_form(folder) == form
+    assert normalised_folder_hash(folder) == form
     now = files_of_folder(str(folder))
-    assert list(only_in_form(then, now))
+    assert list(harmless_changes(then, now))
     assert not list(differing(then, now))
 
 
@@ -100,9 +100,9 @@ def test_a_change_in_form_leaves_a_folder_what_it_is_and_is_named(
 def test_a_change_in_content_makes_another_folder(
     folder: Path, change: Callable[[Path], object]
 ) -> None:
-    form, then = folder_form(folder), files_of_folder(str(folder))
+    form, then = normalised_folder_hash(folder), files_of_folder(str(folder))
     change(folder)
-    assert folder_form(folder) != form
+    assert normalised_folder_hash(folder) != form
     assert list(differing(then, files_of_folder(str(folder))))
 
 
@@ -115,16 +115,16 @@ def test_a_hidden_file_is_none_of_a_models_even_beside_code(folder: Path) -> Non
 
 def test_with_code_in_the_folder_every_file_counts(folder: Path) -> None:
     added("modeling.py")(folder)
-    form = folder_form(folder)
+    form = normalised_folder_hash(folder)
     added("README.md")(folder)
-    assert folder_form(folder) != form
+    assert normalised_folder_hash(folder) != form
 
 
 def test_json_that_python_and_others_read_differently_counts_by_its_bytes(tmp_path: Path) -> None:
     path, forms = tmp_path / "config.json", set()
     for text in ('{"a": 1, "a": 2}', '{"a": 2}', '{"a": NaN}', '{"a":  NaN}', "{", "{ "):
         path.write_text(text)
-        forms.add(file_form(path))
+        forms.add(normalised_file_hash(path))
     assert len(forms) == 6
 
 

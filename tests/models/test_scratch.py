@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.models.scratch import on_scratch
+from userturn.models.scratch import copy_on_scratch
 
 
 @pytest.fixture
@@ -21,21 +21,21 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_links_lead_to_is_copied_once(model: Path) -> None:
-    copy = on_scratch(model)
+    copy = copy_on_scratch(model)
     assert copy.is_relative_to(model.parent / "scratch")
     assert (copy / "model.safetensors").read_text() == "weights"
     assert not (copy / "model.safetensors").is_symlink()
     (copy / "mark").touch()
-    assert (on_scratch(model) / "mark").exists()
+    assert (copy_on_scratch(model) / "mark").exists()
 
 
 def test_changed_weights_are_copied_again(model: Path) -> None:
-    first = on_scratch(model)
+    first = copy_on_scratch(model)
     (model.parent / "blob").write_text("other weights")
-    assert on_scratch(model) != first
+    assert copy_on_scratch(model) != first
 
 
 def test_scratch_that_is_not_there_is_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OF_THE_JOB")
     with pytest.raises(UserError, match=r"USERTURN_SCRATCH is '\$OF_THE_JOB', which is not"):
-        on_scratch(model)
+        copy_on_scratch(model)

@@ -15,7 +15,7 @@ from userturn.workflow.registry import (
     declared,
     paths_of,
     paths_of_figure,
-    said_in_report,
+    report_labels,
 )
 from userturn.workflow.tables import INPUTS, SETTINGS
 
@@ -42,10 +42,10 @@ def test_snakemakes_report_has_one_file_of_each_figure_and_table_with_labels_in_
         (of_figures, len(FIGURES), "Figures"),
         (of_tables, len(TABLES), "Tables"),
     ):
-        said = [found for path in paths if (found := said_in_report(path))]
+        said = [found for path in paths if (found := report_labels(path))]
         assert len(said) == n and {one["category"] for one in said} == {category}
         assert all(text and "_" not in text for one in said for text in one["labels"].values())
-    assert said_in_report("results/report/index.html") == {}
+    assert report_labels("results/report/index.html") == {}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -9,7 +9,7 @@ import pytest
 
 from userturn.study.cells import Cell
 from userturn.workflow.jobs import every_job
-from userturn.workflow.run_job import KNOWN, by_wildcards, named
+from userturn.workflow.run_job import KNOWN, function_of_wildcards, named
 
 CELL = Cell("m", "d", "0", "none")
 ONE = {**CELL._asdict(), "judge": "j", "round": "first"}
@@ -33,7 +33,7 @@ def of_a_round(round_name: str) -> str:
 def test_parameters_are_the_wildcards_of_their_names_a_cell_and_a_round(
     method: Callable[..., Any], given: Any
 ) -> None:
-    assert by_wildcards(method)(ONE) == given
+    assert function_of_wildcards(method)(ONE) == given
 
 
 def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
@@ -41,7 +41,7 @@ def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
         return shard
 
     with pytest.raises(KeyError, match="shard"):
-        by_wildcards(by_shard)(ONE)
+        function_of_wildcards(by_shard)(ONE)
 
 
 def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
@@ -51,7 +51,7 @@ def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
     with pytest.raises(
         SystemExit, match=r"^error: .* all of these names: 0, d, j, m, none; correct"
     ):
-        by_wildcards(identity)(ONE)
+        function_of_wildcards(identity)(ONE)
 
 
 def test_what_no_path_names_is_a_fault_of_the_code() -> None:
@@ -59,7 +59,7 @@ def test_what_no_path_names_is_a_fault_of_the_code() -> None:
         return {model: {}}[model]["version"]
 
     with pytest.raises(KeyError, match="version"):
-        by_wildcards(identity)(ONE)
+        function_of_wildcards(identity)(ONE)
 
 
 JOBS = every_job()

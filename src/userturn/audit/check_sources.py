@@ -19,7 +19,12 @@ from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.models.fetch import PACKAGE, is_local, local_path
-from userturn.models.model_files import changed_weights, differing, files_of_folder, only_in_form
+from userturn.models.model_files import (
+    changed_weights,
+    differing,
+    files_of_folder,
+    harmless_changes,
+)
 from userturn.storage.files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
@@ -109,7 +114,7 @@ def _changed_model(
         then = {name: file for name, file in described if not name.startswith(".")}  # as now
         now = files_of_folder(source)
         if changed is None and then and now:
-            yield from [Note("sources", path, text) for text in only_in_form(then, now)]
+            yield from [Note("sources", path, text) for text in harmless_changes(then, now)]
             changed = next(differing(then, now), None)
     except PermissionError:
         raise

@@ -83,7 +83,7 @@ def outdated_samples(files: Files, study: Study) -> set[str]:
         for path, identity in identities.items()
         if files.at(path).is_file()
         and path in files.makers
-        and (files.made_of_others(path) or read_identity(files.at(path)) != identity)
+        and (files.has_changed_inputs(path) or read_identity(files.at(path)) != identity)
     }
 
 

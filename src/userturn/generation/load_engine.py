@@ -30,7 +30,7 @@ from userturn.models.engine_setup import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.models.model_files import check_weights
 from userturn.models.requests import Engine
-from userturn.models.scratch import on_scratch
+from userturn.models.scratch import copy_on_scratch
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
@@ -187,7 +187,7 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
     """
     entry = grid.models[model.name]
     if not has_endpoint(entry):
-        folder = on_scratch(model.folder) if entry.get("local_weights") else model.folder
+        folder = copy_on_scratch(model.folder) if entry.get("local_weights") else model.folder
         engine = load_engine(grid.config["engine"], folder, model.engine_settings)
         _warn_of_runners(grid, model.name)
         return engine

@@ -107,12 +107,12 @@ def _read(model: Any, cache: RowCache, group: Sequence[Writing]) -> None:
     """Read the prompts of a group, equal ones once, and write the first token of each row."""
     prompts = [tuple(row.request.prompt.token_ids) for row in group]
     different = list(dict.fromkeys(prompts))
-    found = DynamicCache()
+    prompt_cache = DynamicCache()
     inputs = aligned(different, model.device)
     with torch.inference_mode():
-        output = model(**inputs, past_key_values=found, use_cache=True, logits_to_keep=1)
+        output = model(**inputs, past_key_values=prompt_cache, use_cache=True, logits_to_keep=1)
         places = [different.index(prompt) for prompt in prompts]
-        layers = [(layer.keys[places], layer.values[places]) for layer in found.layers]
+        layers = [(layer.keys[places], layer.values[places]) for layer in prompt_cache.layers]
         cache.enter(layers, [len(prompt) for prompt in prompts])
         write_next(group, output.logits[places, -1])
 
@@ -232,7 +232,7 @@ def _groups(
     group: list[ScoringRequest] = []
     for request in requests:
         larger = [*group, request]
-        n_logits = len(larger) * _n_kept(larger) * n_tokens
+        n_logits = len(larger) * _n_last_positions(larger) * n_tokens
         is_large = len(larger) * len(larger[0].token_ids) > PASS_TOKENS
         if group and (is_alone or is_large or 4 * n_logits > LOGITS_BYTES):
             yield group
@@ -242,7 +242,7 @@ def _groups(
         yield group
 
 
-def _n_kept(group: Sequence[ScoringRequest]) -> int:
+def _n_last_positions(group: Sequence[ScoringRequest]) -> int:
     """Return the number of last positions whose logits are kept, one more than scored tokens."""
     return max(len(request.token_ids) - request.n_context for request in group) + 1
 
@@ -250,11 +250,11 @@ def _n_kept(group: Sequence[ScoringRequest]) -> int:
 def _scored(model: Any, group: Sequence[ScoringRequest]) -> list[Completion]:
     """Return the scores of each text: log-likelihoods in nats, computed in float32."""
     inputs = aligned([request.token_ids for request in group], model.device)
-    n_kept = _n_kept(group)
+    n_positions = _n_last_positions(group)
     with torch.inference_mode():
-        output = model(**inputs, use_cache=False, logits_to_keep=n_kept)
+        output = model(**inputs, use_cache=False, logits_to_keep=n_positions)
         logits = output.logits[:, :-1].float()
-        of_tokens = logits.gather(-1, inputs["input_ids"][:, 1 - n_kept :, None])[:, :, 0]
+        of_tokens = logits.gather(-1, inputs["input_ids"][:, 1 - n_positions :, None])[:, :, 0]
         logprobs = (of_tokens - logits.logsumexp(-1)).tolist()
     return [
         scores(row[request.n_context - len(request.token_ids) :])

@@ -89,13 +89,13 @@ def draw_tokens(logits: Any, settings: Sequence[Sampling], numbers: Sequence[flo
         return torch.tensor(values, device=logits.device)[:, None]
 
     scores = logits / column([s.temperature for s in settings])
-    n_kept = [s.top_k if 0 < s.top_k < scores.shape[1] else scores.shape[1] for s in settings]
+    n_allowed = [s.top_k if 0 < s.top_k < scores.shape[1] else scores.shape[1] for s in settings]
     masses = [s.top_p for s in settings]
-    if min(masses) < 1 or min(n_kept) < scores.shape[1]:
-        n_most = scores.shape[1] if max(n_kept) == scores.shape[1] else max(n_kept)
+    if min(masses) < 1 or min(n_allowed) < scores.shape[1]:
+        n_most = scores.shape[1] if max(n_allowed) == scores.shape[1] else max(n_allowed)
         best = scores.topk(n_most).values
         ranks = torch.arange(n_most, device=logits.device)
-        best = best.masked_fill(ranks >= column(n_kept), -torch.inf)
+        best = best.masked_fill(ranks >= column(n_allowed), -torch.inf)
         before = best.softmax(-1).cumsum(-1) - best.softmax(-1)
         is_left = (before < column(masses)) & best.isfinite()
         lowest = best.masked_fill(~is_left, torch.inf).amin(-1, keepdim=True)
@@ -187,14 +187,14 @@ class RowCache(Cache):  # type: ignore[misc]
 
     def leave(self, finished: Sequence[int]) -> list[int]:
         """Remove rows by number, and return the old number of each staying row in the new order."""
-        n_kept = len(self.starts) - len(finished)
-        moved = [row for row in range(n_kept, len(self.starts)) if row not in finished]
-        holes = [row for row in finished if row < n_kept]
+        n_staying = len(self.starts) - len(finished)
+        moved = [row for row in range(n_staying, len(self.starts)) if row not in finished]
+        holes = [row for row in finished if row < n_staying]
         columns = slice(self.begin, self.end)
         for stored in self.stored if moved else ():
             for tensor in stored:
                 tensor[holes, :, columns] = tensor[moved, :, columns]
-        order = list(range(n_kept))
+        order = list(range(n_staying))
         for hole, row in zip(holes, moved, strict=True):
             order[hole] = row
         self.starts = [self.starts[row] for row in order]

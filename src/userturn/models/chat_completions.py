@@ -101,7 +101,7 @@ class ChatModel(ServedModel):
         for self._length in TOKEN_LIMITS:
             try:
                 seeds = SEEDS[0], SEEDS[0], SEEDS[1]
-                replies = [await self._drawn(seed) for seed in seeds]
+                replies = [await self._sampled_tokens(seed) for seed in seeds]
             except BusyError:
                 raise
             except UnreachedError as error:
@@ -119,7 +119,7 @@ class ChatModel(ServedModel):
             + (f"; with `{TOKEN_LIMITS[1]}`, {why[1]}" if why[1] != why[0] else "")
         )
 
-    async def _drawn(self, seed: int) -> tuple[int, ...]:
+    async def _sampled_tokens(self, seed: int) -> tuple[int, ...]:
         """Return the tokens of a short reply to a question of our own."""
         prompt = self.template.answer_prompt([user(QUESTIONS[1])])
         sampling = Sampling(1.0, 1.0, 0, 0.0, N_WRITTEN, self.template.end_token_ids, seed)

@@ -27,7 +27,7 @@ UNREADABLE = (
 )
 
 
-def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
+def fill_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
     """Return the path of a cache folder, which `make` fills at first, completely or not at all.
 
     Raises:
@@ -61,13 +61,13 @@ def gguf_folder(path: Path) -> Path:
 
 def converted_gguf(path: Path) -> Path:
     """Return the path of a GGUF file's model folder, converted to fp32 if it does not exist yet."""
-    made = made_once(
+    converted = fill_once(
         gguf_folder(path),
         lambda folder: _convert_gguf(path, folder),
         f"converting {path.name} to a model folder, once (about a minute)",
     )
-    note_pre_tokenizer(path, made)  # also beside what an earlier version converted
-    return made
+    note_pre_tokenizer(path, converted)  # also beside what an earlier version converted
+    return converted
 
 
 def _convert_gguf(path: Path, folder: Path) -> None:
@@ -145,7 +145,7 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
 
 def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
     """Return the path of the model folder of a LoRA adapter merged into its base (needs peft)."""
-    return made_once(
+    return fill_once(
         cache_folder() / "merged" / identity,
         lambda folder: merge_adapter(adapter, base, folder),
         f"merging the adapter {adapter.name} into {base.name}, once",

@@ -39,7 +39,7 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
     most = min(MOST_READ, tokenizer.model_max_length)
     ids = [tokenizer(text, truncation=True, max_length=most)["input_ids"] for text in texts]
     vectors_by_position: dict[int, np.ndarray] = {}
-    for places in _of_one_length(ids):
+    for places in _equally_long(ids):
         vectors_by_position |= zip(
             places, _means(model, [ids[position] for position in places]), strict=True
         )
@@ -48,7 +48,7 @@ def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndar
     return vectors
 
 
-def _of_one_length(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def _equally_long(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Yield the positions of texts with equally many tokens, which need no padding together."""
     by_length: dict[int, list[int]] = {}
     for position, tokens in enumerate(ids):

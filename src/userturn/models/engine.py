@@ -81,7 +81,7 @@ def _message(error: BaseException) -> str:
     """Return the message of an error, with the field of each error that pydantic lists."""
     list_errors: Any = getattr(error, "errors", None)
     try:
-        parts = [_of_field(one) for one in list_errors(include_input=False, include_url=False)]
+        parts = [_field_message(one) for one in list_errors(include_input=False, include_url=False)]
     except Exception:  # no error of pydantic
         parts = [str(error)]
     return _short("; ".join(parts)) or _raised_at(error)
@@ -95,9 +95,9 @@ def _raised_at(error: BaseException) -> str:
     return f"`{frames[-1].line}` in {Path(frames[-1].filename).name}"
 
 
-def _of_field(found: dict[str, Any]) -> str:
-    field = found["loc"][0] if found["loc"] else ""
-    text = str(found["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+def _field_message(error: dict[str, Any]) -> str:
+    field = error["loc"][0] if error["loc"] else ""
+    text = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return f"{field}: {text}" if field else text
 
 

@@ -41,8 +41,8 @@ def vllm_account(llm: Any) -> Account:
     return {
         "name": "vllm",
         "runner": "V2" if config.use_v2_model_runner else "V1",
-        "attention": _said(attention, config.attention_config.backend),
-        "experts": _said(experts, config.kernel_config.moe_backend),
+        "attention": _listed(attention, config.attention_config.backend),
+        "experts": _listed(experts, config.kernel_config.moe_backend),
         **platform_account(),
     }
 
@@ -76,5 +76,5 @@ def _experts(layer: Any) -> str:
     return " ".join([type(method).__name__, *backends])
 
 
-def _said(found: Iterable[str], asked_for: Any) -> str:
-    return ", ".join(sorted(found)) or str(asked_for or "auto")
+def _listed(values: Iterable[str], requested: Any) -> str:
+    return ", ".join(sorted(values)) or str(requested or "auto")

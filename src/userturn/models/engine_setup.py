@@ -73,8 +73,8 @@ class Architecture:
         lengths = [self.text[name] for name in LENGTHS if type(self.text.get(name)) is int]
         if not lengths:
             return None
-        said = self.text.get("rope_parameters") or self.text.get("rope_scaling") or {}
-        ropes = [said, *said.values()] if isinstance(said, Mapping) else []
+        settings = self.text.get("rope_parameters") or self.text.get("rope_scaling") or {}
+        ropes = [settings, *settings.values()] if isinstance(settings, Mapping) else []
         factors = [rope.get("factor") for rope in ropes if _adds_factor(rope)]
         factor = 1 if "gemma3" in self.family else next(filter(None, factors), 1)
         return int(min(lengths) * factor)

@@ -81,11 +81,11 @@ def check_source(source: str) -> Path | None:
 
 
 def source_identity(
-    source: str, revision: str | None, known_as: Callable[[str, Path], str] | None = None
+    source: str, revision: str | None, alias_of: Callable[[str, Path], str] | None = None
 ) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
 
-    `known_as` takes a folder's identity by its bytes, and the folder, and returns the identity by
+    `alias_of` takes a folder's identity by its bytes, and the folder, and returns the identity by
     which the study knows it.
 
     Raises:
@@ -97,8 +97,8 @@ def source_identity(
     if path.is_file():
         return f"file:{files_fingerprint([path])}"
     content = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
-    base, identity = adapter_base(path), known_as(content, path) if known_as else content
-    return identity if base is None else f"{identity} on {source_identity(*base, known_as)}"
+    base, identity = adapter_base(path), alias_of(content, path) if alias_of else content
+    return identity if base is None else f"{identity} on {source_identity(*base, alias_of)}"
 
 
 def _downloaded(source: str, revision: str | None, with_weights: bool = True) -> Path:
@@ -110,7 +110,7 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    place = f" at revision '{revision or 'main'}'"
+    at_revision = f" at revision '{revision or 'main'}'"
     needless = [*NEEDLESS_FILES, *([] if with_weights else WEIGHTS)]
     fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=needless)
     try:
@@ -124,7 +124,7 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
         if is_full_disk(error) or isinstance(error, MemoryError):
             raise
         _check_cache(hub_cache())
-        raise _not_downloaded(source, place, error) from error
+        raise _not_downloaded(source, at_revision, error) from error
 
 
 def _check_cache(cache: Path) -> None:
@@ -159,12 +159,11 @@ def bytes_to_download(source: str, revision: str | None) -> int | None:
     return sum(file.file_size or 0 for file in files if file.will_download)
 
 
-def _not_downloaded(source: str, place: str, error: Exception) -> UserError:
+def _not_downloaded(source: str, at_revision: str, error: Exception) -> UserError:
+    missing = not_given("model", source, error, at_revision)
     if not Path(source).is_dir():
-        return not_given("model", source, error, place)
-    return UserError(
-        f"{not_given('model', source, error, place)}; a folder of this name is here: './{source}'"
-    )
+        return missing
+    return UserError(f"{missing}; a folder of this name is here: './{source}'")
 
 
 def check_access(source: str, revision: str) -> None:
@@ -194,8 +193,8 @@ def folder_at_hand(source: str, revision: str) -> Path | None:
 
     path = local_path(source)
     if path is None:
-        found = try_to_load_from_cache(source, "config.json", revision=revision)
-        return Path(found).parent if isinstance(found, str) else None
+        cached = try_to_load_from_cache(source, "config.json", revision=revision)
+        return Path(cached).parent if isinstance(cached, str) else None
     folder = gguf_folder(path) if path.is_file() else path
     return folder if (folder / "config.json").is_file() else None
 
@@ -220,8 +219,8 @@ def model_folder(source: str, revision: str | None = None, with_weights: bool = 
     folder = source_folder(source, revision, with_weights)
     base = adapter_base(folder)
     if base is not None:
-        made_of = [source_identity(source, revision), source_identity(*base), "float32"]
-        identity = fingerprint(made_of)
+        parts = [source_identity(source, revision), source_identity(*base), "float32"]
+        identity = fingerprint(parts)
         return merged_adapter(folder, model_folder(*base), identity)
     check_model_folder(folder)
     return folder

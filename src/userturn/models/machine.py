@@ -115,9 +115,11 @@ def _setups(what: str, folder: Path, machine: Machine, has_weights: bool) -> Ite
     asked = ON_A_GPU if machine.gpus else ON_A_CPU
     plain = Setup(what, None, folder, asked, False, has_weights=has_weights)
     own = plain.architecture.whole
-    said = str(own.get("dtype") or own.get("torch_dtype") or plain.architecture.text.get("dtype"))
+    own_dtype = str(
+        own.get("dtype") or own.get("torch_dtype") or plain.architecture.text.get("dtype")
+    )
     dtypes = (
-        ["float16" if said == "float16" else "bfloat16"]
+        ["float16" if own_dtype == "float16" else "bfloat16"]
         if machine.gpus
         else ["float32", "bfloat16"]
     )

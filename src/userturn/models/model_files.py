@@ -41,10 +41,12 @@ def is_read(name: str, names: Collection[str]) -> bool:
     return READ.fullmatch(name) is not None or any(other.endswith(CODE) for other in names)
 
 
-def folder_form(folder: Path) -> str:
+def normalised_folder_hash(folder: Path) -> str:
     """Return one hash of the names and forms of the files that may be read."""
     files = {path.name: path for path in folder.iterdir() if path.is_file()}
-    return fingerprint({n: file_form(path) for n, path in files.items() if is_read(n, files)})
+    return fingerprint(
+        {n: normalised_file_hash(path) for n, path in files.items() if is_read(n, files)}
+    )
 
 
 def files_of_folder(source: str) -> dict[str, dict[str, str]]:
@@ -59,12 +61,12 @@ def files_of_folder(source: str) -> dict[str, dict[str, str]]:
     files = {path.name: path for path in sorted(folder.glob("[!.]*")) if path.is_file()}
     return {
         name: {"sha256": sampled_sha256(path)}
-        | ({"form": file_form(path)} if is_read(name, files) else {})
+        | ({"form": normalised_file_hash(path)} if is_read(name, files) else {})
         for name, path in files.items()
     }
 
 
-def only_in_form(then: Files, now: Files) -> Iterator[str]:
+def harmless_changes(then: Files, now: Files) -> Iterator[str]:
     """Yield a sentence for each changed file that does not matter, with the reason."""
     for name in sorted(then.keys() | now.keys()):
         before, after = then.get(name, {}), now.get(name, {})
@@ -84,7 +86,7 @@ def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
             yield f"{name} {short_hash(before)}", f"{name} {short_hash(after)}"
 
 
-def file_form(path: Path) -> str:
+def normalised_file_hash(path: Path) -> str:
     """Return the hash of a file's form, which is equal for two files that are read alike.
 
     For a file over 64 MiB (weights), its size and both ends count.
@@ -93,14 +95,14 @@ def file_form(path: Path) -> str:
         try:
             text = path.read_bytes().decode()
             if path.suffix == ".jinja":
-                return template_form(text)
+                return normalised_template_hash(text)
             return fingerprint(["json", json.loads(text, object_pairs_hook=_object)])
         except (ValueError, RecursionError):
             pass  # not what its name says: it counts by its bytes
     return sampled_sha256(path)
 
 
-def template_form(text: str) -> str:
+def normalised_template_hash(text: str) -> str:
     """Return the hash of a chat template's normal form."""
     return fingerprint(["template", normal_template(text)])
 
@@ -143,8 +145,8 @@ def weights_sha256(source: str) -> dict[str, str]:
 
 def _hashed_once(file: Path) -> str:
     status = file.stat()
-    known_by = [str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
-    note = cache_folder() / "sha256" / fingerprint(known_by)
+    state = [str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
+    note = cache_folder() / "sha256" / fingerprint(state)
     if note.is_file():
         return note.read_text()
     digest = file_sha256(file)

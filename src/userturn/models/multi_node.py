@@ -19,7 +19,8 @@ from userturn.processes import end_with_parent
 
 WORKER = [sys.executable, "-m", "userturn.models.multi_node"]
 SECONDS_TO_DRAIN = 10  # a signal to the whole job ends workers at once, and a sweep soon after
-KEPT = {"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME"}  # the others describe only this step
+# The other variables of SLURM describe only this step.
+PASSED_ON = {"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME"}
 
 
 def worker_command(job: str, node: str, n_nodes: int, settings: Mapping[str, Any]) -> list[str]:
@@ -56,7 +57,7 @@ def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
         )
     workers = subprocess.Popen(
         worker_command(job, node, n_nodes, settings),
-        env={k: v for k, v in os.environ.items() if not k.startswith("SLURM_") or k in KEPT},
+        env={k: v for k, v in os.environ.items() if not k.startswith("SLURM_") or k in PASSED_ON},
         stdin=subprocess.DEVNULL,
         start_new_session=True,
         preexec_fn=end_with_parent,

@@ -6,13 +6,13 @@ import tempfile
 from pathlib import Path
 
 from userturn.errors import UserError
-from userturn.models.convert import made_once
+from userturn.models.convert import fill_once
 from userturn.storage.hashing import fingerprint
 
 SCRATCH = "USERTURN_SCRATCH"  # a folder, perhaps with variables that only a job has
 
 
-def place_on_scratch(folder: Path) -> tuple[Path, int]:
+def scratch_folder(folder: Path) -> tuple[Path, int]:
     """Return where a model's folder is copied to on this node, and its bytes.
 
     The copy is below $USERTURN_SCRATCH, else in the folder of temporary files ($TMPDIR).
@@ -33,16 +33,16 @@ def place_on_scratch(folder: Path) -> tuple[Path, int]:
     return root / "userturn" / name, sum(sizes)
 
 
-def on_scratch(folder: Path) -> Path:
+def copy_on_scratch(folder: Path) -> Path:
     """Return a copy of a model's folder on this node's own disk, made once there.
 
     Raises:
         UserError: there is no place for it.
     """
-    place, size = place_on_scratch(folder)
+    target, size = scratch_folder(folder)
 
-    def copy(made: Path) -> None:
-        shutil.copytree(folder, made)  # links are followed
+    def copy(to: Path) -> None:
+        shutil.copytree(folder, to)  # links are followed
 
-    root = place.parent.parent
-    return made_once(place, copy, f"copying {size / 1e9:.1f} GB of weights to {root}, once")
+    root = target.parent.parent
+    return fill_once(target, copy, f"copying {size / 1e9:.1f} GB of weights to {root}, once")

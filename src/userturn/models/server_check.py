@@ -50,7 +50,7 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     model = endpoint.settings["model"]
     mine = [one for one in models if one.get("id") == model]
     if models and not mine:
-        names = ", ".join(sorted(_said(endpoint, one.get("id")) for one in models)[:8])
+        names = ", ".join(sorted(_redacted(endpoint, one.get("id")) for one in models)[:8])
         raise UserError(
             f"the server '{endpoint.url}' has no model '{model}'; it has {names}: set `served_as` "
             "of the model's entry"
@@ -60,14 +60,14 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     for told in [*mine[:1], *[await endpoint.told(f"{root}/{name}") for name in OWN_ACCOUNTS]]:
         if isinstance(told, dict):
             scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
-            account |= {key: _said(endpoint, value) for key, value in scalars.items()}
+            account |= {key: _redacted(endpoint, value) for key, value in scalars.items()}
             of_llama = told.get("default_generation_settings")
             most = of_llama.get("n_ctx") if isinstance(of_llama, dict) else None
             account |= {"max_model_len": str(most)} if type(most) is int else {}
     return account
 
 
-def _said(endpoint: CompletionEndpoint, value: Any) -> str:
+def _redacted(endpoint: CompletionEndpoint, value: Any) -> str:
     return endpoint.redacted(without_surrogates(str(value)), LONGEST_NAME)
 
 
@@ -140,14 +140,14 @@ class Inquiry:
     template: Template
     account: Account
 
-    async def written(self, prompt: Prompt, dialect: Dialect, **drawn: Any) -> str:
+    async def written(self, prompt: Prompt, dialect: Dialect, **overrides: Any) -> str:
         """Return the text of a continuation, checked as every other reply.
 
         Raises:
             ReplyError, EndpointError: why there is none.
         """
         plain = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "presence_penalty": 0.0}
-        settings = {**plain, "max_tokens": N_WRITTEN, "seed": None, **drawn}
+        settings = {**plain, "max_tokens": N_WRITTEN, "seed": None, **overrides}
         sampling = Sampling(**settings, stop_token_ids=self.template.stop_token_ids)
         request = Request("", "", "", 0, prompt, sampling)
         done = await ask(self.endpoint, request, dialect, self.template, self.account)

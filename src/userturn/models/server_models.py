@@ -61,8 +61,8 @@ def _listed(url: str) -> list[dict[str, Any]]:
     try:
         asked = Request(url, headers={"Authorization": f"Bearer {key}"} if key else {})
         with urlopen(asked, timeout=SECONDS) as reply:
-            found = json.load(reply)["data"]
-        return [one for one in found if "id" in one]
+            listed = json.load(reply)["data"]
+        return [one for one in listed if "id" in one]
     except HTTPError as error:
         why = f"{error.code} {error.reason}"
     except (URLError, HTTPException, OSError) as error:

@@ -103,15 +103,17 @@ def completion_of(
     return Completion(tuple(ids), reason)
 
 
-def _written(reply: ServerReply, dialect: Dialect, n_known: int) -> list[int]:
+def _written(reply: ServerReply, dialect: Dialect, n_vocabulary: int) -> list[int]:
     """Return the written ids, or raise ReplyError if one is outside the vocabulary."""
     try:
         choice, by_token = reply.choice, dialect.ids_by == "logprobs"
         ids = [a["id"] for a in choice["logprobs"]["content"]] if by_token else choice["token_ids"]
     except (LookupError, TypeError):
         ids = None
-    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < n_known for i in ids):
-        raise ReplyError(f"the written token ids are not all within the vocabulary of {n_known}")
+    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < n_vocabulary for i in ids):
+        raise ReplyError(
+            f"the written token ids are not all within the vocabulary of {n_vocabulary}"
+        )
     return ids
 
 
@@ -186,7 +188,9 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     Raises:
         ReplyError: the reply has more or fewer scores than tokens, or one is no number.
     """
-    logprobs = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
+    logprobs = (_prompt_scores if dialect.scores_by == "prompt_logprobs" else _echoed)(
+        request, reply
+    )
     of_text = logprobs[request.n_context : len(request.token_ids)]
     n_expected = len(request.token_ids) - request.n_context
     are_numbers = all(type(one) in (int, float) and -inf < one <= ROUNDING for one in of_text)
@@ -195,7 +199,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     return scores(float(score) for score in of_text)
 
 
-def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:
+def _prompt_scores(request: ScoringRequest, reply: ServerReply) -> list[Any]:
     """Return the score of each token of a prompt from vLLM's form, objects by token id."""
     listed = reply.choice.get("prompt_logprobs")
     try:

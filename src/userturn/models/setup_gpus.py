@@ -238,8 +238,8 @@ def refusals_of_blocks(setup: Setup) -> Iterator[str]:
     """
     model, n, block = setup.architecture, setup.parts, _block(setup.architecture)
     for name, width, modules in _widths(setup):
-        is_kept = _is_kept(model, modules)
-        if block and width % n == 0 and not is_kept and _cuts(model, width, n, modules):
+        is_unquantised = _is_unquantised(model, modules)
+        if block and width % n == 0 and not is_unquantised and _cuts(model, width, n, modules):
             yield (
                 f"its weights are quantised in blocks of {block}, and of the {width} columns of "
                 f"{name} each of {n} GPUs gets {width // n}, no whole number of blocks; set `gpus` "
@@ -281,7 +281,7 @@ def _block(model: Architecture) -> int:
     return size if type(size) is int and size > 0 else 0
 
 
-def _is_kept(model: Architecture, modules: Collection[str]) -> bool:
+def _is_unquantised(model: Architecture, modules: Collection[str]) -> bool:
     """Return whether the checkpoint lists some modules as quantised in no layer."""
     quantization = model.quantization
     listed = quantization.get("ignored_layers") or quantization.get("modules_to_not_convert") or []

@@ -130,8 +130,8 @@ def settings_of_vllm() -> Names:
         for line in lines
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
     }
-    made_with = [f for f in lines if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
-    names = {a.arg for f in made_with for a in [*f.args.args, *f.args.kwonlyargs]}
+    constructors = [f for f in lines if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+    names = {a.arg for f in constructors for a in [*f.args.args, *f.args.kwonlyargs]}
     return frozenset(fields | names)
 
 

@@ -18,7 +18,7 @@ CPU_BYTES = 4_000_000_000  # of keys and values, as for vLLM on a CPU
 GPU_SHARE = 0.5  # of what the weights leave free; the rest is for what a pass computes
 
 
-def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
+def _one_token_states(model: Any) -> list[tuple[Any, Any]] | None:
     """Return the keys and values of one token by layer, or None if a layer keeps a state."""
     import torch
     from transformers.cache_utils import DynamicCache, get_layer_types_and_kwargs
@@ -61,7 +61,7 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
 
     share_heads(model)
     note_engine(transformers_account(model))
-    one = None if settings.get("exact") else _of_one_token(model)
+    one = None if settings.get("exact") else _one_token_states(model)
     longest = settings["max_model_len"]
     on_gpu = model.device.type == "cuda"
     free = int(GPU_SHARE * torch.cuda.mem_get_info()[0]) if on_gpu else CPU_BYTES

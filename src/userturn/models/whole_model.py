@@ -150,9 +150,9 @@ def check_weights(folder: Path) -> None:
     except NOT_UNDERSTOOD:
         return
     if about["mismatched_keys"]:
-        name, found, expected = min(about["mismatched_keys"])
+        name, shape, expected = min(about["mismatched_keys"])
         raise BrokenWeightsError(
-            f"model folder '{folder}' has '{name}' in the shape {list(found)}, and by its "
+            f"model folder '{folder}' has '{name}' in the shape {list(shape)}, and by its "
             f"config.json it would be {list(expected)}; {AGAIN}"
         )
     if not about["unexpected_keys"]:

@@ -15,7 +15,7 @@ from typing import Any
 from userturn.config.load import INSTALLATION
 from userturn.errors import UserError, write_trouble
 from userturn.models.fetch import model_folder
-from userturn.models.scratch import SCRATCH, place_on_scratch
+from userturn.models.scratch import SCRATCH, scratch_folder
 from userturn.storage.files import alone, write_text
 
 GPU_CHECK = [sys.executable, str(INSTALLATION / "benchmarks/vllm_on_gpu.py")]
@@ -102,7 +102,7 @@ def _scratch_trouble(source: str, revision: str | None) -> str | None:
     """Return why a model's weights cannot be copied to this node's own disk."""
     try:
         folder = model_folder(source, revision)
-        copy, size = place_on_scratch(folder)
+        copy, size = scratch_folder(folder)
     except UserError as error:
         return str(error)
     root = copy.parent.parent

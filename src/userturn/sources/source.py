@@ -24,7 +24,7 @@ class Job(NamedTuple):
     """What the jobs of a rule do.
 
     A text that begins with `study.` names an attribute of `Study`: a value, or a method that
-    returns one for the job's wildcards (`by_wildcards`).
+    returns one for the job's wildcards (`function_of_wildcards`).
 
     Attributes:
         does: the rule in one sentence.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.models.model_files import folder_form, template_form
+from userturn.models.model_files import normalised_folder_hash, normalised_template_hash
 from userturn.storage.files import read_artifact, write_text
 from userturn.storage.hashing import fingerprint
 
@@ -52,7 +52,7 @@ class AsDescribed:
 
     def of_folder(self, identity: str, folder: Path) -> str:
         """Return the identity by which a folder is known, given the `identity` of its bytes."""
-        return self.forms.get(folder_form(folder), identity)
+        return self.forms.get(normalised_folder_hash(folder), identity)
 
     def of_template(self, identity: str, text: str, source: str) -> str:
         """Return the hash by which a template is known, given the `identity` of its text."""
@@ -61,7 +61,7 @@ class AsDescribed:
 
 def _form_of_template(text: str, source: str) -> str:
     """Return the hash of a chat template's form, which is shared only within one model."""
-    return fingerprint([source, template_form(text)])
+    return fingerprint([source, normalised_template_hash(text)])
 
 
 class Aliases:
@@ -118,7 +118,7 @@ class Aliases:
 
     def of_folder(self, identity: str, folder: Path) -> str:
         """Return the identity by which a folder is known, given the `identity` of its bytes."""
-        return self._known_as(identity, lambda: folder_form(folder))
+        return self._known_as(identity, lambda: normalised_folder_hash(folder))
 
     def of_template(self, identity: str, text: str, source: str) -> str:
         """Return the hash by which a template is known, given the `identity` of its text.

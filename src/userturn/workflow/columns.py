@@ -46,13 +46,13 @@ def guessed_entry(
     if not rows:
         raise UserError("the dataset has no row; expected at least one: name another by --data")
     where, first = rows[0]
-    given = {key: name for key, name in named.items() if name is not None}
-    for key, column in given.items():
+    columns = {key: name for key, name in named.items() if name is not None}
+    for key, column in columns.items():
         if column not in first:
             near = near_miss(column, first)
             raise UserError(f"--{key}: '{column}' is not a column of {where}{near}")
     values = [row for _, row in rows]
-    fields = {**_asked(first, given, where), **_reference(first, given)}
+    fields = {**_asked(first, columns, where), **_reference(first, columns)}
     if are_all and (name := _unique(values)):
         fields = {"id": name, **fields}
     entry: dict[str, Any] = {"fields": fields, "verifier": _verifier(values, fields)}
@@ -60,17 +60,17 @@ def guessed_entry(
         entry["instruction"] = INSTRUCTION
     if "messages" in fields and _ends_in_an_answer(first[fields["messages"]], where):
         entry["turns"] = [1]
-    for place, row in rows:
-        items_of_row(row, entry, place)
+    for position, row in rows:
+        items_of_row(row, entry, position)
     return entry  # type: ignore[return-value]  # a mapping of these keys
 
 
-def _asked(row: Row, given: Mapping[str, str], where: str) -> dict[str, str]:
+def _asked(row: Row, columns: Mapping[str, str], where: str) -> dict[str, str]:
     """Return the column of the prompt or of the conversation, by its key in `fields`."""
     by_name = {name.lower(): name for name in reversed(row)}
-    known = [by_name[name] for name in (*MESSAGES, *PROMPTS) if name in by_name]
+    recognised = [by_name[name] for name in (*MESSAGES, *PROMPTS) if name in by_name]
     texts = [name for name, value in row.items() if isinstance(value, str)]
-    named = [*([given["prompt"]] if "prompt" in given else []), *known]
+    named = [*([columns["prompt"]] if "prompt" in columns else []), *recognised]
     chosen = next(iter([*named, *(texts if len(texts) == 1 else [])]), None)
     if chosen is None:
         raise UserError(
@@ -81,11 +81,11 @@ def _asked(row: Row, given: Mapping[str, str], where: str) -> dict[str, str]:
     return {"messages" if is_talk else "prompt": chosen}
 
 
-def _reference(row: Row, given: Mapping[str, str]) -> dict[str, str]:
+def _reference(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
     by_name = {name.lower(): name for name in reversed(row)}
-    known = (by_name[name] for name in REFERENCES if name in by_name)
-    plain = (name for name in known if isinstance(row[name], str | int | float | None))
-    chosen = given.get("reference") or next(plain, None)
+    recognised = (by_name[name] for name in REFERENCES if name in by_name)
+    plain = (name for name in recognised if isinstance(row[name], str | int | float | None))
+    chosen = columns.get("reference") or next(plain, None)
     return {} if chosen is None else {"reference": chosen}
 
 
@@ -114,5 +114,5 @@ def _is_number(text: str) -> bool:
 
 
 def _ends_in_an_answer(messages: Any, where: str) -> bool:
-    said = conversation(messages, where)
-    return bool(said) and said[-1]["role"] == "assistant"
+    parsed = conversation(messages, where)
+    return bool(parsed) and parsed[-1]["role"] == "assistant"

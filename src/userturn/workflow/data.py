@@ -107,8 +107,8 @@ class TrainingGrid:
     def curves(self) -> list[str]:
         """The paths of the records of trainings that are measured at checkpoints."""
         recipes = self.grid.contents.recipes
-        known = [model for model in self.grid.trained if "curve" in recipes[model]]
-        return [f"results/training/{model}/training.json" for model in known]
+        measured = [model for model in self.grid.trained if "curve" in recipes[model]]
+        return [f"results/training/{model}/training.json" for model in measured]
 
     @property
     def declared(self) -> dict[str, list[str]]:

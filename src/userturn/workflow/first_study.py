@@ -104,26 +104,26 @@ def shipped() -> dict[str, Any]:
     return load_config([installed(CONFIG)])
 
 
-def short_name(source: str, known: Mapping[str, Any]) -> str:
+def short_name(source: str, names: Mapping[str, Any]) -> str:
     """Return a new name for a source, made from its last part in lower case."""
     last = Path(source).expanduser().resolve().name if is_local(source) else Path(source).name
     stem = ROWS.sub("", last.lower()).removesuffix(".gguf")
     name = re.sub(r"[^a-z0-9._-]+", "-", stem).strip("-._") or "mine"
-    return f"my-{name}" if name in known else name
+    return f"my-{name}" if name in names else name
 
 
-def first_model(wanted: Wanted, config: Mapping[str, Any], machine: Machine) -> FirstModel:
+def first_model(arguments: Wanted, config: Mapping[str, Any], machine: Machine) -> FirstModel:
     """Return the model of a first study, with what is written into its entry.
 
     Raises:
         UserError: the model is not found, its server does not answer, or nothing here can load it.
     """
-    if wanted.model.startswith(("http://", "https://")) or wanted.server:
-        return _served_model(wanted, config)
+    if arguments.model.startswith(("http://", "https://")) or arguments.server:
+        return _served_model(arguments, config)
     models = config["models"]
     by_source = {_source(entry): name for name, entry in models.items()}
-    name = wanted.model if wanted.model in models else by_source.get(wanted.model)
-    source = _own_source(wanted.model, models) if name is None else _source(models[name])
+    name = arguments.model if arguments.model in models else by_source.get(arguments.model)
+    source = _own_source(arguments.model, models) if name is None else _source(models[name])
     name = short_name(source, models) if name is None else name
     if source is None:
         raise UserError(
@@ -151,7 +151,7 @@ def _source(entry: Any) -> str:
     return str(entry if isinstance(entry, str) else entry["source"])
 
 
-def _own_source(model: str, known: Mapping[str, Any]) -> str:
+def _own_source(model: str, models: Mapping[str, Any]) -> str:
     """Return a model's source as entries have it, an absolute path or a hub id."""
     at = Path(model).expanduser()
     if at.exists() and (is_local(model) or at.is_dir() or not HUB_ID.fullmatch(model)):
@@ -160,55 +160,57 @@ def _own_source(model: str, known: Mapping[str, Any]) -> str:
     if local_path(model) is None and "/" not in model:
         raise UserError(
             f"'{model}' is neither a hub id such as org/name nor a folder, a GGUF file, an address "
-            f"or a model of the shipped configuration{near_miss(model, known)}"
+            f"or a model of the shipped configuration{near_miss(model, models)}"
         )
     check_source(model)
     return model
 
 
-def _served_model(wanted: Wanted, config: Mapping[str, Any]) -> FirstModel:
+def _served_model(arguments: Wanted, config: Mapping[str, Any]) -> FirstModel:
     """Return the model of a server, with the source that the server names if none is given."""
-    url = wanted.server or wanted.model
-    found: ServerModel = model_of_server(url, wanted.served_as)
-    source = wanted.model if wanted.server else found.id
-    if wanted.api != CHAT:  # prompts are written here, by the model's own template
-        told = source if wanted.server else (found.root or source)
+    url = arguments.server or arguments.model
+    served: ServerModel = model_of_server(url, arguments.served_as)
+    source = arguments.model if arguments.server else served.id
+    if arguments.api != CHAT:  # prompts are written here, by the model's own template
+        told = source if arguments.server else (served.root or source)
         source = _own_source(told, config["models"])
     entry: dict[str, Any] = {"source": source, "endpoint": url}
-    entry |= {"served_as": found.id} if found.id != source else {}
-    entry |= {"key_variable": found.key_variable} if found.key_variable else {}
-    entry |= {"api": CHAT} if wanted.api == CHAT else {}
-    if found.longest and wanted.api != CHAT:
-        entry["max_model_len"] = found.longest
-    said = f"{found.id} at {url}" + (f", context {found.longest:,}" if found.longest else "")
-    name = short_name(found.id, config["models"])
-    return FirstModel(name, entry, found.longest, None, said)
+    entry |= {"served_as": served.id} if served.id != source else {}
+    entry |= {"key_variable": served.key_variable} if served.key_variable else {}
+    entry |= {"api": CHAT} if arguments.api == CHAT else {}
+    if served.longest and arguments.api != CHAT:
+        entry["max_model_len"] = served.longest
+    description = f"{served.id} at {url}" + (
+        f", context {served.longest:,}" if served.longest else ""
+    )
+    name = short_name(served.id, config["models"])
+    return FirstModel(name, entry, served.longest, None, description)
 
 
-def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
+def first_datasets(arguments: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
     """Return the datasets of a first study, with what is written into their entries.
 
     Raises:
         UserError: the rows cannot be read, or no column can be identified as the prompt.
     """
-    data = wanted.data
+    data = arguments.data
     if data is None:
         study = read_config_file(installed(SHIPPED))
         names = study["run"]["datasets"]
-        share, more = divmod(wanted.items, len(names))
+        share, more = divmod(arguments.items, len(names))
         limits = [share + (n < more) for n in range(len(names))]
         entries = {
             name: study["datasets"][name] | {"limit": limit}
             for name, limit in zip(names, limits, strict=True)
             if limit
         }
-        return FirstDatasets(entries, f"{wanted.items} of the project's own; --data for yours")
+        return FirstDatasets(entries, f"{arguments.items} of the project's own; --data for yours")
     if data in config["datasets"]:
-        return FirstDatasets({data: {"limit": wanted.items}}, f"{wanted.items} of {data}")
+        return FirstDatasets({data: {"limit": arguments.items}}, f"{arguments.items} of {data}")
     name = short_name(data, config["datasets"])
     path = Path(data).expanduser()
     if path.exists():
-        place, own = {"file": f"{QUESTIONS}/{path.resolve().name}"}, path
+        source, own = {"file": f"{QUESTIONS}/{path.resolve().name}"}, path
         rows = read_rows(path)
     elif is_local(data) or ROWS.search(data):
         raise UserError(
@@ -216,8 +218,8 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
             f"Arrow, or a folder that `save_to_disk` wrote: correct the path{near_path(path)}"
         )
     elif "/" in data and HUB_ID.fullmatch(data):
-        place, own = newest_split(data), None
-        rows = hub_rows(place, None)
+        source, own = newest_split(data), None
+        rows = hub_rows(source, None)
     else:
         near = near_path(path) or near_miss(data, config["datasets"])
         raise UserError(
@@ -225,20 +227,23 @@ def first_datasets(wanted: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
             f"dataset of the shipped configuration{near}"
         )
     head = list(islice(rows, ROWS_READ + 1))
-    guessed = guessed_entry(head[:ROWS_READ], wanted.named, len(head) <= ROWS_READ)
-    n = wanted.items if len(head) > wanted.items else len(head)
+    guessed = guessed_entry(head[:ROWS_READ], arguments.named, len(head) <= ROWS_READ)
+    n = arguments.items if len(head) > arguments.items else len(head)
     told = ", ".join(f"{key} '{column}'" for key, column in guessed["fields"].items())
     graded = "not graded" if guessed["verifier"] == "none" else f"graded by {guessed['verifier']}"
-    entry = {**place, **guessed, "limit": wanted.items}
+    entry = {**source, **guessed, "limit": arguments.items}
     return FirstDatasets({name: entry}, f"{n} of {data}: {told}; {graded}", own)
 
 
-def study_text(wanted: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
+def study_text(arguments: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
     """Return the text of the configuration file of a first study."""
     longest = model.longest or 8 * LONGEST_TURN
     answer = LONGEST_ANSWER if model.is_quick else SHORT_ANSWER
     turn = LONGEST_TURN if model.is_quick else SHORT_TURN
-    judges = ["heuristic", *([wanted.judge] if wanted.judge not in (None, "heuristic") else [])]
+    judges = [
+        "heuristic",
+        *([arguments.judge] if arguments.judge not in (None, "heuristic") else []),
+    ]
     lines = [
         "# A first study: `snakemake --cores all` goes on with it after any change here. What is",
         "# not said is as in the config.yaml of the installed userturn, which explains every key.",

@@ -143,11 +143,11 @@ class HumanGrid(RoundGrid):
         """Return whether `humans.from` selects a cell, and check that its names are defined."""
         for key, names in self.settings.get("from", {}).items():
             defined = self.grid.config.get(key, [])
-            known = [DEFAULT, *defined] if key == "formats" else [str(name) for name in defined]
+            choices = [DEFAULT, *defined] if key == "formats" else [str(name) for name in defined]
             named = [temperature_name(n) if key == "temperatures" else str(n) for n in names]
             for name in named:
-                if key != "temperatures" and name not in known:
-                    near = near_miss(name, known)
+                if key != "temperatures" and name not in choices:
+                    near = near_miss(name, choices)
                     raise ConfigError(f"humans.from.{key}: '{name}' is not defined{near}")
             if _coordinate(cell, key.removesuffix("s")) not in named:
                 return False
@@ -155,9 +155,13 @@ class HumanGrid(RoundGrid):
 
     def sample_identity(self, cell: Cell) -> str:
         """Return the identity of one cell's human sample."""
-        wanted = [self.settings["per_stratum"], self.settings["genuine"], self.grid.config["seed"]]
+        sampling = [
+            self.settings["per_stratum"],
+            self.settings["genuine"],
+            self.grid.config["seed"],
+        ]
         verdicts = self.grid.verdicts_identity(cell, self.judge)
-        return fingerprint([HUMANS_VERSION, verdicts, wanted])
+        return fingerprint([HUMANS_VERSION, verdicts, sampling])
 
     def sampling_verdicts(self, cell: Cell) -> str:
         """Return the path of the verdicts that make the strata of a cell."""

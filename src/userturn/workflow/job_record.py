@@ -51,17 +51,17 @@ def _commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True)
 
     try:
-        is_known = git("ls-files", "--error-unmatch", here.name).returncode == 0
-        return (git("rev-parse", "HEAD").stdout.strip() or None) if is_known else None
+        is_tracked = git("ls-files", "--error-unmatch", here.name).returncode == 0
+        return (git("rev-parse", "HEAD").stdout.strip() or None) if is_tracked else None
     except OSError:
         return None
 
 
 def _version(package: str) -> str | None:
     module = sys.modules.get(package)
-    found = getattr(module, "__version__", None)
+    own = getattr(module, "__version__", None)
     try:
-        return str(found) if found else version(package.replace("_", "-"))
+        return str(own) if own else version(package.replace("_", "-"))
     except PackageNotFoundError:
         return None
 
@@ -113,8 +113,8 @@ def recorded(job: Any) -> Iterator[None]:
         UserError: an earlier attempt in this run met a lasting error, or an input is damaged.
     """
     log_to(job.log[0])
-    if (said := noted_error(job.log[0])) is not None:
-        raise UserError(f"{said} (not tried again)")
+    if (earlier_error := noted_error(job.log[0])) is not None:
+        raise UserError(f"{earlier_error} (not tried again)")
     began = _now()
     try:
         with files_written() as written:
@@ -156,8 +156,8 @@ def _is_record(content: JobRecord) -> bool:
     All its paths must be inside the project, so that a record cannot lead elsewhere.
     """
     hashes = [content[kind] for kind in ("inputs", "outputs", "beside")]
-    named = [name for found in (*hashes, content["journals"]) for name in found]
-    digests = [digest for found in hashes for digest in found.values()]
+    named = [name for group in (*hashes, content["journals"]) for name in group]
+    digests = [digest for group in hashes for digest in group.values()]
     digests += [journal["sha256"] for journal in content["journals"].values()]
     sizes = [journal["n_bytes"] for journal in content["journals"].values()]
     texts = [content["rule"], *content["wildcards"].values(), *digests, content["schema_version"]]
@@ -193,7 +193,7 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in files if _is_artifact(p)}
     if job.rule in SWEEPS:
-        written.update(_of_killed_sweeps(job.rule, job.wildcards, beside))
+        written.update(_killed_sweep_files(job.rule, job.wildcards, beside))
     settings = dict(job.params.items())
     return {
         "schema_version": SCHEMA_VERSION,
@@ -211,11 +211,11 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
 def _engines(earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Return the engines that ran a model in this job and in earlier runs of it, if any."""
     before = earlier.get("made", {}).get("engines", [])
-    found = [*before, *(account for account in noted_engines() if account not in before)]
-    return {"engines": found} if found else {}
+    engines = [*before, *(account for account in noted_engines() if account not in before)]
+    return {"engines": engines} if engines else {}
 
 
-def _of_killed_sweeps(rule: str, wildcards: Any, recorded: Mapping[str, str]) -> Iterator[str]:
+def _killed_sweep_files(rule: str, wildcards: Any, recorded: Mapping[str, str]) -> Iterator[str]:
     """Yield the paths of a shard's notes, which change, and of its plans not recorded yet.
 
     A model's second sweep (after other models') has a record beside that of its first sweep. Each
@@ -258,8 +258,8 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
 def _files(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths of files, with a folder replaced by all files inside it."""
     for path in map(Path, paths):
-        found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        yield from (str(_relative(f)) for f in files if f.is_file() and f.name != STAMP)
 
 
 def _is_artifact(path: Path) -> bool:

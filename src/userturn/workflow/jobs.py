@@ -32,7 +32,7 @@ def _jobs(
     """Return the jobs of rules that make tables or figures, by rule."""
     return {
         rule: Job(
-            f"Make {'; '.join(_said(rule))}.",
+            f"Make {'; '.join(_descriptions(rule))}.",
             function,
             {name: input_of(name) for name in made_of(rule)},
             {name: paths(name) for name in names_of(rule)},
@@ -42,9 +42,9 @@ def _jobs(
     }
 
 
-def _said(rule: str) -> list[str]:
-    said = [f"`{name}`: {TABLES[name].says}" for name in tables_of(rule)]
-    return said + [f"`{name}`: {FIGURES[name].says}" for name in figures_of(rule)]
+def _descriptions(rule: str) -> list[str]:
+    lines = [f"`{name}`: {TABLES[name].says}" for name in tables_of(rule)]
+    return lines + [f"`{name}`: {FIGURES[name].says}" for name in figures_of(rule)]
 
 
 JOBS_OF_TABLES = _jobs(TABLE_RULES, "tables.make_tables.make_tables", "tables", tables_of, paths_of)

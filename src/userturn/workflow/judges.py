@@ -88,8 +88,8 @@ class JudgeGrid:
         tables = {grid.at(of.path) for turns in asked.values() for of in turns}
         journals = sorted((grid.results / "journal" / "judges").glob("*/*/[!.]*.jsonl"))
         state = [states(sorted(tables)), states(journals), grid.contents.rubric]
-        found = asked_elsewhere(WITHOUT_QUESTIONS, grid, {"judges": sorted(asked)}, state)
-        return any_of(judge for judge in asked if judge in (found or ()))
+        answered = asked_elsewhere(WITHOUT_QUESTIONS, grid, {"judges": sorted(asked)}, state)
+        return any_of(judge for judge in asked if judge in (answered or ()))
 
     def pending_turns(self, judge: str) -> list[str]:
         """Return the paths of the user turns to label in a judge's one job."""

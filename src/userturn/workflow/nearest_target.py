@@ -29,9 +29,9 @@ class NearestTarget(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every message pass, and replace that of a target that no rule makes."""
-        if found := NOTHING_MAKES.search(str(record.msg)):
+        if match := NOTHING_MAKES.search(str(record.msg)):
             rules = [rule.name for rule in self.workflow.rules]
-            record.msg = nearest_target(found[1], self.study, rules)
+            record.msg = nearest_target(match[1], self.study, rules)
         return True
 
 

@@ -79,14 +79,14 @@ class Pending:
     @cached_property
     def _usable(self) -> dict[str, list[Asked]]:
         """The tables of datasets that can be used, by model."""
-        found: dict[str, list[Asked]] = {model: [] for model in self.grid.models}
+        tables: dict[str, list[Asked]] = {model: [] for model in self.grid.models}
         for of in asked(self.grid).values():
             if of.dataset not in self.unusable:
-                found[of.model].append(of)
-        return found
+                tables[of.model].append(of)
+        return tables
 
     @cached_property
-    def _after_others(self) -> set[str]:
+    def _second_sweep_identities(self) -> set[str]:
         """The identities of the tables that second sweeps (after other models') fill."""
         usable = (of for tables in self._usable.values() for of in tables)
         return _identities(of for of in usable if follows_others(self.grid, of))
@@ -117,8 +117,8 @@ class Pending:
             if absent and _journals(self.grid, model)
         }
         state = _state(self.grid, begun) if begun else []
-        found = begun and asked_elsewhere(FORECAST, self.grid, {"pending": begun}, state)
-        return found or {}
+        answer = begun and asked_elsewhere(FORECAST, self.grid, {"pending": begun}, state)
+        return answer or {}
 
     @cached_property
     def _lacking(self) -> dict[str, set[str]]:
@@ -135,14 +135,18 @@ class Pending:
         lacking = {identity for identity in absent if forecast["missing"].get(identity, 1)}
         is_old = lacking and not forecast["is_known"]
         vouched = finished_requests(self.grid, model) if is_old else set()
-        return lacking - vouched | absent & must_send(self.grid, model) | self._of_another(model)
+        return (
+            lacking - vouched
+            | absent & must_send(self.grid, model)
+            | self._planned_otherwise(model)
+        )
 
     @cached_property
     def _outdated(self) -> set[str]:
         """The identities of plans made before an equal request had its reply, by another name."""
         return {one for forecast in self.forecasts.values() for one in forecast["outdated"]}
 
-    def _of_another(self, model: str) -> set[str]:
+    def _planned_otherwise(self, model: str) -> set[str]:
         """Return the identities of absent tables planned under another description of their model.
 
         The description is part of their requests' keys, so these have changed.
@@ -152,12 +156,12 @@ class Pending:
         except (OSError, ValueError, LookupError):
             return set()  # not described yet
 
-        def is_of_another(of: Asked) -> bool:
+        def is_planned_otherwise(of: Asked) -> bool:
             folder = self.grid.requests_folder(model, of.dataset, of.identity)
             plans = folder.glob("[!.]*.parquet")
             return any(read_artifact(path).get("model") != fingerprint(identity) for path in plans)
 
-        return _identities(filter(is_of_another, self._absent[model]))
+        return _identities(filter(is_planned_otherwise, self._absent[model]))
 
     @cached_property
     def tables(self) -> dict[str, Asked]:
@@ -188,25 +192,25 @@ class Pending:
 
     def without_plans(self, model: str, after_others: bool = False) -> set[str]:
         """Return the identities of a model's finished tables whose plans are lost."""
-        planless = self._in_sweep(self._planless[model], after_others)
+        planless = self._tables_of_sweep(self._planless[model], after_others)
         return _identities(planless) - _identities(self._absent[model])
 
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model's first sweep lacks plans, but no reply to a request."""
         lacks_requests = self._lacking[model] | must_send(self.grid, model)
-        outdated = _identities(self._absent[model]) & self._outdated - self._after_others
-        planless = self._in_sweep(self._planless[model], after_others=False)
-        return bool(planless or outdated) and not lacks_requests - self._after_others
+        outdated = _identities(self._absent[model]) & self._outdated - self._second_sweep_identities
+        planless = self._tables_of_sweep(self._planless[model], after_others=False)
+        return bool(planless or outdated) and not lacks_requests - self._second_sweep_identities
 
-    def _in_sweep(self, tables: Iterable[Asked], after_others: bool) -> list[Asked]:
+    def _tables_of_sweep(self, tables: Iterable[Asked], after_others: bool) -> list[Asked]:
         """Return the tables that a model's first sweep (or its sweep after other models') fills."""
-        later = self._after_others
+        later = self._second_sweep_identities
         return [of for of in tables if (of.identity in later) == after_others]
 
     def _to_plan(self, model: str, after_others: bool) -> list[Asked]:
         """Return the tables that a model's first sweep (or its sweep after others') has to plan."""
-        absent = self._in_sweep(self._absent[model], after_others)
-        return absent and absent + self._in_sweep(self._planless[model], after_others)
+        absent = self._tables_of_sweep(self._absent[model], after_others)
+        return absent and absent + self._tables_of_sweep(self._planless[model], after_others)
 
 
 class GenerationGrid:

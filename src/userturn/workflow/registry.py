@@ -43,8 +43,8 @@ Kind = TypeVar("Kind", Table, Figure)
 
 def declared(folder: str, kind: type[Kind]) -> dict[str, Kind]:
     """Return the declarations in the modules of a package, by name, in the order of the report."""
-    found = dict(_declarations(PACKAGE / folder, kind))
-    return dict(sorted(found.items(), key=lambda item: item[1].place))
+    declarations = dict(_declarations(PACKAGE / folder, kind))
+    return dict(sorted(declarations.items(), key=lambda item: item[1].place))
 
 
 def _declarations(folder: Path, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
@@ -56,9 +56,9 @@ def _declarations(folder: Path, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
         if declaration := call.search(text):
             described = says.match(text)
             assert described, f"{path.name} does not begin with what the {name.lower()} shows"
-            given = ast.parse(declaration[1], str(path), "eval").body
-            assert isinstance(given, ast.Call)
-            literals = {str(k.arg): ast.literal_eval(k.value) for k in given.keywords}
+            node = ast.parse(declaration[1], str(path), "eval").body
+            assert isinstance(node, ast.Call)
+            literals = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
             yield path.stem, kind(**literals, says=described[1])
 
 
@@ -80,7 +80,7 @@ def figures_of(rule: str) -> list[str]:
     return [name for name, figure in FIGURES.items() if figure.rule == rule]
 
 
-def said_in_report(path: str) -> dict[str, Any]:
+def report_labels(path: str) -> dict[str, Any]:
     """Return category and labels of a file in Snakemake's report, or none for other files.
 
     That report has the SVG file of each figure and the CSV file of each table.

@@ -90,7 +90,7 @@ LOOKS = {
     *("--d3dag", "--rulegraph", "--filegraph", "--lint", "--report", "--archive", "--unlock"),
     *("--list-rules", "--list", "-l", "--list-target-rules", "--lt", "--list-changes", "--lc"),
 }
-_held = ExitStack()  # the lease of this process's run
+_run_lease = ExitStack()  # the lease of this process's run
 _runs: list[Path] = []  # the folder of that run
 
 
@@ -125,7 +125,7 @@ def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
                     file=sys.stderr,
                 )
         of_folder = folder / DRIVER, DRIVER, _stop_at_once
-        _held.enter_context(lease(*of_folder, patience=patience, minds_rivals=False))
+        _run_lease.enter_context(lease(*of_folder, patience=patience, minds_rivals=False))
     except PermissionError:  # another user's: Snakemake itself will refuse
         return
     except LeaseError as error:
@@ -134,7 +134,7 @@ def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
             f"'{folder.absolute().parent}' has a run of {describe_owner(error.owner)}, which is at "
             f"work; wait until it ends, or end it {where}, then run again"
         ) from error
-    atexit.register(_held.close)
+    atexit.register(_run_lease.close)
     _runs.append(folder)
     if had_runs:
         shutil.rmtree(folder / "locks", ignore_errors=True)
@@ -159,9 +159,9 @@ def leave_to_others(grid: Grid, arguments: Sequence[str], patience: float = 3 * 
         arguments: Snakemake's arguments in a cluster's job, with `sweep:model=m,shard=1of1`.
         patience: seconds to wait for a sign of life.
     """
-    for said in arguments:
-        rule, _, given = said.strip("'").partition(":")
-        wildcards = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
+    for argument in arguments:
+        rule, _, pairs = argument.strip("'").partition(":")
+        wildcards = dict(pair.split("=", 1) for pair in pairs.split(",") if "=" in pair)
         if rule not in SWEEPS or {"model", "shard"} - wildcards.keys():
             continue
         folder = grid.leases_folder(wildcards["model"])
@@ -182,8 +182,8 @@ def shadowing(folder: Path) -> Path | None:
     packages = [path.parent for path in folder.glob("*/__init__.py")]
     for path in sorted([*folder.glob("*.py"), *packages]):
         name, is_own = path.stem, path.resolve() == OWN
-        is_known = name in sys.stdlib_module_names or PathFinder.find_spec(name, elsewhere)
-        if is_known and not is_own:
+        is_library = name in sys.stdlib_module_names or PathFinder.find_spec(name, elsewhere)
+        if is_library and not is_own:
             return path
     return None
 
@@ -209,7 +209,7 @@ def remove_empty_logs(logs: Path = Path("logs")) -> None:
                 folder.rmdir()
 
 
-KEPT = ".kept"  # folder of a study's results, exists only during a run
+OUTPUT_LINKS = ".kept"  # folder of a study's results, exists only during a run
 
 
 def keep_outputs(workflow: Any, results: Path) -> None:
@@ -223,7 +223,7 @@ def keep_outputs(workflow: Any, results: Path) -> None:
         if job.rule.name in every_job() and len(job.input):
             for output in map(Path, job.output):
                 if output.is_file():
-                    _link(output, _kept(output, results))
+                    _link(output, _link_path(output, results))
 
 
 def restore_outputs(workflow: Any, results: Path) -> None:
@@ -232,26 +232,26 @@ def restore_outputs(workflow: Any, results: Path) -> None:
     A failed job leaves metadata as if it had made its outputs. Without the metadata, and with a
     file dated 1970, Snakemake runs the job again until it succeeds.
     """
-    if not (results / KEPT).is_dir():
+    if not (results / OUTPUT_LINKS).is_dir():
         return
     for output in [output for job in workflow.dag.jobs for output in job.output]:
-        path, kept = Path(output), _kept(output, results)
-        if kept.is_file() and not path.exists():
+        path, link = Path(output), _link_path(output, results)
+        if link.is_file() and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.utime(kept, (1, 1))  # a time of 0 means none to Snakemake
-            kept.rename(path)
+            os.utime(link, (1, 1))  # a time of 0 means none to Snakemake
+            link.rename(path)
             workflow.persistence.cleanup_metadata(output)
-    shutil.rmtree(results / KEPT, ignore_errors=True)
+    shutil.rmtree(results / OUTPUT_LINKS, ignore_errors=True)
 
 
-def _kept(output: str | Path, results: Path) -> Path:
-    return results / KEPT / os.path.relpath(output, results)
+def _link_path(output: str | Path, results: Path) -> Path:
+    return results / OUTPUT_LINKS / os.path.relpath(output, results)
 
 
-def _link(output: Path, kept: Path) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
+def _link(output: Path, link: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # a file system without hard links keeps nothing
-        kept.hardlink_to(output)
+        link.hardlink_to(output)
 
 
 NEEDED_OF_A_DISK = ("INPUT_OUTPUT", "PERSISTENCE", "SOURCES")  # storage that all jobs must share

@@ -5,7 +5,7 @@ The name of a parameter of that function decides its argument:
 - the path of the input or output of that name, or a list of paths if the name begins with `paths`
 - `inputs` and `outputs`: all of them, as lists of paths by name (`**` takes all other inputs)
 - a param of the rule, or a setting that the table names
-- a name in `KNOWN`, for every job: the study's `grid`, the job's `cell`, its `judge`, ...
+- a name in `ARGUMENTS`, for every job: the study's `grid`, the job's `cell`, its `judge`, ...
 - the wildcard of that name (`round_name` for the wildcard `round`)
 """
 
@@ -29,7 +29,7 @@ ANY_OTHER = Parameter.VAR_KEYWORD
 INSTEAD = "correct the path that you asked for, or define and select what it names"
 
 
-def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
+def function_of_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method`.
 
     The parameter `cell` gets the cell that the wildcards name, `round_name` the wildcard `round`,
@@ -38,32 +38,32 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
     """
     names = [name.removesuffix("_name") for name in signature(method).parameters]
 
-    def of_job(wildcards: Any) -> T:
-        known = dict(wildcards.items())
+    def called(wildcards: Any) -> T:
+        values = dict(wildcards.items())
         if "cell" in names:
-            known["cell"] = Cell(*(known[name] for name in Cell._fields))
-        given = [known[name] for name in names]
+            values["cell"] = Cell(*(values[name] for name in Cell._fields))
+        arguments = [values[name] for name in names]
         try:
-            return method(*given)
+            return method(*arguments)
         except KeyError as error:
-            if not _texts(error.args) <= _texts(given):
+            if not _texts(error.args) <= _texts(arguments):
                 raise
             asked = sorted(_texts(error.args))
             what = "of that name" if len(asked) == 1 else "with all of these names"
             # No UserError: Snakemake would put its own words and a traceback around it.
             sys.exit(f"error: this study has nothing {what}: {', '.join(asked)}; {INSTEAD}")
 
-    return of_job
+    return called
 
 
-def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
+def function_of_paths(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method` with paths.
 
     The paths are made from patterns, which begin with `results/` and have wildcards in braces. The
     function ends the program with one sentence if the study has no such file.
     """
 
-    def of_job(wildcards: Any) -> T:
+    def called(wildcards: Any) -> T:
         paths = [pattern.format(**dict(wildcards.items())) for pattern in patterns]
         try:
             return method(*paths)
@@ -72,10 +72,10 @@ def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
                 raise
             sys.exit(f"error: this study has no '{error.args[0]}'; {INSTEAD}")
 
-    return of_job
+    return called
 
 
-def said_of(study: Any, text: str) -> Any:
+def value_of_text(study: Any, text: str) -> Any:
     """Return the value of a text in the table of jobs.
 
     It is the text itself unless that begins with `study.`. Then it is the study's attribute of that
@@ -85,10 +85,10 @@ def said_of(study: Any, text: str) -> Any:
     if not text.startswith(STUDY):
         return text
     name, _, paths = text.removeprefix(STUDY).removesuffix(")").partition("(")
-    found = attrgetter(name)(study)
+    attribute = attrgetter(name)(study)
     if paths:
-        return by_path(found, *paths.split(", "))
-    return by_wildcards(found) if callable(found) else found
+        return function_of_paths(attribute, *paths.split(", "))
+    return function_of_wildcards(attribute) if callable(attribute) else attribute
 
 
 def _texts(names: Any) -> set[str]:
@@ -163,7 +163,7 @@ def replayed(
         wildcards,
         {name: [at(path) for path in paths] for name, paths in inputs.items()},
         {name: [to(path) for path in paths] for name, paths in outputs.items()},
-        {name: _said(study, text, wildcards) for name, text in job.params.items()},
+        {name: _filled_value(study, text, wildcards) for name, text in job.params.items()},
         study.grid.config,
         lambda: study.grid,
         is_again=True,
@@ -186,22 +186,22 @@ def outputs_of(
 
 def identity_of(study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS) -> str:
     """Return the identity that a job's outputs carry."""
-    return str(_said(study, every_job()[rule].params["identity"], wildcards))
+    return str(_filled_value(study, every_job()[rule].params["identity"], wildcards))
 
 
 def _paths(study: Any, texts: Paths, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, given in texts.items():
-        said = [_said(study, text, wildcards) for text in _list(given)]
-        found[name] = [path for paths in said for path in _list(paths)]
-    return found
+    all_paths: dict[str, list[str]] = {}
+    for name, patterns in texts.items():
+        values = [_filled_value(study, text, wildcards) for text in _list(patterns)]
+        all_paths[name] = [path for paths in values for path in _list(paths)]
+    return all_paths
 
 
-def _said(study: Any, text: str, wildcards: Mapping[str, str]) -> Any:
-    said = said_of(study, text)
-    if callable(said):
-        return said(wildcards)
-    return text.format(**wildcards) if said is text else said
+def _filled_value(study: Any, text: str, wildcards: Mapping[str, str]) -> Any:
+    value = value_of_text(study, text)
+    if callable(value):
+        return value(wildcards)
+    return text.format(**wildcards) if value is text else value
 
 
 def _list(paths: str | list[str]) -> list[str]:
@@ -215,10 +215,10 @@ def _lists(paths: Any) -> dict[str, list[str]]:
 def call(task: Task) -> None:
     """Make the outputs of a job by calling its function."""
     function = named(task.job.function)
-    known = signature(function).parameters
-    given = {n: argument(task, n) for n, one in known.items() if one.kind is not ANY_OTHER}
-    takes_more = any(parameter.kind is ANY_OTHER for parameter in known.values())
-    function(**(dict(task.inputs) | given if takes_more else given))
+    parameters = signature(function).parameters
+    arguments = {n: argument(task, n) for n, one in parameters.items() if one.kind is not ANY_OTHER}
+    takes_more = any(parameter.kind is ANY_OTHER for parameter in parameters.values())
+    function(**(dict(task.inputs) | arguments if takes_more else arguments))
 
 
 def argument(task: Task, name: str) -> Any:
@@ -236,8 +236,8 @@ def argument(task: Task, name: str) -> Any:
         return reduce(
             lambda entry, key: entry[key], task.job.settings[name].split("."), task.config
         )
-    if name in KNOWN:
-        return KNOWN[name](task)
+    if name in ARGUMENTS:
+        return ARGUMENTS[name](task)
     return task.wildcards[name.removesuffix("_name")]
 
 
@@ -250,7 +250,7 @@ def _tables(task: Task) -> list[Any]:
 
 
 # Imports are given as names, since they take a tenth of a second and not every job needs them.
-KNOWN: dict[str, Callable[[Task], Any]] = {
+ARGUMENTS: dict[str, Callable[[Task], Any]] = {
     "inputs": lambda task: task.inputs,
     "outputs": lambda task: task.outputs,
     "config": lambda task: task.config,
@@ -262,7 +262,7 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "judge": lambda task: named("study.judge.judge_of")(task.grid, task.wildcards["judge"]),
     "grader": lambda task: named("study.judge.rubric_judge")(task.grid, task.wildcards["dataset"]),
     "humans": lambda task: named("workflow.humans.HumanGrid")(task.grid),
-    "pairs": lambda task: named("workflow.humans.PairGrid")(KNOWN["humans"](task)),
+    "pairs": lambda task: named("workflow.humans.PairGrid")(ARGUMENTS["humans"](task)),
     "recipe": lambda task: named("config.recipes.load_recipe")(
         task.grid.entries[task.wildcards["model"]]["recipe"]
     ),

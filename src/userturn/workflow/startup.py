@@ -61,7 +61,7 @@ UNSAID = (  # how messages begin that say nothing of a study
     *("Using shell", "Conda environments"),
 )
 DETAILS = ("job_info", "job_finished", "resources_info")
-PARTS_SAID = 5  # of a run, each in a line as it is done
+N_PROGRESS_LINES = 5  # of a run, each in a line as it is done
 JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands
 HINT = "`snakemake -n --verbose` lists every job with its inputs, outputs and reason.\n"
 WILDCARDS = (
@@ -87,16 +87,16 @@ class ShortRun(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a message is printed; the table of all jobs becomes a line."""
-        event, known = getattr(record, "event", None), record.__dict__
+        event, fields = getattr(record, "event", None), record.__dict__
         if event == "run_info":
             if self.is_counted:  # a dry run counts its jobs at its end, too
                 return False
             self.is_counted = True
-            n_jobs, n_rules = known["stats"]["total"], len(known["stats"]) - 1
+            n_jobs, n_rules = fields["stats"]["total"], len(fields["stats"]) - 1
             record.msg = f"{number_of(n_jobs, 'job')} of {number_of(n_rules, 'rule')}"
             record.event = None  # so that Snakemake prints the message
         if event == "progress":
-            n_parts = PARTS_SAID * known["done"] // known["total"]
+            n_parts = N_PROGRESS_LINES * fields["done"] // fields["total"]
             is_new, self.n_parts = bool(n_parts > self.n_parts), n_parts
             return is_new
         return event not in DETAILS and not str(record.msg).startswith(UNSAID)
@@ -165,15 +165,15 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--config", "-C", nargs="*", default=[])
     parser.add_argument("--directory", "-d")  # Snakemake goes there later
     parser.add_argument("--snakefile", "-s", type=Path, default=Path("Snakefile"))
-    given, _ = parser.parse_known_args(arguments)
-    if (path := shadowing(given.snakefile.parent)) is not None:
+    options, _ = parser.parse_known_args(arguments)
+    if (path := shadowing(options.snakefile.parent)) is not None:
         sys.exit(
             f"error: '{path}' has the name of a Python library, and would be run in its place "
             "wherever userturn needs that; rename it, or move it out of this folder"
         )
-    own = [] if given.directory else config_files()
-    _check_config_files([*own, *given.configfile])
-    for setting in given.config:
+    own = [] if options.directory else config_files()
+    _check_config_files([*own, *options.configfile])
+    for setting in options.config:
         if not re.match(SETTING, setting):
             sys.exit(
                 f"error: --config: found '{setting}', expected a key of the "

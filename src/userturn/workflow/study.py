@@ -55,12 +55,12 @@ class Study:
         """The identities of all files from which tables are made, by path."""
         return {
             "results/study.json": self.record_identity,
-            **self._made_before(),
+            **self._identities_before_generation(),
             **artifacts(self.grid),
-            **self._made_of_turns(),
+            **self._identities_after_turns(),
         }
 
-    def _made_before(self) -> Identities:
+    def _identities_before_generation(self) -> Identities:
         """Return the identities, by path, of files made before any generation."""
         grid, training = self.grid, self.training
         of_datasets = map(grid.dataset_identity, grid.prepared_datasets)
@@ -76,20 +76,20 @@ class Study:
             **records,
         }
 
-    def _made_of_turns(self) -> Identities:
+    def _identities_after_turns(self) -> Identities:
         """Return the identities, by path, of files made from user turns and of people's labels."""
-        humans, found = self.humans, Identities()
+        humans, identities = self.humans, Identities()
         for of in (self.languages, self.similarities):
-            found |= zip(of.files, starmap(of.identity_of, of.cells_of), strict=True)
+            identities |= zip(of.files, starmap(of.identity_of, of.cells_of), strict=True)
         for cell in humans.cells:
             path = files_of([cell], "human_sample.parquet")[0]
-            found[path] = humans.sample_identity(cell)
+            identities[path] = humans.sample_identity(cell)
         for kind in (humans, self.pairs):
             labels = map(kind.annotations_identity, kind.rounds)
-            found |= zip(kind.annotations, labels, strict=True)
+            identities |= zip(kind.annotations, labels, strict=True)
             for file in ("task.html", "key.parquet", "items.parquet"):
-                found |= dict.fromkeys(kind.of_rounds(file))
-        return found
+                identities |= dict.fromkeys(kind.of_rounds(file))
+        return identities
 
     @property
     def record_identity(self) -> str:
@@ -173,8 +173,8 @@ def targets(study: Study) -> list[str]:
     """Return the paths of the files that a plain run makes, and makes again if lost."""
     tables = [path for name in study.tables.names for path in paths_of(name)]
     figures = [path for name in study.figures.names for path in paths_of_figure(name)]
-    made = [path for path in asked_for(study) if not is_optional(path)]
-    return list(dict.fromkeys(made + tables + figures))
+    required = [path for path in asked_for(study) if not is_optional(path)]
+    return list(dict.fromkeys(required + tables + figures))
 
 
 def is_optional(path: str) -> bool:

@@ -101,8 +101,8 @@ class Files:
     def noted(self) -> dict[str, str]:
         """The sha256 that each artifact had when it was made, by path."""
         kinds = ("beside", "outputs")  # outputs last, since they take precedence
-        made = [record[kind] for kind in kinds for _, record in self.readable]
-        return {name: digest for hashes in made for name, digest in hashes.items()}
+        records = [record[kind] for kind in kinds for _, record in self.readable]
+        return {name: digest for hashes in records for name, digest in hashes.items()}
 
     @cached_property
     def present(self) -> list[str]:
@@ -132,12 +132,12 @@ class Files:
     def other_code(self, artifact: str) -> str | None:
         """Return the commit of the code that made an artifact, or None for the present code."""
         for maker in self.makers.get(artifact, []):
-            made = (self.records[maker] or {}).get("made", {})
-            if made.get("code_sha256") != code_sha256():
-                return made.get("commit") or "of no commit"
+            account = (self.records[maker] or {}).get("made", {})
+            if account.get("code_sha256") != code_sha256():
+                return account.get("commit") or "of no commit"
         return None
 
-    def made_of_others(self, artifact: str) -> bool:
+    def has_changed_inputs(self, artifact: str) -> bool:
         """Return whether an artifact was made from other contents than its inputs have now."""
         return any(
             self.noted.get(name, digest) != digest
@@ -150,11 +150,11 @@ class Files:
         """The sha256 of every artifact and recorded input that exists or was left out."""
         named = {name for _, record in self.readable for name in record["inputs"]}
         beside = {name for _, record in self.readable for name in record["beside"]}
-        wanted = sorted({*self.present, *named, *beside})
-        there = [path for path in wanted if self.at(path).is_file() and self._may_open(path)]
+        paths = sorted({*self.present, *named, *beside})
+        there = [path for path in paths if self.at(path).is_file() and self._may_open(path)]
         with ThreadPoolExecutor() as pool:
-            found = pool.map(lambda path: file_sha256(self.at(path)), there)
-        return {**self.left_out, **dict(zip(there, found, strict=True))}
+            digests = pool.map(lambda path: file_sha256(self.at(path)), there)
+        return {**self.left_out, **dict(zip(there, digests, strict=True))}
 
 
 def study_digest(files: Files) -> str:
@@ -179,12 +179,12 @@ def records_digest(files: Files) -> str:
 
 def times_and_commits(files: Files) -> str:
     """Return the times and the commits of userturn with which a study's jobs ran, in words."""
-    made = [record["made"] for _, record in files.readable]
-    if not made:
+    accounts = [record["made"] for _, record in files.readable]
+    if not accounts:
         return "no job has a record"
-    began = min(str(one.get("began")) for one in made)
-    ended = max(str(one.get("ended")) for one in made)
-    commits = sorted({one["commit"] or "of no commit" for one in made})
+    began = min(str(one.get("began")) for one in accounts)
+    ended = max(str(one.get("ended")) for one in accounts)
+    commits = sorted({one["commit"] or "of no commit" for one in accounts})
     return f"jobs ran from {began} to {ended}, by userturn {', '.join(commits)}"
 
 
@@ -208,22 +208,22 @@ def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
         "perturbation": grid.contents.perturbations,
         "judge": grid.contents.judges,
     }
-    found: dict[str, Any] = {}
-    for kind, known in chosen.items():
-        names = sorted(known) if not wildcards else [wildcards.get(kind, "")]
-        found |= {f"{kind} {name}": known[name] for name in names if name in known}
+    settings: dict[str, Any] = {}
+    for kind, entries in chosen.items():
+        names = sorted(entries) if not wildcards else [wildcards.get(kind, "")]
+        settings |= {f"{kind} {name}": entries[name] for name in names if name in entries}
     if not wildcards or {"model", "dataset"} <= set(wildcards):
         model = wildcards.get("model")
-        found["seed"] = grid.config["seed"]
-        found["answer"] = (
+        settings["seed"] = grid.config["seed"]
+        settings["answer"] = (
             grid.answer_settings(model) if model in grid.models else grid.config["answer"]
         )
     if not wildcards or "temperature" in wildcards:
-        found["temperature"] = wildcards.get("temperature", sorted(grid.temperatures))
-        found |= {key: grid.config[key] for key in ("samples", "user_turn")}
+        settings["temperature"] = wildcards.get("temperature", sorted(grid.temperatures))
+        settings |= {key: grid.config[key] for key in ("samples", "user_turn")}
     if not wildcards:
-        found |= {key: grid.config[key] for key in ("primary_judge", "statistics")}
-    return found
+        settings |= {key: grid.config[key] for key in ("primary_judge", "statistics")}
+    return settings
 
 
 def _dataset(grid: Grid, name: str) -> dict[str, Any]:

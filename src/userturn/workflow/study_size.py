@@ -173,42 +173,42 @@ def planned_keys(folder: Path, kind: str) -> list[str | None]:
     """
     row = SCORED_ROW if kind == SCORES else ("item", "sample")
     paths = sorted(folder.glob("[!.]*.parquet"))
-    found = [pl.read_parquet(path, columns=[*row, "key"]) for path in paths]
-    return pl.concat(found).unique(row)["key"].to_list() if found else []
+    plans = [pl.read_parquet(path, columns=[*row, "key"]) for path in paths]
+    return pl.concat(plans).unique(row)["key"].to_list() if plans else []
 
 
 def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[str, Left]:
     """Return how many requests without a reply a run sends to a model, by kind."""
     left: dict[str, Left] = {}
-    known: set[str] = set()
+    counted: set[str] = set()
     forecast = study.pending.forecasts.get(model, {"is_known": False})
     for of in (of for of in study.pending.tables.values() if of.model == model):
         if forecast["is_known"]:
             n_missing = forecast["missing"].get(of.identity, 0)
             more = Left(n_missing, n_missing > 0)
         else:
-            found = _missing(study.grid, of, known)
-            more = Left(of.count(sizes).n, True) if found is None else Left(len(found))
-            known |= found or set()
+            missing = _missing(study.grid, of, counted)
+            more = Left(of.count(sizes).n, True) if missing is None else Left(len(missing))
+            counted |= missing or set()
         left[of.kind] = left.get(of.kind, Left()).plus(more)
     return left
 
 
-def _missing(grid: Grid, of: Asked, known: set[str]) -> set[str] | None:
-    """Return a table's keys that have no reply and are not in `known`, or None without a plan."""
+def _missing(grid: Grid, of: Asked, counted: set[str]) -> set[str] | None:
+    """Return a table's keys that have no reply and are not in `counted`, or None without a plan."""
     folder = grid.requests_folder(of.model, of.dataset, of.identity)
     if not all((folder / f"{shard}.parquet").is_file() for shard in grid.shards(of.model)):
         return None
-    keys = {key for key in planned_keys(folder, of.kind) if key is not None} - known
+    keys = {key for key in planned_keys(folder, of.kind) if key is not None} - counted
     there = finished_keys(grid.journal_folder(of.model, of.dataset), pl.Series(sorted(keys)))
     return keys - there
 
 
 def questions_left(study: Study, judge: str, sizes: Mapping[str, Size]) -> Left:
     """Return how many questions a run asks a judge, about user turns and by rubrics."""
-    left, known = Left(), set[str]()
+    left, counted = Left(), set[str]()
     for turns in study.judges.unjudged(judge):
-        left = left.plus(_questions(study.grid, judge_of(study.grid, judge), turns, sizes, known))
+        left = left.plus(_questions(study.grid, judge_of(study.grid, judge), turns, sizes, counted))
     return left.plus(_rubric_questions(study.grid, judge, sizes))
 
 
@@ -219,9 +219,9 @@ def judges_without_questions(grid: Grid, judges: Iterable[str]) -> list[str]:
 
 
 def _questions(
-    grid: Grid, judge: Judge, turns: Turns, sizes: Mapping[str, Size], known: set[str]
+    grid: Grid, judge: Judge, turns: Turns, sizes: Mapping[str, Size], counted: set[str]
 ) -> Left:
-    """Return how many new questions a table of turns has, and add their keys to `known`."""
+    """Return how many new questions a table of turns has, and add their keys to `counted`."""
     paths = [grid.at(path) for path in (turns.path, turns.items)]
     if read_identity(paths[0]) != turns.identity or not paths[1].is_file():
         return Left(turns.count(sizes).n, True)
@@ -232,9 +232,9 @@ def _questions(
     if not pl.read_parquet(paths[0], columns=["item"]).height:
         return Left()
     keys, decisions = keys_and_decisions(judge, format_of(judge).prompt, cell)
-    new = {key for key in keys if key is not None and not decisions.is_finished(key)} - known
+    new = {key for key in keys if key is not None and not decisions.is_finished(key)} - counted
     new -= {record["key"] for record in former_decisions(judge, turns.dataset, decisions)}
-    known |= new
+    counted |= new
     return Left(len(new))
 
 
@@ -254,11 +254,11 @@ def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left
 def run_size(study: Study) -> str:
     """Return what a run asks as text, a line per model and judge."""
     sizes = dataset_sizes(study.grid)
-    lines = [*_of_models(study, sizes), *_of_judges(study, sizes)]
+    lines = [*_model_lines(study, sizes), *_judge_lines(study, sizes)]
     return "\n".join(["this run asks", *lines] if lines else ["this run asks nothing"])
 
 
-def _of_models(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
+def _model_lines(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
     for model in study.grid.models:
         left = requests_left(study, model, sizes)
         told = [left[kind].told(NAMES[kind]) for kind in STAGES if left.get(kind, Left()).n]
@@ -266,7 +266,7 @@ def _of_models(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
             yield f"  {model:<24} {', '.join(told)}"
 
 
-def _of_judges(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
+def _judge_lines(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
     for judge in study.grid.asked_judges:
         left = questions_left(study, judge, sizes)
         if left.n:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SHOWN = ("primary_judge", "thresholds")  # settings that change every figure
 
 
-def _of_every_pair(grid: Grid, folder: str) -> list[str]:
+def _paths_of_pairs(grid: Grid, folder: str) -> list[str]:
     """Return the path of the file of each model and dataset in a folder of the results."""
     return [f"results/{folder}/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
 
@@ -42,8 +42,8 @@ def _conversations(grid: Grid) -> list[Cell]:
 INPUTS: dict[str, Callable[["Study"], list[str] | str]] = {
     "verdicts": lambda study: verdicts_of(study.grid.cells, study.grid.judges),
     "user_turns": lambda study: files_of(study.grid.cells, "user_turns.parquet"),
-    "answers": lambda study: _of_every_pair(study.grid, "answers"),
-    "grades": lambda study: _of_every_pair(study.grid, "grades"),
+    "answers": lambda study: _paths_of_pairs(study.grid, "answers"),
+    "grades": lambda study: _paths_of_pairs(study.grid, "grades"),
     "prepared_items": lambda study: study.data.prepared,
     "rubric": lambda study: study.grid.contents.rubric_path,
     "made_by_sources": lambda study: [*artifacts(study.grid)],
@@ -84,7 +84,7 @@ class TableGrid:
     """The tables of a study."""
 
     study: "Study"
-    _known: dict[str, str] = field(default_factory=dict)  # identities of tables and their inputs
+    _identities: dict[str, str] = field(default_factory=dict)  # of tables and their inputs
 
     def has(self, needed: str | None) -> bool:
         """Return whether the study has the input that a table or figure needs, if any."""
@@ -125,28 +125,28 @@ class TableGrid:
 
         It follows from the table's version, its settings, and the identities of its inputs.
         """
-        if name not in self._known:
+        if name not in self._identities:
             table = TABLES[name]
-            self._known[name] = fingerprint(
+            self._identities[name] = fingerprint(
                 {
                     "version": table.version,
                     "settings": {used: SETTINGS[used](self.study) for used in table.settings},
                     "made_of": {used: self._identity_of_input(used) for used in table.made_of},
                 }
             )
-        return self._known[name]
+        return self._identities[name]
 
     def _identity_of_input(self, name: str) -> str | None:
         """Return the identity of an input (a table or files), or None for a table without one."""
         if name in TABLES:
             return self.table_identity(name) if name in self.names else None
         key = f"of {name}"
-        if key not in self._known:
-            said = getattr(self.study.inputs, name)
-            paths = [said] if isinstance(said, str) else said
-            known = self.study.identities
-            self._known[key] = fingerprint({path: known.get(path) for path in paths})
-        return self._known[key]
+        if key not in self._identities:
+            value = getattr(self.study.inputs, name)
+            paths = [value] if isinstance(value, str) else value
+            identities = self.study.identities
+            self._identities[key] = fingerprint({path: identities.get(path) for path in paths})
+        return self._identities[key]
 
 
 @dataclass(eq=False)
