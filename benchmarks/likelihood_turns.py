@@ -28,7 +28,7 @@ from userturn.judges.words import (
     content_words,
     pairs,
     pairs_of,
-    share_found,
+    share_contained,
     share_repeated,
     vocabulary,
     words,
@@ -104,17 +104,17 @@ def labelled() -> Iterator[Known]:
 
 def word_features(turn: Known, settings: Any) -> dict[str, Any]:
     """Return what the heuristic judge looks at, and its label, None where it is silent."""
-    bare = heuristic.without_tokens(turn.text)
+    bare = heuristic.remove_tokens(turn.text)
     said = words(bare)
     meant = content_words(said)
     telling = [word for word in meant if word not in EMPTY_WORDS]
     old, answered = vocabulary(turn.asked[-1]["content"]), vocabulary(turn.answer)
     return {
         "rules": judge_by_words(turn.asked, turn.answer, turn.text, settings).label,
-        "in_prompt": share_found(telling, old),
-        "in_answer_alone": share_found(telling, answered - old),
-        "in_either": share_found(meant, old | answered),
-        "pairs_in_answer": share_found(pairs_of(said), pairs(turn.answer)),
+        "in_prompt": share_contained(telling, old),
+        "in_answer_alone": share_contained(telling, answered - old),
+        "in_either": share_contained(meant, old | answered),
+        "pairs_in_answer": share_contained(pairs_of(said), pairs(turn.answer)),
         "repeated": share_repeated(said),
         "log_words": float(np.log1p(len(said))),
         "asks": float("?" in bare),

@@ -17,7 +17,7 @@ rule sweep:
         "../envs/generate.yaml"
     threads: study.generation.resources.threads
     resources:
-        **study.generation.resources.of_job(DEFAULTS),
+        **study.generation.resources.functions(DEFAULTS),
     params:
         pending=function_of_wildcards(study.generation.to_finish),
     script:

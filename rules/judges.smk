@@ -16,7 +16,7 @@ rule serve_judge:
         "../envs/generate.yaml"
     threads: study.judges.resources.threads
     resources:
-        **study.judges.resources.of_job(DEFAULTS),
+        **study.judges.resources.functions(DEFAULTS),
     params:
         pending=function_of_wildcards(study.judges.pending_identities),
     script:

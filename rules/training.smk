@@ -17,7 +17,7 @@ rule train:
         "../envs/posttrain.yaml"
     threads: study.training.resources.threads
     resources:
-        **study.training.resources.of_job(DEFAULTS),
+        **study.training.resources.functions(DEFAULTS),
     params:
         identity=function_of_wildcards(study.grid.training_identity),
     script:

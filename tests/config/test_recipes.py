@@ -148,7 +148,7 @@ def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Pat
         model = "x"
 
     # Its training is one process: one GPU at most, on one node.
-    asked = study.training.resources.of_job()
+    asked = study.training.resources.functions()
     assert [asked[name](Job, 1) for name in ("gpu", "nodes", "mem_mb")] == [1, 1, 9]
 
 

@@ -31,7 +31,7 @@ def ended(*lacked: str) -> None:
 
 
 def asked(name: str, attempt: int = 1, **own: object) -> int | str:
-    return Resources({"m": entry(**own)}, LOG).of_job()[name](JOB, attempt)
+    return Resources({"m": entry(**own)}, LOG).functions()[name](JOB, attempt)
 
 
 def cores(**own: object) -> int:
@@ -85,7 +85,7 @@ def test_cores_are_counted_by_node() -> None:
 
 
 def test_a_judge_that_is_served_has_its_entry_by_its_own_wildcard() -> None:
-    of_judge = Resources({"j": entry()}, LOG, "judge").of_job()
+    of_judge = Resources({"j": entry()}, LOG, "judge").functions()
     assert of_judge["gpu"](SimpleNamespace(judge="j"), 1) == 2
 
 
@@ -116,7 +116,7 @@ class Default:
 
 def test_a_model_s_own_partition_stands_above_the_profile_s_which_others_keep() -> None:
     entries = {"big": entry(partition="large", qos="long"), "m": entry()}
-    of_job = Resources(entries, LOG).of_job({"slurm_partition": Default()})
+    of_job = Resources(entries, LOG).functions({"slurm_partition": Default()})
     assert [of_job["slurm_partition"](SimpleNamespace(model=name), 1) for name in entries] == [
         "large",
         "gpu-of-m",
@@ -127,5 +127,5 @@ def test_a_model_s_own_partition_stands_above_the_profile_s_which_others_keep() 
 
 def test_without_an_entry_that_names_a_place_all_is_left_to_the_profile() -> None:
     assert {"slurm_partition", "slurm_account", "qos"}.isdisjoint(
-        Resources({"m": entry()}, LOG).of_job()
+        Resources({"m": entry()}, LOG).functions()
     )

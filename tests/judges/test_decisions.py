@@ -23,7 +23,7 @@ def write(folder: Path, record: dict[str, object]) -> None:
     """Append a record as a judge's job does, in a file of its own."""
     found = Decisions(folder, [KEY])
     with Writer(folder) as journal:
-        journal.append(found.in_round(record))
+        journal.append(found.add_round(record))
 
 
 def outcome(folder: Path) -> str | None:
@@ -71,7 +71,7 @@ def test_first_reply_counts_in_its_own_round_only(tmp_path: Path) -> None:
 
 def test_records_of_the_first_round_are_written_as_ever(tmp_path: Path) -> None:
     found = Decisions(tmp_path, [KEY])
-    assert [found.in_round(r) for r in (REFUSED, UNCLEAR, SAID)] == [REFUSED, UNCLEAR, SAID]
+    assert [found.add_round(r) for r in (REFUSED, UNCLEAR, SAID)] == [REFUSED, UNCLEAR, SAID]
 
 
 def test_job_that_waits_for_another_says_so(

@@ -72,7 +72,7 @@ SETTINGS = {
 config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'reservation': 'mine'}
 study = checked_study(config)
 class Job: model = 'glm-4.7'
-print(study.generation.resources.of_job()['reservation'](Job, 1))
+print(study.generation.resources.functions()['reservation'](Job, 1))
 from userturn.slurm.submission import job_options
 print(job_options({}, 'sweep', study.grid.models['glm-4.7'], 1)['--reservation'])
 """,

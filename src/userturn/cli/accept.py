@@ -21,7 +21,7 @@ from userturn.cli.arguments import (
 )
 from userturn.cli.judge_card import LabelledCell
 from userturn.cli.terminal import Output
-from userturn.config.entries import by_language, selected
+from userturn.config.entries import entries_by_language, selected
 from userturn.config.load import INSTALLATION
 from userturn.controls.known_turns import labelled_items, labelled_turns, read_labelled
 from userturn.endpoints.budget import read_accounts
@@ -173,7 +173,7 @@ def try_hub(config: Mapping[str, Any]) -> Iterator[Tried]:
     files = [
         (name, one)
         for name, entry in selected(config, "datasets").items()
-        for one in by_language(entry).values()
+        for one in entries_by_language(entry).values()
         if "hub" in one and "sha256" in one
     ]
     claim = "a pinned dataset file has the bytes that the configuration names"

@@ -14,7 +14,7 @@ from userturn.cli.terminal import Output, Part, prose
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import currency
 from userturn.config.families import size, trainings
-from userturn.config.formats import beside_default, in_default
+from userturn.config.formats import default_format_models, models_in_other_formats
 from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
@@ -127,7 +127,9 @@ def _counts(grid: Grid) -> dict[str, int]:
 
 def _grid(grid: Grid) -> str:
     n = _counts(grid)
-    in_formats = "" if len(in_default(grid.models)) == len(grid.models) else " in formats"
+    in_formats = (
+        "" if len(default_format_models(grid.models)) == len(grid.models) else " in formats"
+    )
     sizes = [number_of(n["models"], "model") + in_formats]
     sizes += [number_of(n[f"{one}s"], one) for one in ("dataset", "temperature", "perturbation")]
     cells, judges = number_of(n["cells"], "cell"), number_of(n["judges"], "judge")
@@ -254,12 +256,12 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     """
     n_controls = len(controls_of(grid.perturbations))
     n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
-    n_models = len(in_default(grid.models))
+    n_models = len(default_format_models(grid.models))
     return {
         "perturbation": n_models * (n_perturbations - n_controls),
         "temperature": n_models * (len(grid.temperatures) - 1),
-        "model": len(trainings(in_default(grid.models), grid.entries)),
-        "format": len(beside_default(grid.models)),
+        "model": len(trainings(default_format_models(grid.models), grid.entries)),
+        "format": len(models_in_other_formats(grid.models)),
     }
 
 

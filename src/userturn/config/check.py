@@ -6,7 +6,7 @@ from typing import Any
 
 from userturn.config.entries import (
     Config,
-    by_language,
+    entries_by_language,
     is_streamed,
     paths_of,
     prepared_datasets,
@@ -58,7 +58,7 @@ COMPARING = ("numeric", "math")  # verifiers that need a reference
 
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
-        files = by_language(dataset)
+        files = entries_by_language(dataset)
         _check_split(name, dataset)
         if dataset["verifier"] in COMPARING and "reference" not in dataset["fields"]:
             raise ConfigError(
@@ -133,8 +133,8 @@ def _check_turns(config: Config) -> None:
         }
         for fault, is_there in faults.items():
             if is_there:
-                found = f"datasets.{name}.turns: found {dataset['turns']!r}"
-                raise ConfigError(f"{found}, which {fault}")
+                where = f"datasets.{name}.turns: found {dataset['turns']!r}"
+                raise ConfigError(f"{where}, which {fault}")
 
 
 def _check_nodes(config: Config) -> None:
@@ -172,10 +172,10 @@ def check_predictions(config: Mapping[str, Any]) -> None:
     """Check the predictions for faults that the schema cannot express, or raise ConfigError."""
     for name, one in config.get("predictions", {}).items():
         for key in ("model", "dataset", "perturbation"):
-            known = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]
+            allowed = ["none", *config[f"{key}s"]] if key == "perturbation" else config[f"{key}s"]
             for part in (one, one.get("against", {})):
                 if key in part:
-                    check_name(f"predictions.{name}", part[key], known, f"no {key}")
+                    check_name(f"predictions.{name}", part[key], allowed, f"no {key}")
         for is_wrong, expected in (
             (("model" in one) == ("family" in one), "either `model` or `family`"),
             (not {"above", "below"} & set(one), "`above`, `below` or both"),
@@ -184,9 +184,9 @@ def check_predictions(config: Mapping[str, Any]) -> None:
             (one.get("of") == "accuracy" and "against" in one, "no `against` for accuracy"),
         ):
             if is_wrong:
-                found = ", ".join(f"{key}: {value}" for key, value in one.items())
+                shown = ", ".join(f"{key}: {value}" for key, value in one.items())
                 raise ConfigError(
-                    f"predictions.{name}: found {found or 'nothing'}, expected {expected}"
+                    f"predictions.{name}: found {shown or 'nothing'}, expected {expected}"
                 )
 
 

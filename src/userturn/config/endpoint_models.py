@@ -64,10 +64,10 @@ def check_endpoint_models(config: Config) -> None:
             )
         if has_endpoint(entry):
             _check(where, entry)
-        elif found := [key for key in ASKING if key in entry]:
+        elif misplaced := [key for key in ASKING if key in entry]:
             raise ConfigError(
-                f"{where}: found `{found[0]}` without `endpoint`; add the server's address, or "
-                f"remove `{found[0]}`"
+                f"{where}: found `{misplaced[0]}` without `endpoint`; add the server's address, or "
+                f"remove `{misplaced[0]}`"
             )
 
 

@@ -77,7 +77,7 @@ def is_streamed(entry: Mapping[str, Any]) -> bool:
     return "hub" in entry and "file" not in entry
 
 
-def by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
+def entries_by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
     """Return a dataset's entry once per file, by the language of the file.
 
     A single file has the language None. A split of the hub has no file.
@@ -97,7 +97,7 @@ def by_language(entry: Mapping[str, Any]) -> dict[str | None, dict[str, Any]]:
 
 def paths_of(entry: Mapping[str, Any]) -> list[str]:
     """Return the paths of a dataset's files, those in a folder instead of the folder itself."""
-    named = [one["file"] for one in by_language(entry).values()]
+    named = [one["file"] for one in entries_by_language(entry).values()]
     return [path for name in named for path in _files_in(name)]
 
 

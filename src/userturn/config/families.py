@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from userturn.config.entries import Config
-from userturn.config.formats import format_of, in_format, model_of
+from userturn.config.formats import format_of, model_of, name_in_format
 from userturn.config.model_keys import MOST_SEEDS, ModelEntry
 from userturn.config.recipes import Recipe
 from userturn.errors import ConfigError
@@ -59,7 +59,7 @@ def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
     members = []
     for name, entry in models.items():
         model = model_of(name)
-        of = in_format(entry.get("family", family(model)), format_of(name))
+        of = name_in_format(entry.get("family", family(model)), format_of(name))
         members.append(FamilyMember(name, of, *size(str(entry.get("size", model)))))
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
@@ -149,10 +149,10 @@ def trained_alike(name: str, entry: ModelEntry) -> str:
     first = model_of(name)
     if "repetition" in entry:
         first = first.removesuffix(numbered("", entry["repetition"]))
-    return in_format(first, format_of(name))
+    return name_in_format(first, format_of(name))
 
 
-def with_own_seed(recipe: Recipe, entry: ModelEntry) -> Recipe:
+def seeded_recipe(recipe: Recipe, entry: ModelEntry) -> Recipe:
     """Return a recipe with the seed of an entry's repetition: the third has the seed plus two."""
     if "repetition" not in entry:
         return recipe

@@ -49,7 +49,7 @@ OF_ROLE_PLAY = ("roles", "instruction")  # keys that say how the user is played
 OF_THE_PROBE = ("probe", *OF_ROLE_PLAY)  # keys that change no prompt for an answer
 
 
-def in_format(model: str, name: str) -> str:
+def name_in_format(model: str, name: str) -> str:
     """Return the name of a model in a format, which in `default` is the model's own name."""
     return model if name == DEFAULT else f"{model}{BETWEEN}{name}"
 
@@ -64,28 +64,28 @@ def format_of(name: str) -> str:
     return name.partition(BETWEEN)[2] or DEFAULT
 
 
-def in_default(models: Mapping[str, Entry]) -> dict[str, Entry]:
+def default_format_models(models: Mapping[str, Entry]) -> dict[str, Entry]:
     """Return the models in the default format, each of which is a model of its own."""
-    return {name: found for name, found in models.items() if format_of(name) == DEFAULT}
+    return {name: entry for name, entry in models.items() if format_of(name) == DEFAULT}
 
 
-def beside_default(names: Iterable[str]) -> list[tuple[str, str]]:
+def models_in_other_formats(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return (name, name in the default format) of each model in another format, sorted."""
     return sorted((name, model_of(name)) for name in names if format_of(name) != DEFAULT)
 
 
 def formats(config: Config) -> dict[str, Mapping[str, Any]]:
     """Return the formats of a run besides `default`, sorted by name."""
-    known = {DEFAULT: {}, **config.get("formats", {})}
-    names = config.get("run", {}).get("formats", known)
-    return {name: known[name] for name in sorted(names) if name != DEFAULT}
+    defined = {DEFAULT: {}, **config.get("formats", {})}
+    names = config.get("run", {}).get("formats", defined)
+    return {name: defined[name] for name in sorted(names) if name != DEFAULT}
 
 
 def models_in_formats(config: Config) -> list[str]:
     """Return the names of a run's models in each of its formats, sorted."""
     models = list(selected(config, "models"))
     others = [
-        in_format(model, name)
+        name_in_format(model, name)
         for name, entry in formats(config).items()
         for model in models
         if model in entry.get("models", models)
@@ -97,13 +97,13 @@ def entry_in_format(entry: ModelEntry, name: str, choices: Mapping[str, Any]) ->
     """Return a model's complete entry changed by the choices of the format with a name."""
     changed: dict[str, Any] = {**entry}
     if "base" in entry:
-        changed["base"] = in_format(entry["base"], name)
+        changed["base"] = name_in_format(entry["base"], name)
     if "header" in choices:
         changed = {key: value for key, value in changed.items() if key not in HEADERS}
         changed |= {"header": "bare"} if choices["header"] == "bare" else {}
     if "probe" in choices:
         changed = {key: value for key, value in changed.items() if key not in OF_THE_PROBE}
-        changed |= of_the_probe(choices)
+        changed |= probe_keys(choices)
     if "system" in choices:
         changed["system"] = choices["system"]
     if "thinking" in choices:
@@ -205,10 +205,10 @@ def as_chat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_chat_model(where: str, entry: Mapping[str, Any]) -> None:
     """Check that the entry of a model behind a chat API has only keys that such an API serves."""
-    if found := [key for key in OF_THE_SERVER if key in entry]:
+    if forbidden := [key for key in OF_THE_SERVER if key in entry]:
         raise ConfigError(
-            f"{where}: found `{found[0]}` beside `api: {CHAT}`; a chat API takes messages, and its "
-            f"server alone knows tokens and template: remove `{found[0]}`, or `api`"
+            f"{where}: found `{forbidden[0]}` beside `api: {CHAT}`; a chat API takes messages, and "
+            f"its server alone knows tokens and template: remove `{forbidden[0]}`, or `api`"
         )
     check_chat_probe(where, entry)
 
@@ -243,7 +243,7 @@ def instruction_file(entry: Mapping[str, Any]) -> str:
     return str(entry.get("instruction", INSTRUCTION))
 
 
-def of_the_probe(entry: Mapping[str, Any]) -> dict[str, Any]:
+def probe_keys(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of an entry that say how user turns are asked for."""
     return {key: entry[key] for key in OF_THE_PROBE if key in entry}
 
@@ -253,7 +253,7 @@ def identifying_probe(entry: Mapping[str, Any]) -> dict[str, str]:
     if not plays_the_user(entry):
         return {}
     instruction = file_sha256(instruction_file(entry))
-    return {**of_the_probe(entry), "roles": roles_of(entry), "instruction": instruction}
+    return {**probe_keys(entry), "roles": roles_of(entry), "instruction": instruction}
 
 
 def check_probe(where: str, entry: Mapping[str, Any]) -> None:
@@ -268,8 +268,8 @@ def check_probe(where: str, entry: Mapping[str, Any]) -> None:
         return
     path = Path(instruction_file(entry))
     if not path.is_file() or not path.read_text(encoding="utf-8").strip():
-        said = "is empty" if path.is_file() else "does not exist"
+        fault = "is empty" if path.is_file() else "does not exist"
         raise ConfigError(
-            f"{where}.instruction: the file '{path}' {said}; expected a file with what the model "
+            f"{where}.instruction: the file '{path}' {fault}; expected a file with what the model "
             f"is told, such as {INSTRUCTION}"
         )

@@ -30,8 +30,8 @@ def path(meaning: str, **bounds: Any) -> Key:
 
 def address(meaning: str) -> Key:
     """Describe a key that names a server to which requests go."""
-    form = "an address such as http://host:8000/v1"
-    return Key(meaning, "address", {"pattern": "^https?://", "form": form})
+    expected = "an address such as http://host:8000/v1"
+    return Key(meaning, "address", {"pattern": "^https?://", "form": expected})
 
 
 def code(meaning: str) -> Key:

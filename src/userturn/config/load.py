@@ -138,24 +138,24 @@ def _parsed(path: Path) -> Any:
             problem = "a tab, expected spaces"
         raise ConfigError(f"{path}{line}: not YAML ({problem}); fix it") from error
     except ValueError as error:  # a date or number that does not exist
-        said = str(error).partition(";")[0]
-        raise ConfigError(f"{path}: not YAML ({said}); correct the value or quote it") from error
+        reason = str(error).partition(";")[0]
+        raise ConfigError(f"{path}: not YAML ({reason}); correct the value or quote it") from error
 
 
-def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: str) -> int:
+def _n_values(value: Any, above: tuple[int, ...], counted: dict[int, int], file: str) -> int:
     """Return how many values a value holds, itself included, with its anchors written out.
 
-    `above` has the ids of the mappings and lists around it, `known` the numbers counted before.
+    `above` has the ids of the mappings and lists around it, `counted` the numbers counted before.
     """
     if not isinstance(value, dict | list):
         return 1
     if id(value) in above:
         raise ConfigError(f"{file}: an anchor contains itself; write its content out")
-    if id(value) not in known:
+    if id(value) not in counted:
         parts = value.values() if isinstance(value, dict) else value
         within = (*above, id(value))
-        known[id(value)] = 1 + sum(_n_values(part, within, known, file) for part in parts)
-    return known[id(value)]
+        counted[id(value)] = 1 + sum(_n_values(part, within, counted, file) for part in parts)
+    return counted[id(value)]
 
 
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -247,8 +247,8 @@ def _is_whole(path: Path) -> bool:
 
 def catalogue() -> dict[str, dict[str, Any]]:
     """Return the catalogue's entries by name."""
-    found: dict[str, dict[str, Any]] = yaml.safe_load(installed(CATALOGUE).read_text("utf-8"))
-    return found
+    entries: dict[str, dict[str, Any]] = yaml.safe_load(installed(CATALOGUE).read_text("utf-8"))
+    return entries
 
 
 def add_catalogue(config: Mapping[str, Any]) -> None:

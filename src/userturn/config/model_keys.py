@@ -168,8 +168,8 @@ CHANGE_TOKENS = ("kv_cache_dtype", "quantization")
 def identifying_vllm(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of an identity that `vllm` settings add, empty if they change no token."""
     own = entry.get("vllm", {})
-    found = {name: own[name] for name in CHANGE_TOKENS if own.get(name, "auto") != "auto"}
-    return {"vllm": found} if found else {}
+    changed = {name: own[name] for name in CHANGE_TOKENS if own.get(name, "auto") != "auto"}
+    return {"vllm": changed} if changed else {}
 
 
 class UserTurn(TypedDict):

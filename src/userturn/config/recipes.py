@@ -245,7 +245,7 @@ def load_recipe(name: str) -> dict[str, Any]:
     """
     path = RECIPES / f"{name}.yaml"
     if not path.is_file():
-        near = near_miss(name, (found.stem for found in RECIPES.glob("*.yaml")))
+        near = near_miss(name, (file.stem for file in RECIPES.glob("*.yaml")))
         raise ConfigError(f"recipe '{name}': there is no file '{path}'{near}")
     try:
         recipe: dict[str, Any] = yaml.safe_load(given_text(path))
@@ -259,10 +259,10 @@ def load_recipe(name: str) -> dict[str, Any]:
 
 def endpoints_of(recipe: Recipe) -> dict[str, str]:
     """Return the names of the configuration's judges that a recipe asks, by purpose."""
-    drawn = recipe.get("grpo", {})
-    rewards = drawn.get("rewards", {})
+    grpo = recipe.get("grpo", {})
+    rewards = grpo.get("rewards", {})
     named = {
-        "simulator": drawn.get("simulator", {}).get("endpoint"),
+        "simulator": grpo.get("simulator", {}).get("endpoint"),
         "interactivity": rewards.get("interactivity", {}).get("endpoint"),
         "followup": rewards.get("followup", {}).get("judge"),
     }
@@ -284,17 +284,17 @@ def check_recipe(name: str, config: Config) -> None:
                 f"{where}: the file '{source['file']}' does not exist; under `data` correct "
                 f"the path{near_path(source['file'])}"
             )
-    given = {"steps", "epochs"} & set(recipe["optimisation"])
-    if len(given) != 1 or (recipe["method"] == "grpo" and given != {"steps"}):
+    lengths = {"steps", "epochs"} & set(recipe["optimisation"])
+    if len(lengths) != 1 or (recipe["method"] == "grpo" and lengths != {"steps"}):
         raise ConfigError(
-            f"{where}: optimisation: found {' and '.join(sorted(given)) or 'no length'}, expected "
-            "`steps`, or for sft alone `epochs`; correct it"
+            f"{where}: optimisation: found {' and '.join(sorted(lengths)) or 'no length'}, "
+            "expected `steps`, or for sft alone `epochs`; correct it"
         )
-    drawn = recipe.get("grpo", {"turn": None, "rewards": {}})
-    for reward in drawn["rewards"]:
-        if (reward in OF_USER_TURNS) != (drawn["turn"] == "user"):
+    grpo = recipe.get("grpo", {"turn": None, "rewards": {}})
+    for reward in grpo["rewards"]:
+        if (reward in OF_USER_TURNS) != (grpo["turn"] == "user"):
             raise ConfigError(
-                f"{where}: the reward '{reward}' is not for a turn of the {drawn['turn']}: "
+                f"{where}: the reward '{reward}' is not for a turn of the {grpo['turn']}: "
                 f"{' and '.join(OF_USER_TURNS)} reward the user's turn, all others the "
                 "assistant's; correct `rewards`"
             )

@@ -55,8 +55,8 @@ def rows(key: str, schema: Node, default: Any) -> Iterator[Row]:
 def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
     """Yield each top-level key with its rows, with the defaults of entries from `*_defaults`."""
     for name, below in schema["properties"].items():
-        place = DEFAULTS.get(name, name)
-        default = None if place is None else config.get(place)
+        key = DEFAULTS.get(name, name)
+        default = None if key is None else config.get(key)
         yield name, list(rows(name, below, default))
 
 
@@ -70,7 +70,7 @@ def type_of(schema: Node) -> str:
     kind = schema.get("type", "any")
     words = [kind if isinstance(kind, str) else " or ".join(kind)]
     limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
-    words += [f"{said} {schema[key]}" for key, said in limits.items() if key in schema]
+    words += [f"{phrase} {schema[key]}" for key, phrase in limits.items() if key in schema]
     return ", ".join(words)
 
 
@@ -85,10 +85,10 @@ def default_of(row: Row) -> str:
 def reference(schema: Node, config: Node) -> str:
     """Return the reference page in Markdown."""
     parts = [HEAD]
-    for name, found in all_rows(schema, config):
-        parts.append(f"\n## {name}\n\n{found[0].schema.get('description', '')}\n")
+    for name, key_rows in all_rows(schema, config):
+        parts.append(f"\n## {name}\n\n{key_rows[0].schema.get('description', '')}\n")
         parts.append("\n| key | type | default | meaning |\n|---|---|---|---|\n")
-        shown = found[1:] or found
+        shown = key_rows[1:] or key_rows
         for row in shown:
             meaning = row.schema.get("description", "")
             cells = (f"`{row.key}`", type_of(row.schema), default_of(row), meaning)

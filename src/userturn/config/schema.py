@@ -32,20 +32,24 @@ def object_schema(described: type) -> Schema:
     Keys without a description are left out. They are cluster resources, with a table of their own.
     """
     hints = get_type_hints(described, include_extras=True)
-    known = {name: schema for name in hints if "description" in (schema := _schema(hints[name]))}
+    properties = {
+        name: schema for name in hints if "description" in (schema := _schema(hints[name]))
+    }
     required: frozenset[str] = described.__required_keys__  # type: ignore[attr-defined]
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [name for name in known if name in required],
-        "properties": known,
+        "required": [name for name in properties if name in required],
+        "properties": properties,
     }
 
 
 def properties_of(schema: Mapping[str, Any]) -> dict[str, Schema]:
     """Return the schema of each key of an object, including the keys in its `oneOf` forms."""
-    forms = [schema, *schema.get("oneOf", ())]
-    return {name: below for form in forms for name, below in form.get("properties", {}).items()}
+    variants = [schema, *schema.get("oneOf", ())]
+    return {
+        name: below for variant in variants for name, below in variant.get("properties", {}).items()
+    }
 
 
 def _schema(hint: Any) -> Schema:
@@ -69,8 +73,8 @@ def _schema(hint: Any) -> Schema:
 
 def _narrowed(schema: Schema, keys: tuple[Key, ...]) -> Schema:
     for key in keys:
-        said = {"description": key.meaning, "power": key.power}
-        schema = schema | key.bounds | {word: value for word, value in said.items() if value}
+        annotations = {"description": key.meaning, "power": key.power}
+        schema = schema | key.bounds | {word: value for word, value in annotations.items() if value}
     return schema
 
 

@@ -103,17 +103,17 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
     return {"type": "integer", "minimum": minimum, "description": description}
 
 
-def _place(key: str, resource: str, description: str) -> Setting:
+def _placement(key: str, resource: str, description: str) -> Setting:
     """Return the setting of a text that says where a job may run, or who pays for it."""
 
-    def of_entry(entry: ResourceEntry, attempt: int) -> str:
+    def value(entry: ResourceEntry, attempt: int) -> str:
         return str(entry.get(key, ""))
 
-    schema = {"type": "string", "pattern": PLACE, "description": description}
-    return Setting(schema, EVERY, {resource: of_entry}, is_optional=True)
+    schema = {"type": "string", "pattern": PLACEMENT, "description": description}
+    return Setting(schema, EVERY, {resource: value}, is_optional=True)
 
 
-PLACE = r"^[A-Za-z0-9_.,&|()\[\]*@+-]+$"  # names, and features that are combined
+PLACEMENT = r"^[A-Za-z0-9_.,&|()\[\]*@+-]+$"  # names, and features that are combined
 GPU_MODEL = {
     "type": "string",
     "pattern": "^[A-Za-z0-9_.]+$",
@@ -149,14 +149,16 @@ SETTINGS = {
         grows_after=TIME,
     ),
     "max_runtime": Setting(_whole(1, "Minutes of an attempt at most."), ("sweep", "train")),
-    "partition": _place(
+    "partition": _placement(
         "partition", "slurm_partition", "Partition of its jobs; default: that of the profile."
     ),
-    "account": _place(
+    "account": _placement(
         "account", "slurm_account", "Account that pays; default: that of the profile."
     ),
-    "qos": _place("qos", "qos", "Quality of service of its jobs; default: that of the profile."),
-    "constraint": _place("constraint", "constraint", "Feature that its nodes must have."),
+    "qos": _placement(
+        "qos", "qos", "Quality of service of its jobs; default: that of the profile."
+    ),
+    "constraint": _placement("constraint", "constraint", "Feature that its nodes must have."),
     "local_weights": Setting(
         {
             "type": "boolean",
@@ -182,12 +184,12 @@ def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
 
 def resources_of(entry: ResourceEntry, attempt: int = 1) -> dict[str, int | str]:
     """Return the resources of Snakemake that an attempt at a job asks for, by name."""
-    found = {
+    resources = {
         name: value_of(entry, attempt)
         for setting in SETTINGS.values()
         for name, value_of in setting.resources.items()
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in resources.items() if value}
 
 
 class Resources:
@@ -199,8 +201,8 @@ class Resources:
         """Take complete entries by a wildcard's values, and `logs/x/{wildcards.model}.log`."""
         self.entries, self.log, self.wildcard = entries, log, wildcard
 
-    def _by_job(self, value_of: Value, grows_after: str) -> Callable[[Any, int], int | str]:
-        def of_job(wildcards: Any, attempt: int) -> int | str:
+    def _job_function(self, value_of: Value, grows_after: str) -> Callable[[Any, int], int | str]:
+        def value_of_job(wildcards: Any, attempt: int) -> int | str:
             entry = self.entries[getattr(wildcards, self.wildcard)]
             if attempt == 1:
                 return value_of(entry, 1)
@@ -209,13 +211,13 @@ class Resources:
                 return value_of(ENDS_AT_ONCE, 1)
             return value_of(entry, 1 + _ends.get(log, []).count(grows_after))
 
-        return of_job
+        return value_of_job
 
     def threads(self, wildcards: Any) -> int:
         """Return the CPU cores of a job on each node."""
         return cores_of(self.entries[getattr(wildcards, self.wildcard)])
 
-    def of_job(
+    def functions(
         self, defaults: Mapping[str, Any] | None = None
     ) -> dict[str, Callable[[Any, int], int | str]]:
         """Return a function of wildcards and attempt for each resource of Snakemake.
@@ -224,7 +226,9 @@ class Resources:
         the entries that leave out what others set.
         """
         return {
-            name: self._or_default(self._by_job(value_of, setting.grows_after), name, defaults)
+            name: self._or_default(
+                self._job_function(value_of, setting.grows_after), name, defaults
+            )
             for key, setting in SETTINGS.items()
             if not setting.resources.keys() & PLACES or any(key in e for e in self.entries.values())
             for name, value_of in setting.resources.items()
@@ -237,11 +241,11 @@ class Resources:
         if defaults is None or name not in defaults:
             return value_of
 
-        def of_job(wildcards: Any, attempt: int) -> int | str:
+        def value_of_job(wildcards: Any, attempt: int) -> int | str:
             own, default = value_of(wildcards, attempt), defaults[name]
             if own or not hasattr(default, "evaluate"):
                 return own or str(default)
-            known = {"input": (), "attempt": attempt, "threads": 1, "rulename": ""}
-            return str(default.evaluate(wildcards, **known, async_run=None).value)
+            stand_ins = {"input": (), "attempt": attempt, "threads": 1, "rulename": ""}
+            return str(default.evaluate(wildcards, **stand_ins, async_run=None).value)
 
-        return of_job
+        return value_of_job

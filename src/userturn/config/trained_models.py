@@ -12,9 +12,9 @@ from userturn.config.formats import (
     as_chat,
     entry_in_format,
     formats,
-    in_format,
     is_chat,
     models_in_formats,
+    name_in_format,
 )
 from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import PROMPTS, TRAINING_VERSION, Recipe, check_recipe, endpoints_of
@@ -95,13 +95,13 @@ def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntr
     A trained model inherits the keys that it does not set from its base.
     """
     entries = config["models"]
-    found = {name: _complete(config, results, chain(entries, name)) for name in entries}
+    own = {name: _complete(config, results, chain(entries, name)) for name in entries}
     others = {
-        in_format(model, name): entry_in_format(entry, name, choices)
+        name_in_format(model, name): entry_in_format(entry, name, choices)
         for name, choices in formats(config).items()
-        for model, entry in found.items()
+        for model, entry in own.items()
     }
-    return dict(sorted((found | others).items()))
+    return dict(sorted((own | others).items()))
 
 
 def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEntry:

@@ -79,10 +79,10 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
 
 def _files(config: Config) -> list[tuple[str, str]]:
     """Return (dotted key, path) of every file that a configuration names."""
-    found: list[tuple[str, str]] = []
+    files: list[tuple[str, str]] = []
 
     def note(key: str, path: str) -> str:
-        found.append((key, path))
+        files.append((key, path))
         return path
 
     for section in SECTIONS:
@@ -90,7 +90,7 @@ def _files(config: Config) -> list[tuple[str, str]]:
             _entry(entry, f"{section}.{name}", note)
     for section in SINGLE:
         _entry(config.get(section), section, note)
-    return found
+    return files
 
 
 def _entry(entry: Any, where: str, rename: Rename) -> Any:
@@ -127,10 +127,10 @@ def fault_of_path(path: str, folder: Path) -> str | None:
     if Path(path).is_absolute() or path.startswith("~"):
         return "not relative"
     try:
-        place = (folder / path).resolve()
-        if not place.is_relative_to(folder.resolve()):
+        target = (folder / path).resolve()
+        if not target.is_relative_to(folder.resolve()):
             return "outside of the study"
-        is_other = place.exists() and not (place.is_file() or place.is_dir())
+        is_other = target.exists() and not (target.is_file() or target.is_dir())
     except (OSError, ValueError):  # too long, or with a byte that no name has
         return "no path"
     return "a pipe, a socket or a device" if is_other else None

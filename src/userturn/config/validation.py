@@ -35,9 +35,9 @@ def schema_sentence(error: Any) -> str:
     """Return a schema error as one sentence: the key, the value found, the value expected."""
     where = ".".join(str(part) for part in error.absolute_path) or "config"
     if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        name = min(str(key) for key in error.instance if key not in known)
-        return f"{where}: unknown key '{name}'{near_miss(name, known)}"
+        properties = error.schema["properties"]
+        name = min(str(key) for key in error.instance if key not in properties)
+        return f"{where}: unknown key '{name}'{near_miss(name, properties)}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         meaning = error.schema.get("properties", {}).get(missing, {}).get("description")
@@ -50,54 +50,55 @@ def schema_sentence(error: Any) -> str:
     within = [inner for inner in error.context if len(inner.path)]
     if error.validator == "oneOf" and within:  # the fault within the form that was meant
         return schema_sentence(within[0])
-    found = repr(error.instance)
-    shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
+    value = repr(error.instance)
+    shown = value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}..."
     return f"{where}: found {shown}, expected {_expected(error)}"
 
 
 def _expected(error: Any) -> str:
     """Return the expected value of a schema error in words."""
-    wanted = error.validator_value
+    expected = error.validator_value
     if error.validator in LIMITS:
-        return LIMITS[error.validator].format(wanted)
+        return LIMITS[error.validator].format(expected)
     if error.validator == "type":
-        kinds = _types(wanted)
-        if wanted == "array" and isinstance(error.instance, str | int | float):
+        kinds = _types(expected)
+        if expected == "array" and isinstance(error.instance, str | int | float):
             return f"a list such as [{error.instance}]"
-        if wanted == "object":
+        if expected == "object":
             keys = error.schema.get("required") or list(error.schema.get("properties", ()))
             return ", such as ".join([kinds, *(f"`{key}: ...`" for key in keys[:1])])
         is_scalar = isinstance(error.instance, bool | int | float)
-        return f"{kinds}: put it in quotes" if wanted == "string" and is_scalar else kinds
+        return f"{kinds}: put it in quotes" if expected == "string" and is_scalar else kinds
     if error.validator == "enum":
-        near = near_miss(str(error.instance), map(str, wanted))
-        known = f"one of: {', '.join(map(str, wanted))}"
-        return known if near.startswith(";") else f"{known}{near}"
+        near = near_miss(str(error.instance), map(str, expected))
+        choices = f"one of: {', '.join(map(str, expected))}"
+        return choices if near.startswith(";") else f"{choices}{near}"
     if error.validator == "pattern":
-        return str(error.schema.get("form", f"text that matches {wanted}"))
+        return str(error.schema.get("form", f"text that matches {expected}"))
     if error.validator == "oneOf":
-        return _one_of(wanted)
-    return f"{error.validator} {wanted}"
+        return _one_of(expected)
+    return f"{error.validator} {expected}"
 
 
-def _types(wanted: str | list[str]) -> str:
-    return " or ".join(TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
+def _types(types: str | list[str]) -> str:
+    return " or ".join(TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
 
 
 def _one_of(variants: list[Mapping[str, Any]]) -> str:
     """Return the variants of `oneOf` in words; keys of one mapping exclude each other."""
     if all("required" in variant for variant in variants):
-        return f"exactly one of: {', '.join(map(_form, variants))}"
+        return f"exactly one of: {', '.join(map(_variant_in_words, variants))}"
     return ", or ".join(map(_variant, variants))
 
 
 def _variant(variant: Mapping[str, Any]) -> str:
     """Return one variant of `oneOf` in words, where others are values or types."""
     keys = variant.get("required", ())
-    return f"{'the keys ' if len(keys) > 1 else 'the key ' if keys else ''}{_form(variant)}"
+    beginning = "the keys " if len(keys) > 1 else "the key " if keys else ""
+    return f"{beginning}{_variant_in_words(variant)}"
 
 
-def _form(schema: Mapping[str, Any]) -> str:
+def _variant_in_words(schema: Mapping[str, Any]) -> str:
     """Return a form of `oneOf` in a few words: its keys, its values, or its type."""
     if "required" in schema:
         *first, last = (f"`{key}`" for key in schema["required"])
@@ -127,8 +128,8 @@ def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
     """Replace values such as "12" or 12.0 by numbers, in place, if the schema asks for numbers."""
     # 1.0 counts as an integer in JSON Schema
     for error in _errors(config, schema, "integer", lambda value: isinstance(value, int)):
-        wanted = error.validator_value if error.validator == "type" else ()
-        kind = next((kind for kind in ("integer", "number") if kind in wanted), None)
+        types = error.validator_value if error.validator == "type" else ()
+        kind = next((kind for kind in ("integer", "number") if kind in types), None)
         number = plain_number(error.instance, kind) if kind and error.absolute_path else None
         if number is not None:
             *above, last = error.absolute_path

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import by_language, saved_files
+from userturn.config.entries import entries_by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
 from userturn.endpoints.hub import hub_answers, not_given
@@ -50,7 +50,7 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings that affect the items, where a file counts by content, not by name."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
-        hashes = {key: _sha256(one["file"]) for key, one in by_language(settings).items()}
+        hashes = {key: _sha256(one["file"]) for key, one in entries_by_language(settings).items()}
         content: Any = hashes.get(None) or hashes
     else:
         named = [settings[key] for key in OF_HUB if key in settings]

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.entries import EVERY_LANGUAGE, Files, by_language, is_streamed
+from userturn.config.entries import EVERY_LANGUAGE, Files, entries_by_language, is_streamed
 from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR, detector_of
 from userturn.datasets.fetch import at_hand, fetch, hub_rows, noted_if_unusable
 from userturn.datasets.items import identified, items_of_row
@@ -238,7 +238,7 @@ def read_dataset(
 
 def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
     """Return the paths of a dataset's files by language, downloaded if not in the hub's cache."""
-    return {spoken: fetch(one) for spoken, one in by_language(settings).items()}
+    return {spoken: fetch(one) for spoken, one in entries_by_language(settings).items()}
 
 
 def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
@@ -248,7 +248,7 @@ def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
     """
     if is_streamed(settings):
         return None
-    paths = {spoken: at_hand(one) for spoken, one in by_language(settings).items()}
+    paths = {spoken: at_hand(one) for spoken, one in entries_by_language(settings).items()}
     here = {spoken: path for spoken, path in paths.items() if path is not None}
     return here if len(here) == len(paths) else None
 

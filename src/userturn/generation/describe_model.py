@@ -13,8 +13,8 @@ from userturn.config.formats import (
     entry_in_format,
     format_of,
     formats,
-    in_format,
     model_of,
+    name_in_format,
 )
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
@@ -124,7 +124,7 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
     others += [
         (f"the format `{other}`", choices)
         for other, choices in levers.items()
-        if other < name and in_format(model_of(model), other) in grid.entries
+        if other < name and name_in_format(model_of(model), other) in grid.entries
     ]
 
     def template_in(choices: Mapping[str, Any]) -> Template:

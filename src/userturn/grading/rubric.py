@@ -102,7 +102,9 @@ def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
 
 def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) -> Grade:
     decided = [decisions.get(key) for key in keys]
-    remarks = [decision.said for decision in decided if decision is not None and decision.said]
+    remarks = [
+        decision.content for decision in decided if decision is not None and decision.content
+    ]
     if len(remarks) < len(keys):
         failed = any(decision is None or decision.outcome == "error" for decision in decided)
         missing = f"{len(keys) - len(remarks)} of {len(keys)} {STAYED_OPEN}"

@@ -44,7 +44,7 @@ def draw_once(
     A round is drawn once, whatever is added to the grid later. A round without any turn is not
     kept.
     """
-    folder = rounds.drawn_folder(round_name)
+    folder = rounds.round_folder(round_name)
     if not rounds.is_drawn(round_name):
         key, items, noted = draw()
         identity = fingerprint([round_name, key["id"].to_list()])

@@ -137,7 +137,7 @@ def choices(judge: Judge, pairs: Sequence[Pair], n_at_once: int) -> list[Choice]
 
 
 def _is(decision: Decision | None, side: str) -> bool | None:
-    return decision.said["person"] == side if decision and decision.said else None
+    return decision.content["person"] == side if decision and decision.content else None
 
 
 def _error(decision: Decision | None) -> str | None:

@@ -146,7 +146,7 @@ class QuestionRunner:
         return await decide(self._reply_to, question, reason, self._keep)
 
     def _keep(self, record: Record) -> None:
-        self.journal.append(self.session.decisions.in_round(record))
+        self.journal.append(self.session.decisions.add_round(record))
 
     async def _reply_to(self, question: Question) -> Record:
         reply = await self.session.endpoint.complete(question.messages, self.session.account)

@@ -195,12 +195,12 @@ class Batches:
         """Return a file with a new batch of it."""
         with readable("a batch"):
             try:
-                made = self.client.batches.create(
+                created = self.client.batches.create(
                     input_file_id=one.file, endpoint=PATH, completion_window="24h"
                 )
             except REFUSALS as error:
                 raise RefusedError(f"{error}") from None
-            return self._noted(one, made)
+            return self._noted(one, created)
 
     def _listed(self, one: Batch) -> Batch | None:
         """Return a file with its batch from the API's list, or None after looks for minutes."""
@@ -221,9 +221,9 @@ class Batches:
         note(self.folder, "created", one)
         return one
 
-    def _id_of(self, made: Any) -> str:
+    def _id_of(self, created: Any) -> str:
         """Return the id of what the API made, checked since it is noted and could be an API key."""
-        name = made.id
+        name = created.id
         if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
             raise ValueError("no id that can be noted")
         return name
@@ -326,7 +326,7 @@ class Batches:
                 if about.is_finished(key):
                     late = f"the reply of batch {one.batch} came after another"
                     record = {"key": key, "outcome": "error", "reason": late}
-                journal.append(about.in_round(record) | {"of_batch": one.name})
+                journal.append(about.add_round(record) | {"of_batch": one.name})
                 self._n_ended[key] += 1
                 if reply is not None:
                     self.session.account.replace(one.share(number), usage, len(reply.body))

@@ -98,9 +98,9 @@ def batches_of(journal: Path) -> list[Batch]:
     """Return the batches with replies that a journal lacks, in the order of their files."""
     files: dict[str, dict[str, Any]] = {}
     for path in files_of_journal(journal / "batches"):
-        for found in (record_of(line) for lines in read_lines(path) for line in lines.whole):
-            fields = {name: value for name, value in found.items() if value is not None}
-            files.setdefault(found["file"], {}).update(fields | {found["outcome"]: True})
+        for record in (record_of(line) for lines in read_lines(path) for line in lines.whole):
+            fields = {name: value for name, value in record.items() if value is not None}
+            files.setdefault(record["file"], {}).update(fields | {record["outcome"]: True})
     is_open = [one for one in files.values() if "uploaded" in one and "collected" not in one]
     return [_batch_in(noted) for noted in sorted(is_open, key=lambda noted: str(noted["file"]))]
 
@@ -132,7 +132,9 @@ def keys_collected(journal: Path, batch: str) -> set[str]:
     """Return the keys of the questions whose replies from a batch are in a journal."""
     lines = (line for path in files_of_journal(journal) for part in read_lines(path)
              for line in part.whole if batch.encode() in line)  # fmt: skip
-    return {str(found["key"]) for found in map(record_of, lines) if found.get("of_batch") == batch}
+    return {
+        str(record["key"]) for record in map(record_of, lines) if record.get("of_batch") == batch
+    }
 
 
 def give_up(journals: Path, name: str, because: str) -> int:

@@ -138,10 +138,10 @@ def record_of_reply(
         record = record_of(reply.key, parsed, session.read, session.endpoint)
         is_left_open = first_reason is not None and record["outcome"] != "ok"
         return left_open(record, first_reason or "") if is_left_open else record, usage
-    status, said = error
+    status, message = error
     what = "an error in a reply" if is_good else f"status {status}"
-    text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(said)}", 300)
+    text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(message)}", 300)
     record = {"key": reply.key, "outcome": "error", "reason": text}
-    if (why := why_unscored(said)) is not None:
+    if (why := why_unscored(message)) is not None:
         record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
     return record, usage if is_good else None

@@ -30,7 +30,7 @@ from userturn.storage.journal import (
 )
 from userturn.wording import number_of
 
-Said = dict[str, Any]
+Content = dict[str, Any]
 Outcome = Literal["ok", "unscored", "unclear", "error", "void"]
 OUTCOMES = get_args(Outcome)
 
@@ -40,7 +40,7 @@ class Record(TypedDict):
 
     key: str
     outcome: Outcome  # `unclear` is an unreadable first reply; `void` cancels a line
-    said: NotRequired[Said]  # what the judge said, if the outcome is `ok`
+    said: NotRequired[Content]  # what the judge said, if the outcome is `ok`
     reason: NotRequired[str]  # why there is no decision, for other outcomes
     reply: NotRequired[str]  # the beginning of an unreadable reply
     round: NotRequired[int]  # the round of an unreadable reply, if lines were cancelled before
@@ -59,7 +59,7 @@ class Decision(NamedTuple):
     """The outcome of one question in a journal."""
 
     outcome: str  # `ok`, `unscored`, `error`, or `unclear` if only a first reply came
-    said: Said | None
+    content: Content | None
     reason: str | None  # why there is no decision, for other outcomes
 
 
@@ -69,11 +69,11 @@ def decision_of(record: Record) -> Decision:
     Raises:
         UserError: no judge's job writes such a record.
     """
-    outcome, has_said = record["outcome"], "said" in record
-    if outcome not in OUTCOMES or has_said != (outcome == "ok"):
+    outcome, has_content = record["outcome"], "said" in record
+    if outcome not in OUTCOMES or has_content != (outcome == "ok"):
         raise UserError(
-            f"a judge's journal has the outcome '{outcome}' {'with' if has_said else 'without'} a "
-            f"verdict about question {record['key'][:12]}, which no judge's job writes; restore "
+            f"a judge's journal has the outcome '{outcome}' {'with' if has_content else 'without'} "
+            f"a verdict about question {record['key'][:12]}, which no judge's job writes; restore "
             "the journal from a copy"
         )
     return Decision(record["outcome"], record.get("said"), record.get("reason"))
@@ -96,10 +96,10 @@ class Decisions:
     The key has a fixed place in every line, so lines about other keys are not even decoded.
     """
 
-    def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
-        """Read the decisions on the wanted keys."""
+    def __init__(self, folder: Path, keys: Iterable[str]) -> None:
+        """Read the decisions on some keys."""
         self.folder = folder
-        self._standing: dict[str, Decision | None] = dict.fromkeys(wanted)
+        self._standing: dict[str, Decision | None] = dict.fromkeys(keys)
         self._offsets: dict[Path, int] = {}
         self._unscored: dict[str, dict[str, Decision]] = {}
         self._first: dict[str, dict[int, Decision]] = {}
@@ -108,8 +108,8 @@ class Decisions:
         self.refresh()
 
     @property
-    def wanted(self) -> Iterable[str]:
-        """The wanted keys, each once."""
+    def keys(self) -> Iterable[str]:
+        """The keys that were asked for, each once."""
         return self._standing.keys()
 
     def refresh(self) -> None:
@@ -155,7 +155,7 @@ class Decisions:
             return None
         return decision.reason or ""
 
-    def in_round(self, record: Record) -> Record:
+    def add_round(self, record: Record) -> Record:
         """Return a record with its round, which is left out for the first round."""
         number = self._rounds[record["key"]]
         is_open = record["outcome"] in ("unclear", "unscored")
@@ -172,7 +172,7 @@ class Decisions:
 
     def unfinished(self) -> set[str]:
         """Return the keys of the questions without a final decision."""
-        return {key for key in self.wanted if not self.is_finished(key)}
+        return {key for key in self.keys if not self.is_finished(key)}
 
 
 def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
@@ -181,15 +181,15 @@ def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
     others = {*judge.names} - {judge.name}
     for folder in sorted(own.parent.parent.glob("[!.]*/[!.]*")):
         is_of_judge = folder.parent.name == judge.name
-        is_known = judge.datasets is None or folder.name in judge.datasets
-        is_of_dataset = folder.name == own.name or not is_known
+        is_current = judge.datasets is None or folder.name in judge.datasets
+        is_of_dataset = folder.name == own.name or not is_current
         if folder != own and is_of_dataset and (is_of_judge or folder.parent.name not in others):
             yield folder
 
 
 def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
     """Return the final decisions under former names that the judge's own journal lacks."""
-    lacking = {key for key in own.wanted if own.is_open(key)}
+    lacking = {key for key in own.keys if own.is_open(key)}
     records: list[Record] = []
     for folder in _former_journals(judge, dataset) if lacking else ():
         decisions = Decisions(folder, lacking)
@@ -214,15 +214,15 @@ def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[R
                     yield record | {"taken_from": f"{folder.parent.name}/{folder.name}"}
 
 
-def open_decisions(judge: Judge, dataset: str, wanted: Iterable[str]) -> Decisions:
+def open_decisions(judge: Judge, dataset: str, keys: Iterable[str]) -> Decisions:
     """Return a journal's decisions, after adding those under former names to the journal."""
-    own = Decisions(judge.journal(dataset), wanted)
-    taken = former_decisions(judge, dataset, own)
-    if taken:
-        n = number_of(len(taken), "decision")
+    own = Decisions(judge.journal(dataset), keys)
+    records = former_decisions(judge, dataset, own)
+    if records:
+        n = number_of(len(records), "decision")
         say(f"judge {judge.name}: {n} on '{dataset}' taken over from a former name")
         with Writer(own.folder) as journal:
-            for record in taken:
+            for record in records:
                 journal.append(record)
         own.refresh()
     return own

@@ -28,7 +28,7 @@ REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict. The others are about address, speed and price.
 SHAPING = ("model", "settings", "reply", "rationale_characters", "draws")
 # Fields of a request that an entry's settings may not have, unless with one of the allowed values.
-NOT_TAKEN = {
+FIXED_FIELDS = {
     "model": "set `model` of the entry",
     "messages": "set `prompt` and `rubric` of the entry",
     "response_format": "set `reply` of the entry",
@@ -67,7 +67,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
 
 def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
     """Check that `settings` has no field that the program itself sets or cannot read."""
-    for name, instead in NOT_TAKEN.items():
+    for name, instead in FIXED_FIELDS.items():
         if name in settings and settings[name] not in ALLOWED.get(name, ()):
             raise ConfigError(f"{where}: `{name}` cannot be set; {instead}")
     for name in TOKEN_LIMITS:
@@ -104,17 +104,17 @@ def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[fl
     twice, has twice the tokens, and gets replies as long as the settings allow. The cost is None if
     no price is known.
     """
-    known = entry.get("price")
-    if known is None:
+    rates = entry.get("price")
+    if rates is None:
         return None
     n_draws = entry.get("draws", 1)
     n_calls, n_tokens = n_draws * n_calls, n_draws * n_tokens
     n_read = n_tokens + n_calls * TOKENS_OF_A_RUBRIC
     longest = most_written(entry)
-    usual = n_read * known["input"]
-    usual += n_calls * min(longest, TOKENS_OF_A_VERDICT) * known["output"]
-    most = N_REQUESTS * (TOKENIZER_MARGIN * n_read * known["input"])
-    most += N_REQUESTS * n_calls * longest * known["output"]
+    usual = n_read * rates["input"]
+    usual += n_calls * min(longest, TOKENS_OF_A_VERDICT) * rates["output"]
+    most = N_REQUESTS * (TOKENIZER_MARGIN * n_read * rates["input"])
+    most += N_REQUESTS * n_calls * longest * rates["output"]
     return float(usual / MILLION), float(most / MILLION)
 
 

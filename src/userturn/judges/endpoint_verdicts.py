@@ -47,14 +47,16 @@ def open_endpoint(
         UserError: the API key is missing, or nothing serves the judge.
     """
     settings = cast("EndpointEntry", judge.settings)
-    form: Any = None
+    response_format: Any = None
     if settings["reply"] == "json_schema":
         named = {"name": "reply", "strict": True, "schema": schema}
-        form = {"type": "json_schema", "json_schema": named}
+        response_format = {"type": "json_schema", "json_schema": named}
     elif settings["reply"] == "json_object":
-        form = {"type": "json_object"}
+        response_format = {"type": "json_object"}
     address = (url or address_of(judge)).rstrip("/")
-    return ChatEndpoint(address, settings, read_key(judge.name, settings), Pace(n_at_once), form)
+    return ChatEndpoint(
+        address, settings, read_key(judge.name, settings), Pace(n_at_once), response_format
+    )
 
 
 def json_format(judge: Judge) -> ReplyFormat:
@@ -71,8 +73,8 @@ def json_format(judge: Judge) -> ReplyFormat:
 def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
     """Yield the question of each draw about each turn, or None if the turn was never written."""
     for turn in cell.user_turns():
-        for drawn in prompt.draws:
-            yield None if turn is None else ask_about_turn(drawn, turn)
+        for draw_prompt in prompt.draws:
+            yield None if turn is None else ask_about_turn(draw_prompt, turn)
 
 
 def keys_and_decisions(
@@ -95,13 +97,17 @@ def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
 
 
 async def ask_about_cell(
-    judge: Judge, endpoint: ChatEndpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
+    judge: Judge,
+    endpoint: ChatEndpoint,
+    reply_format: ReplyFormat,
+    cell: CellToJudge,
+    decisions: Decisions,
 ) -> None:
     """Ask a judge the missing questions about a cell or part of one."""
     name = cell.name(judge.results)
     about = f"judge {judge.name}: {name}{cell.which}"
-    session = Session(endpoint, form.read, decisions, judge.account(name), about)
-    await ask_judge(session, filter(None, questions_about(cell, form.prompt)))
+    session = Session(endpoint, reply_format.read, decisions, judge.account(name), about)
+    await ask_judge(session, filter(None, questions_about(cell, reply_format.prompt)))
 
 
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
@@ -116,8 +122,8 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     if by_batch or batches_of(session.decisions.folder):
         from userturn.judges.batch_api import ROUNDS, ask_by_batch  # openai: 2 s
 
-        held = list(questions) if by_batch else []
-        ask_by_batch([(session, lambda: held)], ROUNDS if by_batch else 0)
+        all_questions = list(questions) if by_batch else []
+        ask_by_batch([(session, lambda: all_questions)], ROUNDS if by_batch else 0)
     if not by_batch:
         async with session.endpoint:
             with session.watched():
@@ -125,7 +131,7 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
 
 
 def endpoint_verdicts(
-    judge: Judge, form: ReplyFormat, cell: CellToJudge, n_at_once: int
+    judge: Judge, reply_format: ReplyFormat, cell: CellToJudge, n_at_once: int
 ) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
     """Yield the parts of a cell with an endpoint's verdicts, asking the missing questions.
 
@@ -137,12 +143,12 @@ def endpoint_verdicts(
     reasons: list[str | None] = []
     name = cell.name(judge.results)
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
-        keys = _keys(form.prompt, part)
+        keys = _keys(reply_format.prompt, part)
         decisions = open_decisions(judge, part.dataset, filter(None, keys))
         if not _is_settled(judge, keys, decisions):
-            endpoint = endpoint or form.open_endpoint(address_of(judge), n_at_once)
-            asyncio.run(ask_about_cell(judge, endpoint, form, part, decisions))
-        verdicts = _decided(form.prompt, keys, decisions)
+            endpoint = endpoint or reply_format.open_endpoint(address_of(judge), n_at_once)
+            asyncio.run(ask_about_cell(judge, endpoint, reply_format, part, decisions))
+        verdicts = _verdicts_in_journal(reply_format.prompt, keys, decisions)
         reasons += [verdict.unscored_reason for verdict in verdicts]
         yield part, verdicts
     check_error_share(judge, name, reasons)
@@ -157,57 +163,63 @@ def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) 
     """
     if open_batches(decisions.folder):
         return False
-    found = [decisions.get(key) for key in keys if key is not None]
-    outcomes = ["unclear" if one is None else one.outcome for one in found]
+    standing = [decisions.get(key) for key in keys if key is not None]
+    outcomes = ["unclear" if one is None else one.outcome for one in standing]
     n_errors = outcomes.count("error")
     if judge.settings["serve"]:
-        return None not in found
-    if judge.settings["batch"] and n_errors <= judge.max_error_share * len(found):
+        return None not in standing
+    if judge.settings["batch"] and n_errors <= judge.max_error_share * len(standing):
         return "unclear" not in outcomes
     return n_errors == 0 and "unclear" not in outcomes
 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
     """Return the verdicts on a cell in a judge's journal."""
-    return _decided(prompt, *keys_and_decisions(judge, prompt, cell))
+    return _verdicts_in_journal(prompt, *keys_and_decisions(judge, prompt, cell))
 
 
 def ask_about_turns(
-    judge: Judge, form: ReplyFormat, turns: Sequence[UserTurn], paid_by: str
+    judge: Judge, reply_format: ReplyFormat, turns: Sequence[UserTurn], paid_by: str
 ) -> list[Verdict]:
     """Ask for a verdict on each turn, without a journal.
 
     Raises:
         UserError: the API key is missing, or nothing serves the judge.
     """
-    endpoint = form.open_endpoint(address_of(judge), judge.settings["concurrency"])
-    questions = [ask_about_turn(drawn, turn) for turn in turns for drawn in form.prompt.draws]
+    endpoint = reply_format.open_endpoint(address_of(judge), judge.settings["concurrency"])
+    questions = [
+        ask_about_turn(draw_prompt, turn)
+        for turn in turns
+        for draw_prompt in reply_format.prompt.draws
+    ]
     account = judge.account(paid_by)
-    records = asyncio.run(ask_without_journal(endpoint, form.read, account, questions))
-    return _of_turns(form.prompt, [_verdict(decision_of(record)) for record in records])
+    records = asyncio.run(ask_without_journal(endpoint, reply_format.read, account, questions))
+    return _verdict_of_each_turn(
+        reply_format.prompt, [_verdict(decision_of(record)) for record in records]
+    )
 
 
-def _decided(
+def _verdicts_in_journal(
     prompt: JudgePrompt, keys: Iterable[str | None], decisions: Decisions
 ) -> list[Verdict]:
     """Return one verdict per turn from a journal's decisions, an empty one for a missing turn."""
-    drawn = [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
-    return _of_turns(prompt, drawn)
+    draws = [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
+    return _verdict_of_each_turn(prompt, draws)
 
 
-def _of_turns(prompt: JudgePrompt, drawn: Sequence[Verdict]) -> list[Verdict]:
+def _verdict_of_each_turn(prompt: JudgePrompt, draws: Sequence[Verdict]) -> list[Verdict]:
     """Return one verdict per turn from the verdicts of its draws."""
     n = len(prompt.draws)
-    return [together(drawn[place : place + n]) for place in range(0, len(drawn), n)]
+    return [together(draws[start : start + n]) for start in range(0, len(draws), n)]
 
 
 def _verdict(decision: Decision | None) -> Verdict:
     if decision is None or decision.outcome in ("error", "unclear"):
         return Verdict(None, None, f"{ERROR}{decision.reason if decision else 'not asked'}")
-    if decision.said is None:
+    if decision.content is None:
         return Verdict(None, None, decision.reason)
-    said = decision.said
-    return Verdict(said["label"], said["rationale"], None, said.get("probabilities"))
+    content = decision.content
+    return Verdict(content["label"], content["rationale"], None, content.get("probabilities"))
 
 
 def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
@@ -223,11 +235,11 @@ def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) ->
 
 def _check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
     """Raise a UserError if the share of questions without a decision is over the limit."""
-    found = [reason for reason in reasons if reason is not None]
-    if len(found) > judge.max_unscored_share * len(reasons):
+    unscored = [reason for reason in reasons if reason is not None]
+    if len(unscored) > judge.max_unscored_share * len(reasons):
         raise UserError(
-            f"judge {judge.name}: {what}: {len(found)} of {len(reasons)} questions ended without a "
-            f"verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
-            f"{found[0]}; correct the judge's entry, or raise max_unscored_share, and run the same "
-            f"command again; `userturn rejudge {judge.name}` before it asks about them again"
+            f"judge {judge.name}: {what}: {len(unscored)} of {len(reasons)} questions ended without "
+            f"a verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
+            f"{unscored[0]}; correct the judge's entry, or raise max_unscored_share, and run the "
+            f"same command again; `userturn rejudge {judge.name}` before it asks about them again"
         )

@@ -17,7 +17,7 @@ from userturn.judges.words import (
     is_english,
     pairs,
     pairs_of,
-    share_found,
+    share_contained,
     share_repeated,
     vocabulary,
     words,
@@ -88,7 +88,7 @@ FIRST_PERSON = frozenset(
 )
 
 
-def without_tokens(turn: str) -> str:
+def remove_tokens(turn: str) -> str:
     """Return a turn without control tokens and the role names that follow them."""
     return CONTROL_TOKEN.sub(" ", OPENS_ROLE.sub(" ", turn))
 
@@ -119,7 +119,7 @@ class Turn(NamedTuple):
     """The words of a user turn and of the conversation before it."""
 
     text: str  # the turn without role tokens
-    said: list[str]
+    words: list[str]
     meant: list[str]  # the stems of its content words
     telling: list[str]  # those stems that are not frequent after any answer
     asked: frozenset[str]  # the content words of the prompt
@@ -137,14 +137,14 @@ def judge_by_words(
     are `arguable`, as by rubric 2.
     """
     prompt = messages[-1]["content"]
-    bare = without_tokens(turn)
-    said = words(bare)
-    if not said:
+    bare = remove_tokens(turn)
+    turn_words = words(bare)
+    if not turn_words:
         return Verdict("degenerate", "the turn has no words")
-    known = is_english(answer), is_english(prompt)  # None where it cannot be told
-    if True not in known and False in known:
+    are_english = is_english(answer), is_english(prompt)  # None where it cannot be told
+    if True not in are_english and False in are_english:
         return Verdict(None, None, "the conversation is not in English")
-    if share_repeated(said) > settings["repeated"]:
+    if share_repeated(turn_words) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
     if CONTROL_TOKEN.search(turn) or ROLE_NAME.match(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
@@ -152,22 +152,22 @@ def judge_by_words(
         return Verdict(None, None, "the turn is not in English")
     if is_code(turn):
         return Verdict(None, None, "the turn is code only")
-    meant = content_words(said)
+    meant = content_words(turn_words)
     telling = [word for word in meant if word not in EMPTY_WORDS]
     both = vocabulary(prompt), vocabulary(answer)
-    read = Turn(bare, said, meant, telling, *both, answer, settings)
+    read = Turn(bare, turn_words, meant, telling, *both, answer, settings)
     return _restated(read) or _empty(read) or _reacting(read)
 
 
 def _restated(turn: Turn) -> Verdict | None:
     """Return the verdict on a turn that restates the prompt or speaks as the assistant, or None."""
-    if share_found(turn.meant, turn.asked) >= turn.settings["restated"]:
+    if share_contained(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
     if OBJECTION.match(turn.text):
         return Verdict(GENUINE, "the turn says what the answer did")
     if ASSISTANT_OPENING.match(turn.text) or OFFER.search(turn.text):
         return Verdict("assistant_turn_restate", "the turn opens or offers as an assistant does")
-    is_brief = len(turn.said) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
+    is_brief = len(turn.words) <= BRIEF and QUESTION_WORD.match(turn.text) is not None
     asks = "?" in turn.text or is_brief
     why = _put_together(turn, asks)
     quotes = asks and turn.settings.get("arguable")
@@ -176,50 +176,53 @@ def _restated(turn: Turn) -> Verdict | None:
 
 def _put_together(turn: Turn, asks: bool) -> str | None:
     """Return the reason why a turn restates the answer, or None if it does not."""
-    is_in_answer = share_found(turn.meant, turn.answered) >= turn.settings["restated"]
+    is_in_answer = share_contained(turn.meant, turn.answered) >= turn.settings["restated"]
     if is_in_answer and not asks and not _speaks(turn):
         return "nearly all content words stand in the answer"
-    if len(turn.meant) >= SEVERAL and share_found(turn.meant, turn.asked | turn.answered) >= COPIED:
+    if (
+        len(turn.meant) >= SEVERAL
+        and share_contained(turn.meant, turn.asked | turn.answered) >= COPIED
+    ):
         return "nearly all content words stand in prompt or answer"
-    if len(turn.said) < MANY:
+    if len(turn.words) < MANY:
         return None
-    if not asks and FIRST_PERSON.isdisjoint(turn.said[:MANY]):
+    if not asks and FIRST_PERSON.isdisjoint(turn.words[:MANY]):
         return "a long statement in nobody's voice"
-    if share_found(pairs_of(turn.said), pairs(turn.answer)) >= IN_PAIRS:
+    if share_contained(pairs_of(turn.words), pairs(turn.answer)) >= IN_PAIRS:
         return "many pairs of words stand in the answer"
     return None
 
 
 def _speaks(turn: Turn) -> bool:
     """Return whether a turn says I, my or we and the answer does not, so that a user speaks."""
-    says_i = not FIRST_PERSON.isdisjoint(turn.said)
+    says_i = not FIRST_PERSON.isdisjoint(turn.words)
     return says_i and FIRST_PERSON.isdisjoint(words(turn.answer))
 
 
 def _empty(turn: Turn) -> Verdict | None:
     """Return the verdict on a turn that could follow any answer, or None."""
     is_polite = PLEASANTRY.match(turn.text) is not None
-    if not turn.telling or (is_polite and not share_found(turn.meant, turn.answered)):
+    if not turn.telling or (is_polite and not share_contained(turn.meant, turn.answered)):
         return Verdict("generic", "nothing in the turn is about this answer")
     return None
 
 
 def _reacting(turn: Turn) -> Verdict:
     """Return the verdict on a turn by its shares of words of the prompt and of the answer."""
-    known = share_found(turn.telling, turn.asked | turn.answered)
-    old = share_found(turn.telling, turn.asked)
-    new = share_found(turn.telling, turn.answered - turn.asked)
-    n_words = len(turn.said)
+    overlap = share_contained(turn.telling, turn.asked | turn.answered)
+    old = share_contained(turn.telling, turn.asked)
+    new = share_contained(turn.telling, turn.answered - turn.asked)
+    n_words = len(turn.words)
     opens_back = OPENS_BACK.search(turn.text) is not None
     if old >= HALF and old > new and not opens_back:
         return Verdict("prompt_restate", "most content words stand in the prompt")
     if new >= turn.settings["grounded"]:
         return Verdict(GENUINE, "the turn takes up words that the answer brought in")
-    points_back = known > 0 and REFERS_BACK.search(turn.text) is not None
+    points_back = overlap > 0 and REFERS_BACK.search(turn.text) is not None
     if (opens_back and n_words <= MANY) or (points_back and n_words <= FEW):
         label = ARGUABLE if turn.settings.get("arguable") else GENUINE
         return Verdict(label, "the turn refers back to the answer")
-    if not known:
+    if not overlap:
         return Verdict("unrelated", "no content word stands in prompt or answer")
     return Verdict("generic", "the turn takes up nothing that the answer brought in")
 

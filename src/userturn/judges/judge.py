@@ -43,8 +43,8 @@ class Judge:
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""
-        place = self.places.get(dataset, dataset)
-        return self.results / "journal" / "judges" / self.name / place
+        name = self.places.get(dataset, dataset)
+        return self.results / "journal" / "judges" / self.name / name
 
     def account(self, cell: str) -> Account:
         """Return a new account for one cell."""
@@ -96,8 +96,14 @@ class CellToJudge:
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
         for part in slices(self._turns().select("item", "answer", "outcome", "text"), SLICE):
-            found = part.join(places, on="item")["place"].sort()  # near each other, like the turns
-            here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
+            positions = part.join(places, on="item")[
+                "place"
+            ].sort()  # near each other, like the turns
+            here = (
+                items.slice(positions[0], positions[-1] - positions[0] + 1)
+                if len(positions)
+                else items.clear()
+            )
             joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
             for row in joined.iter_rows(named=True):
                 texts = row["answer"] or "", row["text"] or ""

@@ -91,15 +91,15 @@ def kind_of(entry: Entry) -> JudgeKind:
     """
     name = entry["kind"]
     try:
-        found: Any = import_module(f"userturn.judges.{name}")
+        kind: Any = import_module(f"userturn.judges.{name}")
     except ModuleNotFoundError:
-        found = None
-    if not isinstance(found, JudgeKind):
+        kind = None
+    if not isinstance(kind, JudgeKind):
         raise UserError(
             f"'{name}' is not a kind of judge; expected a module of that name in userturn/judges "
             "with the members that judges/kinds.py lists"
         )
-    return found
+    return kind
 
 
 def about(entry: Entry) -> str:

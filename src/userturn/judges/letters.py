@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_replies import Received, UnscoredError
 from userturn.endpoints.rate_limit import Pace
-from userturn.judges.decisions import Said
+from userturn.judges.decisions import Content
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError
@@ -76,7 +76,7 @@ class LetterPrompt:
             return False
         return True
 
-    def _with_letter(self, system: str, user: Message, letter: str) -> list[int]:
+    def _ids_with_letter(self, system: str, user: Message, letter: str) -> list[int]:
         """Return the token ids of a conversation whose last text is an answer's letter."""
         messages: list[Message] = [{"role": "system", "content": system}, user]
         if not self.takes_system:
@@ -89,7 +89,7 @@ class LetterPrompt:
     def _letters(self) -> tuple[tuple[int, ...], int]:
         """The token ids by which letters differ, and the number of tokens from there to the end."""
         texts = [
-            self._with_letter(self.systems[0], EXAMPLE[0], letter)
+            self._ids_with_letter(self.systems[0], EXAMPLE[0], letter)
             for letter in ascii_uppercase[: self.n_labels]
         ]
         pairs = zip(*texts, strict=False)
@@ -113,7 +113,7 @@ class LetterPrompt:
         (first, *_), n_end = self._letters
         prompts = []
         for system in self.systems:
-            ids = self._with_letter(system, user, ascii_uppercase[0])
+            ids = self._ids_with_letter(system, user, ascii_uppercase[0])
             if ids[-n_end] != first:
                 raise TemplateError("the letter of a label is another token after this message")
             prompts.append(ids[:-n_end])
@@ -164,9 +164,9 @@ class LetterEndpoint(ChatEndpoint):
         parsed = received.parsed
         try:
             choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
-            found = [choice["logprobs"]["top_logprobs"][0] for choice in choices]
+            top_logprobs = [choice["logprobs"]["top_logprobs"][0] for choice in choices]
             names = [NAME.format(token_id) for token_id in self.letter_ids]
-            scores = [[round(float(each[name]), DIGITS) for name in names] for each in found]
+            scores = [[round(float(each[name]), DIGITS) for name in names] for each in top_logprobs]
         except (LookupError, TypeError, ValueError):
             return Reply(None, None, None, self.redacted(received.text)), {}
         model, usage = parsed.get("model"), parsed.get("usage")
@@ -182,7 +182,7 @@ def probabilities(scores: Sequence[float]) -> list[float]:
     return [weight / fsum(weights) for weight in weights]
 
 
-def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
+def read_scores(reply: Reply, labels: Sequence[str]) -> Content:
     """Return the likeliest label of a reply, and the probability of each label.
 
     A label's probability is its mean over the two orders. In the second order, A is the last label.

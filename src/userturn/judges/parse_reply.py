@@ -52,10 +52,10 @@ def _parts(content: Any) -> tuple[list[str], list[str]]:
         return [*chain(*texts)], [*chain(*refusals)]
     if not isinstance(content, dict):
         return [], []
-    said, refusal = content.get("text"), content.get("refusal")
-    said = said.get("value") if isinstance(said, dict) else said
+    text, refusal = content.get("text"), content.get("refusal")
+    text = text.get("value") if isinstance(text, dict) else text
     is_text = content.get("type", "text") in TEXTS
-    own = [said] if is_text and isinstance(said, str) else []
+    own = [text] if is_text and isinstance(text, str) else []
     return own, [refusal] if isinstance(refusal, str) and refusal else []
 
 
@@ -75,15 +75,15 @@ def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
         return Reply(None, None, None, received.text), {}
     text = without_surrogates("".join(texts)) if texts else None
     refusal = "".join(refusals) or refusal
-    said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
-    kept = text if text is not None else received.text
+    refusal_text = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
+    raw = text if text is not None else received.text
     model = parsed.get("model")
     name = without_surrogates(model) if isinstance(model, str) and model else None
     usage = usage if isinstance(usage, dict) else {}
     n_read = tokens_read(usage)
     if was_cut(tokens_written(usage), [text or ""]):
         usage = {}
-    return Reply(text, said, str(choice.get("finish_reason")), kept, name, n_read), usage
+    return Reply(text, refusal_text, str(choice.get("finish_reason")), raw, name, n_read), usage
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -115,12 +115,12 @@ def read_object(reply: Reply) -> dict[str, Any]:
     if reply.content is None:
         raise UnclearReplyError("the reply has no content")
     text = THOUGHT.sub("", reply.content).strip()
-    found = _object(text)
-    if found is None and (fenced := FENCED.fullmatch(text)):
-        found = _object(fenced[1])
-    if not isinstance(found, dict):
+    parsed = _object(text)
+    if parsed is None and (fenced := FENCED.fullmatch(text)):
+        parsed = _object(fenced[1])
+    if not isinstance(parsed, dict):
         raise UnclearReplyError("the reply is not one JSON object")
-    return found
+    return parsed
 
 
 def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
@@ -131,10 +131,10 @@ def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
     Raises:
         UnclearReplyError: the reply does not clearly name one label.
     """
-    found = read_object(reply)
-    if set(found) | {"genuine"} != {"rationale", "label", "genuine"}:
+    fields = read_object(reply)
+    if set(fields) | {"genuine"} != {"rationale", "label", "genuine"}:
         raise UnclearReplyError("the object's keys are not rationale, label and genuine")
-    rationale, label = found["rationale"], found["label"]
+    rationale, label = fields["rationale"], fields["label"]
     if not isinstance(rationale, str):
         raise UnclearReplyError("the rationale is not text")
     if label not in labels:

@@ -102,30 +102,30 @@ def fill_by_batch(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """
     from userturn.judges.batch_api import ask_by_batch  # openai: 2 s
 
-    form = json_format(judge)
+    reply_format = json_format(judge)
     by_dataset: dict[str, list[CellToJudge]] = {}
     for cell in cells:
-        if any(lacks_any(judge, form.prompt, part) for part in cell.parts(PART)):
+        if any(lacks_any(judge, reply_format.prompt, part) for part in cell.parts(PART)):
             by_dataset.setdefault(cell.dataset, []).append(cell)
-    asked = [_asked(judge, form, *of_dataset) for of_dataset in sorted(by_dataset.items())]
+    asked = [_asked(judge, reply_format, *of_dataset) for of_dataset in sorted(by_dataset.items())]
     if asked:
         ask_by_batch(asked)
     return sum(map(len, by_dataset.values()))
 
 
 def _asked(
-    judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellToJudge]
+    judge: Judge, reply_format: ReplyFormat, dataset: str, cells: Sequence[CellToJudge]
 ) -> tuple[Session, Callable[[], Iterator[Question]]]:
     """Return the session of a dataset's cells, and a function that makes their questions anew."""
-    keys = (question.key for question in _questions(form.prompt, cells))
+    keys = (question.key for question in _questions(reply_format.prompt, cells))
     session = Session(
-        form.open_endpoint(address_of(judge), judge.settings["concurrency"]),
-        form.read,
+        reply_format.open_endpoint(address_of(judge), judge.settings["concurrency"]),
+        reply_format.read,
         open_decisions(judge, dataset, keys),
         judge.account(f"batches/{dataset}"),
         f"judge {judge.name}: {len(cells)} cells of {dataset}",
     )
-    return session, lambda: _questions(form.prompt, cells)
+    return session, lambda: _questions(reply_format.prompt, cells)
 
 
 def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Question]:
@@ -154,8 +154,10 @@ def serve_judge(
 
 def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """Check that the journal has a decision on every question about some cells, and return 0."""
-    form = format_of(judge)
-    if any(lacks_any(judge, form.prompt, part) for cell in cells for part in cell.parts(PART)):
+    reply_format = format_of(judge)
+    if any(
+        lacks_any(judge, reply_format.prompt, part) for cell in cells for part in cell.parts(PART)
+    ):
         raise UserError(
             f"judge {judge.name}: a question that was thought to have a decision has none; run the "
             "same command again, it serves the judge's model"
@@ -171,35 +173,35 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     Raises:
         UserError: the server does not start, ends, or no longer answers.
     """
-    form, settings = format_of(judge), judge.settings
+    reply_format, settings = format_of(judge), judge.settings
     parts = [part for cell in cells for part in cell.parts(PART)]
-    lacking = [part for part in parts if lacks_any(judge, form.prompt, part)]
+    lacking = [part for part in parts if lacks_any(judge, reply_format.prompt, part)]
     if lacking:
         port = _free_port()
         url = f"http://127.0.0.1:{port}/v1"
         # Opened before the model is loaded, which may take long, to learn whether it can be asked.
-        endpoint = form.open_endpoint(url, settings["concurrency"])
+        endpoint = reply_format.open_endpoint(url, settings["concurrency"])
         folder = model_folder(settings["model"], settings.get("revision"))
         check_setup(judge_setup(judge.name, settings, folder))
         say(f"judge {judge.name}: loading the model")
         with running(server_command(settings, folder, port), url) as process:
-            asking = _ask_about(lacking, judge, form, endpoint)
+            asking = _ask_about(lacking, judge, reply_format, endpoint)
             asyncio.run(_ask_while_served(asking, process, f"judge {judge.name}"))
     return len({part.path_to_user_turns for part in lacking})
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 async def _ask_about(
-    cells: Sequence[CellToJudge], judge: Judge, form: ReplyFormat, endpoint: ChatEndpoint
+    cells: Sequence[CellToJudge], judge: Judge, reply_format: ReplyFormat, endpoint: ChatEndpoint
 ) -> None:
     for cell in cells:
-        _, decisions = keys_and_decisions(judge, form.prompt, cell)
-        await ask_about_cell(judge, endpoint, form, cell, decisions)
+        _, decisions = keys_and_decisions(judge, reply_format.prompt, cell)
+        await ask_about_cell(judge, endpoint, reply_format, cell, decisions)
 
 
 async def _ask_while_served(

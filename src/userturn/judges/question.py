@@ -13,7 +13,7 @@ from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
-from userturn.judges.rubric import SYSTEM_ENDS, Rubric, described, parse_rubric, with_rules
+from userturn.judges.rubric import SYSTEM_ENDS, Rubric, described, fill_in_rules, parse_rubric
 from userturn.judges.verdict import ARGUABLE, UserTurn
 from userturn.prompts.tokenize import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
 from userturn.storage.files import given_text
@@ -89,7 +89,7 @@ def filled_prompt(
 ) -> JudgePrompt:
     """Return a judge's prompt with the labels and their descriptions as in `listed`."""
     labels = rubric.labels
-    system, _, user = with_rules(prompt_text, rubric).partition(SYSTEM_ENDS)
+    system, _, user = fill_in_rules(prompt_text, rubric).partition(SYSTEM_ENDS)
     return JudgePrompt(
         tuple(labels),
         Template(system).substitute(rubric=listed, labels=", ".join(labels)),
@@ -100,7 +100,7 @@ def filled_prompt(
 
 def escaped(text: str, of: re.Pattern[str] = ESCAPED) -> str:
     r"""Return a text with control tokens and invisible characters written as \uXXXX."""
-    return of.sub(lambda found: "".join(map(_code, found[0])), text)
+    return of.sub(lambda match: "".join(map(_code, match[0])), text)
 
 
 def _code(character: str) -> str:
@@ -116,8 +116,8 @@ def ask_about_turn(prompt: JudgePrompt, turn: UserTurn) -> Question:
     """Return the question about a user turn."""
     turns = [*turn.messages, {"role": "assistant", "content": turn.answer}]
     conversation = "\n\n".join(f"[{m['role']}]\n{prompt.shown(m['content'])}" for m in turns)
-    said = prompt.shown(turn.text)
-    marker = fingerprint([conversation, said])[:MARKER_LENGTH]
-    user = prompt.user.substitute(marker=marker, conversation=conversation, turn=said)
+    turn_text = prompt.shown(turn.text)
+    marker = fingerprint([conversation, turn_text])[:MARKER_LENGTH]
+    user = prompt.user.substitute(marker=marker, conversation=conversation, turn=turn_text)
     asked = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
     return ask_about(asked, prompt.identity)

@@ -147,7 +147,7 @@ def rubric_sha256(text: str) -> str:
     return _sha256(f"{labels}\n" if end else labels)
 
 
-def with_rules(prompt: str, rubric: Rubric) -> str:
+def fill_in_rules(prompt: str, rubric: Rubric) -> str:
     """Return the text of a judge's prompt with the rubric's rules filled in."""
     return prompt.replace(RULES, rubric.rules.replace("$", "$$"))
 
@@ -157,7 +157,7 @@ def texts_identity(entry: Mapping[str, Any]) -> dict[str, str]:
     rubric_text, prompt_text = (
         Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
     )
-    prompt = with_rules(prompt_text, parse_rubric(rubric_text))
+    prompt = fill_in_rules(prompt_text, parse_rubric(rubric_text))
     return {"rubric": rubric_sha256(rubric_text), "prompt": _sha256(prompt)}
 
 

@@ -21,12 +21,12 @@ from userturn.endpoints.http_replies import (
     without_surrogates,
 )
 from userturn.endpoints.usage import most_written, was_cut
-from userturn.judges.decisions import Decisions, Outcome, Record, Said
+from userturn.judges.decisions import Decisions, Outcome, Record, Content
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply
 from userturn.judges.question import JudgePrompt, Question
 from userturn.logs import say
 
-Read = Callable[[Reply], Said]
+Read = Callable[[Reply], Content]
 """Parses a reply, or raises UnclearReplyError."""
 
 REPAIR = (
@@ -48,8 +48,8 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
     def fixed(self) -> dict[str, Any]:
         """The fields of every request's body except its messages."""
         body = {"model": self.settings["model"], **self.settings["settings"]}
-        form = self.response_format
-        return body if form is None else body | {"response_format": form}
+        response_format = self.response_format
+        return body if response_format is None else body | {"response_format": response_format}
 
     async def complete(self, asked: Sequence[Message], account: Account) -> Reply:
         """Return the reply to a conversation, after as many attempts as the entry allows.
@@ -63,14 +63,14 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         texts = [message["content"] for message in asked]
         if not was_cut(reply.n_read, texts):
             return reply
-        found = f"{reply.n_read} tokens read of {sum(map(len, texts))} characters"
+        shortfall = f"{reply.n_read} tokens read of {sum(map(len, texts))} characters"
         if not self._has_cut:
             self._has_cut = True
             say(
-                f"the endpoint '{self.url}' cuts what it is sent ({found}): these questions are "
-                "unscored; give it a larger context, and use `userturn rejudge`"
+                f"the endpoint '{self.url}' cuts what it is sent ({shortfall}): these questions "
+                "are unscored; give it a larger context, and use `userturn rejudge`"
             )
-        raise UnscoredError(found, CUT)
+        raise UnscoredError(shortfall, CUT)
 
     def body(self, asked: Sequence[Message]) -> dict[str, Any]:
         """Return the body of a request."""
@@ -144,7 +144,7 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Rec
     """
     record: Record
     try:
-        said = read(reply)
+        content = read(reply)
     except UnclearReplyError as error:
         outcome: Outcome = "unscored" if error.final else "unclear"
         raw = endpoint.redacted(reply.refusal or reply.raw if error.final else reply.raw)
@@ -152,10 +152,10 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Rec
     else:
         texts = {
             name: endpoint.redacted(without_surrogates(value))
-            for name, value in said.items()
+            for name, value in content.items()
             if isinstance(value, str) and name != "label"  # a label comes from the rubric
         }
-        record = {"key": key, "outcome": "ok", "said": said | texts}
+        record = {"key": key, "outcome": "ok", "said": content | texts}
     model = endpoint.other_name(reply)
     return record if model is None else record | {"model": model}
 

@@ -44,8 +44,8 @@ def together(draws: Sequence[Verdict]) -> Verdict:
         return [*errors, *draws][0]
     most = max(labels, key=labels.count)
     chosen = next(v for v in draws if v.label == most)
-    said = f"{labels.count(most)} of {len(draws)} draws: {chosen.rationale}"
-    return chosen._replace(rationale=said)
+    rationale = f"{labels.count(most)} of {len(draws)} draws: {chosen.rationale}"
+    return chosen._replace(rationale=rationale)
 
 
 def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:

@@ -34,9 +34,9 @@ def stem(word: str) -> str:
     return word
 
 
-def content_words(said: Sequence[str]) -> list[str]:
+def content_words(turn_words: Sequence[str]) -> list[str]:
     """Return the stems of those words that carry meaning: no stop words, no single letters."""
-    return [stem(w) for w in said if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
+    return [stem(w) for w in turn_words if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
 
 
 @lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
@@ -51,14 +51,14 @@ def pairs(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(pairs_of(words(text)))
 
 
-def pairs_of(said: Sequence[str]) -> list[tuple[str, str]]:
+def pairs_of(turn_words: Sequence[str]) -> list[tuple[str, str]]:
     """Return each word with the word that follows."""
-    return list(pairwise(said))
+    return list(pairwise(turn_words))
 
 
-def share_found(sought: Sequence[Any], known: Set[Any]) -> float:
-    """Return the share of `sought` that is in `known`, 0 if `sought` is empty."""
-    return sum(map(known.__contains__, sought)) / len(sought) if sought else 0.0
+def share_contained(sought: Sequence[Any], others: Set[Any]) -> float:
+    """Return the share of `sought` that is in `others`, 0 if `sought` is empty."""
+    return sum(map(others.__contains__, sought)) / len(sought) if sought else 0.0
 
 
 def share_repeated(turn: Sequence[str]) -> float:
@@ -115,16 +115,16 @@ OTHER = frozenset(  # of German, French, Spanish, Italian, Portuguese and Dutch
 @lru_cache(maxsize=16384)  # prompts and answers recur in other cells of a dataset
 def is_english(text: str) -> bool | None:
     """Return whether a text is English, or None if it has too few words to tell."""
-    said = [word.lower().replace("’", "'") for word in PLAIN_WORD.findall(text)]
-    letters = sum(map(len, said))
+    lowered = [word.lower().replace("’", "'") for word in PLAIN_WORD.findall(text)]
+    letters = sum(map(len, lowered))
     if not letters:
         return None
     plain = sum(map(len, PLAIN.findall(text)))
     if plain < (1 - MOST_OTHER_LETTERS) * sum(map(str.isalpha, text)):
         return False
-    english = sum(map(ENGLISH.__contains__, said))
-    if sum(map(OTHER.__contains__, said)) > english:
+    english = sum(map(ENGLISH.__contains__, lowered))
+    if sum(map(OTHER.__contains__, lowered)) > english:
         return False
-    if len(said) >= LONG and english < LEAST_FUNCTION_WORDS * len(said):
+    if len(lowered) >= LONG and english < LEAST_FUNCTION_WORDS * len(lowered):
         return False
     return True if english else None

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.endpoint_models import has_endpoint, served_as
-from userturn.config.formats import in_default, is_chat, plays_the_user
+from userturn.config.formats import default_format_models, is_chat, plays_the_user
 from userturn.generation.load_engine import server_records
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
@@ -75,7 +75,7 @@ def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[st
 def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     """Return a row that says how much of the user header each model is shown, if this differs."""
     models_by_header: dict[str, list[str]] = {}
-    for name, description in in_default(descriptions).items():
+    for name, description in default_format_models(descriptions).items():
         models_by_header.setdefault(header_of(description), []).append(name)
     told = "; ".join(
         f"{header}: {', '.join(names)}" for header, names in sorted(models_by_header.items())

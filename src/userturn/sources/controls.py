@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from userturn.config.formats import in_default
+from userturn.config.formats import default_format_models
 from userturn.controls.control_turn import HUMAN, INJECTIONS, LABELS
 from userturn.sources.answers import answers_path
 from userturn.sources.source import (
@@ -44,7 +44,7 @@ def _other_models(grid: Grid, model: str) -> list[str]:
 
     The list is empty for people and in a study of one model. Only default formats count.
     """
-    models = list(in_default(grid.models))
+    models = list(default_format_models(grid.models))
     if model not in models:
         return []
     position = models.index(model) + 1
@@ -56,7 +56,7 @@ def controls(grid: Grid) -> Iterator[Turns]:
 
     Other formats of a model are left out, because they would not test a judge.
     """
-    models = in_default(grid.models) if n_planted(grid) else ()
+    models = default_format_models(grid.models) if n_planted(grid) else ()
     pairs = [
         *((HUMAN, dataset) for dataset in grid.human_datasets),
         *((model, dataset) for model in models for dataset in grid.datasets),

@@ -19,7 +19,7 @@ from userturn.config.entries import (
     private_mark,
     selected,
 )
-from userturn.config.formats import in_default, models_in_formats
+from userturn.config.formats import default_format_models, models_in_formats
 from userturn.config.model_keys import ModelEntry
 from userturn.config.trained_models import complete_entries, described
 from userturn.config.trust import confined
@@ -129,7 +129,7 @@ class Grid:
     @cached_property
     def trained(self) -> list[str]:
         """The models of `described` that a recipe trains here, in the default format, sorted."""
-        known = in_default({name: self.entries[name] for name in self.described})
+        known = default_format_models({name: self.entries[name] for name in self.described})
         return [name for name, entry in known.items() if "recipe" in entry]
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:

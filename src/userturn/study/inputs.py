@@ -13,7 +13,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
-from userturn.config.families import trained_alike, with_own_seed
+from userturn.config.families import seeded_recipe, trained_alike
 from userturn.config.formats import (
     TEMPLATES_OWN,
     identifying_probe,
@@ -183,7 +183,7 @@ class FileContents:
         For a model that an earlier version trained, it is the recipe as that version shipped it.
         """
         recorded = self._trained(trained_alike(model, entry)).get("recipe")
-        return with_own_seed(as_trained(load_recipe(entry["recipe"]), recorded), entry)
+        return seeded_recipe(as_trained(load_recipe(entry["recipe"]), recorded), entry)
 
     def _trained(self, model: str) -> dict[str, Any]:
         """Return the record of a model's training, empty if there is none."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.config.formats import DEFAULT, beside_default, format_of
+from userturn.config.formats import DEFAULT, format_of, models_in_other_formats
 from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import Array
 from userturn.stats.significance import is_exact, sign_flip_p
@@ -113,7 +113,7 @@ def paired_items(
     """
     models = [pairs_with_base(items, *pair) for pair in baselines]
     names = items["model"].unique().cast(pl.String).to_list()
-    formats = [_format_pairs(items, *pair) for pair in beside_default(names)]
+    formats = [_format_pairs(items, *pair) for pair in models_in_other_formats(names)]
     perturbed = _under(items, "perturbation", PLAIN, [*PART, "temperature"])
     warmer = _under(items, "temperature", coolest, [*PART, "perturbation"])
     return [perturbed, warmer, *([one] for one in models), *([one] for one in formats)]

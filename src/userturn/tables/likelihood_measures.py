@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from userturn.config.families import FamilyMember, Trainings, families, trainings
-from userturn.config.formats import beside_default, in_default
+from userturn.config.formats import default_format_models, models_in_other_formats
 from userturn.generation.scorer import ENDING
 from userturn.stats.clustered_measures import clustered_mean, mean_p
 from userturn.stats.margins import clustered_change
@@ -112,9 +112,11 @@ class Pair(NamedTuple):
 
 def pairs_of(grid: Grid) -> list[Pair]:
     """Return the pairs that a study compares: sizes, families, post-trained models and formats."""
-    models = in_default(grid.models)
+    models = default_format_models(grid.models)
     of_models = pairs(families(models), trainings(models, grid.entries))
-    formats = (Pair(FORMAT, *pair, *([n] for n in pair)) for pair in beside_default(grid.models))
+    formats = (
+        Pair(FORMAT, *pair, *([n] for n in pair)) for pair in models_in_other_formats(grid.models)
+    )
     return [*of_models, *formats]
 
 

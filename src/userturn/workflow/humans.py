@@ -27,30 +27,30 @@ class RoundGrid:
         self.rounds = list(rounds)
         self.cells: list[Cell] = []  # cells from which the rounds draw
 
-    def drawn_folder(self, round_name: str) -> Path:
+    def round_folder(self, round_name: str) -> Path:
         """Return the folder of a drawn round, which is no rule's output and so survives reruns."""
         return self.grid.results / "drawn" / round_name
 
     def is_drawn(self, round_name: str) -> bool:
         """Return whether a round was drawn, and so is never drawn again if the grid changes."""
-        folder = self.drawn_folder(round_name)
+        folder = self.round_folder(round_name)
         return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 
-    def unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
+    def paths_to_draw_from(self, round_name: str, paths: list[str]) -> list[str]:
         """Return the paths from which a round is drawn, or none if it is drawn already."""
         return [] if self.is_drawn(round_name) else paths
 
     def user_turns_to_draw(self, round_name: str) -> list[str]:
         """Return the paths of the user turns that a round shows, or none if it is drawn."""
-        return self.unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
+        return self.paths_to_draw_from(round_name, files_of(self.cells, "user_turns.parquet"))
 
     def datasets_to_draw(self, round_name: str) -> list[str]:
         """Return the paths of the datasets that a round shows, or none if it is drawn."""
-        return self.unless_drawn(round_name, self.datasets)
+        return self.paths_to_draw_from(round_name, self.datasets)
 
     def models_to_draw(self, round_name: str) -> list[str]:
         """Return the paths of the descriptions of a round's models, or none if it is drawn."""
-        return self.unless_drawn(round_name, self.descriptions)
+        return self.paths_to_draw_from(round_name, self.descriptions)
 
     @property
     def datasets(self) -> list[str]:
@@ -62,7 +62,7 @@ class RoundGrid:
         """The paths of the descriptions of the cells' models."""
         return description_files(sorted({cell.model for cell in self.cells}))
 
-    def before(self, round_name: str) -> list[str]:
+    def earlier_rounds(self, round_name: str) -> list[str]:
         """Return the names of the rounds before a round.
 
         Raises:
@@ -74,9 +74,11 @@ class RoundGrid:
 
     def earlier_keys(self, round_name: str) -> list[str]:
         """Return the paths of the keys of the rounds before a round, or none if it is drawn."""
-        return self.unless_drawn(round_name, self.of_rounds("key.parquet", self.before(round_name)))
+        return self.paths_to_draw_from(
+            round_name, self.round_files("key.parquet", self.earlier_rounds(round_name))
+        )
 
-    def of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
+    def round_files(self, file: str, rounds: list[str] | None = None) -> list[str]:
         """Return the paths of a file of some rounds, by default of all."""
         names = self.rounds if rounds is None else rounds
         return [f"results/{self.folder}/{name}/{file}" for name in names]
@@ -88,12 +90,12 @@ class RoundGrid:
     @property
     def annotations(self) -> list[str]:
         """The paths of the imported labels of all rounds."""
-        return self.of_rounds("annotations.parquet")
+        return self.round_files("annotations.parquet")
 
     @property
     def keys(self) -> list[str]:
         """The paths of the keys of all rounds."""
-        return self.of_rounds("key.parquet")
+        return self.round_files("key.parquet")
 
 
 def _coordinate(cell: Cell, name: str) -> str:
@@ -169,12 +171,12 @@ class HumanGrid(RoundGrid):
 
     def samples_to_draw(self, round_name: str) -> list[str]:
         """Return the paths of the samples from which a round is drawn, or none if it is drawn."""
-        return self.unless_drawn(round_name, files_of(self.cells, "human_sample.parquet"))
+        return self.paths_to_draw_from(round_name, files_of(self.cells, "human_sample.parquet"))
 
     def earlier_annotations(self, round_name: str) -> list[str]:
         """Return the paths of earlier rounds' labels if they decide how turns are allocated."""
-        earlier = self.before(round_name) if self.n_turns else []
-        return self.unless_drawn(round_name, self.of_rounds("annotations.parquet", earlier))
+        earlier = self.earlier_rounds(round_name) if self.n_turns else []
+        return self.paths_to_draw_from(round_name, self.round_files("annotations.parquet", earlier))
 
     def annotations_identity(self, round_name: str) -> str:
         """Return the identity of a round's labels, from the content of its files and the rubric."""

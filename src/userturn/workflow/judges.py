@@ -105,14 +105,14 @@ class JudgeGrid:
 
     def marker(self, path: str) -> list[str]:
         """Return the path of the marker for which a table of verdicts waits, if any."""
-        turns, judge = self.known[path]
+        turns, judge = self.turns_and_judge_by_path[path]
         if turns not in self.pending.get(judge, []):
             return []
         is_served = self.grid.judges[judge].get("serve")
         return [f"results/judging/{'' if is_served else 'batches/'}{judge}.json"]
 
     @cached_property
-    def known(self) -> dict[str, tuple[Turns, str]]:
+    def turns_and_judge_by_path(self) -> dict[str, tuple[Turns, str]]:
         """The turns and the judge of every table of verdicts, by path of the verdicts."""
         every = judged(self.grid).values()
         return {of.verdicts(judge): (of, judge) for of in every for judge in self.grid.judges}

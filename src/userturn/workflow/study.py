@@ -88,7 +88,7 @@ class Study:
             labels = map(kind.annotations_identity, kind.rounds)
             identities |= zip(kind.annotations, labels, strict=True)
             for file in ("task.html", "key.parquet", "items.parquet"):
-                identities |= dict.fromkeys(kind.of_rounds(file))
+                identities |= dict.fromkeys(kind.round_files(file))
         return identities
 
     @property
