@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner, without_header
+from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner, strip_header
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
 from userturn.models.requests import Completion, Engine, Request, Sampling
@@ -70,7 +70,7 @@ def test_finished_requests_are_not_asked_again(tmp_path: Path) -> None:
     complete(runner(tmp_path, engine_of()), tmp_path, request("a"), request("b"))
     again = runner(tmp_path)
     assert set(complete(again, tmp_path, request("a"), request("b"))) == {"a", "b"}
-    assert (again.n_found, again.n_asked) == (2, 0)
+    assert (again.n_in_journal, again.n_asked) == (2, 0)
 
 
 def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
 def test_what_a_model_writes_of_the_rest_of_a_header_is_no_part_of_its_turn(
     written: str, turn: str
 ) -> None:
-    assert without_header(written, "<|end|>\n\n") == turn
+    assert strip_header(written, "<|end|>\n\n") == turn

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from userturn.errors import UserError
-from userturn.generation.collect import CUT_REASONING, collect, with_reasoning, within_error_share
+from userturn.generation.collect import CUT_REASONING, add_reasoning, check_errors, collect
 from userturn.generation.plan_files import PLAN_SCHEMA, read_plan
 from userturn.generation.scores import check_complete
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import read_outcomes
 
@@ -80,9 +80,9 @@ def test_request_without_a_record_is_refused(tmp_path: Path) -> None:
 def test_share_of_errors_at_the_limit_passes_and_over_it_fails() -> None:
     lost = pl.DataFrame({"outcome": ["error"], "error": ["lost"]})
     fine = pl.DataFrame({"outcome": ["ok"], "error": [None]})
-    assert len(list(within_error_share([lost, fine], 0.5, "m/d"))) == 2
+    assert len(list(check_errors([lost, fine], 0.5, "m/d"))) == 2
     with pytest.raises(UserError, match=r"m/d: 1 of 2 requests ended in an error.*: lost"):
-        list(within_error_share([lost, fine], 0.4, "m/d"))
+        list(check_errors([lost, fine], 0.4, "m/d"))
 
 
 def test_plan_of_several_shards_is_one_in_the_datasets_order(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_an_answer_cut_inside_its_reasoning_has_that_as_its_reason(is_new: bool)
     texts = ["2 + 2</think>Four.", "2 + 2", ""]
     asked = {"text": texts, "prompt_text": ["…<think>\n"] * 3, "token_ids": [[1], [1], []]}
     noted = {"outcome": ["ok", "ok", "empty"], "error": pl.Series([None] * 3, dtype=pl.String)}
-    form = AnswerForm(names_cut_reasoning=is_new)  # earlier studies have no such reason
-    table = with_reasoning(pl.DataFrame(asked | noted), form)
+    form = AnswerLayout(names_cut_reasoning=is_new)  # earlier studies have no such reason
+    table = add_reasoning(pl.DataFrame(asked | noted), form)
     assert table["answer"].to_list() == ["Four.", "", ""]
     assert table["outcome"].to_list() == ["ok", "empty" if is_new else "ok", "empty"]
     assert table["error"].to_list() == [None, CUT_REASONING if is_new else None, None]

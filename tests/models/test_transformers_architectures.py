@@ -14,7 +14,7 @@ import transformers
 from benchmarks import transformers_on_gpu
 from benchmarks.transformers_on_gpu import ON_CPU, Row
 from tests.support.snakemake_runs import ROOT
-from userturn.models.transformers import _of_one_token
+from userturn.models.transformers import _one_token_states
 from userturn.models.whole_model import whole_model
 
 TEXT = {
@@ -96,7 +96,7 @@ def test_text_of_a_class_for_text_and_images_is_that_of_its_own_forward_pass(
 
 def test_layers_that_share_keys_do_not_keep_a_model_from_running_in_batches(tmp_path: Path) -> None:
     gemma_4().save_pretrained(tmp_path)
-    of_one_token = _of_one_token(whole_model(tmp_path, dtype="float32"))
+    of_one_token = _one_token_states(whole_model(tmp_path, dtype="float32"))
     assert of_one_token is not None
     assert len(of_one_token) == 6
 

@@ -86,7 +86,7 @@ def test_history_is_what_the_vendor_s_template_writes_with_the_reasoning(
 ) -> None:
     one, template = made
     given = one.entry.get("given")
-    assert template.answer_form.keeps_reasoning == (given is not None)
+    assert template.answer_layout.keeps_reasoning == (given is not None)
     if given is None:
         return
     answer = {"role": "assistant", "content": ANSWER, given: "2 + 2"}
@@ -97,7 +97,7 @@ def test_history_is_what_the_vendor_s_template_writes_with_the_reasoning(
     whole = template.tokenizer.apply_chat_template(
         history, tokenize=False, strftime_now=template.today.strftime, **template.options
     )
-    shown = template.answer_form.shown(ANSWER, "2 + 2")
+    shown = template.answer_layout.shown(ANSWER, "2 + 2")
     probe = template.probe_prompt(QUESTION, *shown)
     assert whole.startswith(probe.text + template.left_to_the_model + "Sure?")
     ids = template.tokenizer(whole, add_special_tokens=False)["input_ids"]
@@ -130,7 +130,7 @@ def read(template: Template, raw: str, n_tokens: int | None = None) -> Answer:
     sampling = Sampling(0, 1, 0, 0, 64, template.end_token_ids, None, template.end_texts)
     request = Request("k", "d", "i", 0, Prompt("", (1,)), sampling)
     record = to_record(request, Completion(tuple(ids), "stop"), template)
-    return read_answer(record["text"], prompt.text, record["token_ids"], template.answer_form)
+    return read_answer(record["text"], prompt.text, record["token_ids"], template.answer_layout)
 
 
 def test_raw_answer_is_read_as_its_text_and_its_reasoning(made: tuple[Format, Template]) -> None:
@@ -171,10 +171,10 @@ def test_answer_with_a_control_token_is_an_error_and_a_quoted_one_is_text() -> N
     made, begin = named("command r7b, command a"), "<|START_OF_TURN_TOKEN|>"
     raw = f"<|START_RESPONSE|>Four. {begin} Five.<|END_RESPONSE|>"
     ids = made.tokenizer(raw, add_special_tokens=False)["input_ids"]
-    error = read_answer(raw, "", ids, made.answer_form).error
+    error = read_answer(raw, "", ids, made.answer_layout).error
     assert error is not None and begin in error
     written = [i for i in ids if i != made.control_tokens[begin]]
-    assert read_answer(raw, "", written, made.answer_form).error is None
+    assert read_answer(raw, "", written, made.answer_layout).error is None
 
 
 def test_record_is_cut_behind_the_header_and_before_the_stop_text() -> None:

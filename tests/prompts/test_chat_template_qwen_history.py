@@ -45,7 +45,7 @@ def test_reasoning_is_dropped_from_history_as_the_template_drops_it(name: str) -
     begin = "" if generation.endswith("<think>\n") else "<think>\n"
     raw = f"{begin}2 + 2\n</think>\n\nFour."
     ids = made.encoder.encode_whole(raw)
-    answer = read_answer(raw, generation, ids, made.answer_form)
+    answer = read_answer(raw, generation, ids, made.answer_layout)
     probe = made.probe_prompt(QUESTION, answer.text).token_ids
     whole = f"<think>\n{raw.removeprefix('<think>').lstrip()}"
     assert answer.reasoning == "2 + 2"

@@ -7,7 +7,7 @@ import pytest
 from tests.support.chat_formats import all_formats
 from userturn.datasets.messages import ShownAnswer
 from userturn.generation.scorer import OWN, Context, turn_tokens
-from userturn.prompts.load_template import with_bare_header
+from userturn.prompts.load_template import bare_header_template
 
 FORMATS = {one.name: one for one in all_formats()}
 QUESTION = ({"role": "user", "content": "What is two and two?"},)
@@ -20,7 +20,7 @@ def test_complete_header_is_the_vendors_and_bare_differs_from_it(name: str) -> N
     template = FORMATS[name].made()
     assert template.user_header_text == FORMATS[name].entry["header"]
     assert (template.header_form, template.left_to_the_model) == ("complete", "")
-    bare = with_bare_header(template)
+    bare = bare_header_template(template)
     assert bare.user_header_text == FORMATS[name].entry["header"].removesuffix("\n")
     assert (bare.header_form, bare.left_to_the_model) == ("bare", "\n")
 
@@ -43,7 +43,7 @@ def test_rest_of_a_header_is_scored_as_no_part_of_a_turn() -> None:
     context = Context(OWN, None, QUESTION, ShownAnswer("Four."))
     complete, bare = (
         turn_tokens(template, context, "Why?"),
-        turn_tokens(with_bare_header(template), context, "Why?"),
+        turn_tokens(bare_header_template(template), context, "Why?"),
     )
     assert bare == complete
     earlier = turn_tokens(replace(template, is_shared=True), context, "Why?")

@@ -17,10 +17,10 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.prompts.load_template import (
     NOTE,
+    bare_header_template,
     load_template,
     note_pre_tokenizer,
     repair,
-    with_bare_header,
 )
 from userturn.prompts.template_checks import prove
 from userturn.prompts.tokenize import TemplateError
@@ -140,7 +140,7 @@ BARE = {
 @pytest.mark.parametrize("name", BARE)
 def test_header_ends_in_the_name_of_the_role(name: str) -> None:
     one = FORMATS[name]
-    bare = with_bare_header(one.made())
+    bare = bare_header_template(one.made())
     # A vocabulary may join the marker's or the colon's last character with what follows it.
     shown = bare.user_header_text
     assert BARE[name].startswith(shown) and BARE[name][len(shown) :].strip(":>#") == ""
@@ -154,7 +154,7 @@ def test_header_ends_in_the_name_of_the_role(name: str) -> None:
 )
 def test_header_without_text_behind_a_name_is_refused(name: str, sentence: str) -> None:
     with pytest.raises(TemplateError, match=sentence):
-        with_bare_header(FORMATS[name].made())
+        bare_header_template(FORMATS[name].made())
 
 
 def with_tokenizer(path: Path, model: str, pre: str | None) -> Path:

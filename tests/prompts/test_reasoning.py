@@ -85,7 +85,7 @@ def test_reasoning_that_only_history_cuts_out_is_known_by_where_it_is_cut(
     begin = "" if opens else "<ponder>"
     raw = f"{begin}2 + 2{end}Four."
     for n in range(1, len(raw) + 1):
-        answer = read_answer(raw[:n], prompt, (), template.answer_form)
+        answer = read_answer(raw[:n], prompt, (), template.answer_layout)
         assert "2" not in answer.text and "Four.".startswith(answer.text), raw[:n]
     assert answer == Answer("Four.", "2 + 2")
     assert thinking_state(template) == (ON if opens else CHOICE)

@@ -8,9 +8,9 @@ import pytest
 from userturn.prompts.template_text import (
     effective,
     normal_template,
+    remove_comments,
     settings_read,
     settings_read_in,
-    without_remarks,
 )
 
 LOOP = "{% for m in messages %}{{ '<|' + m['role'] + '|>' + m['content'] }}{% endfor %}"
@@ -57,8 +57,8 @@ def test_what_is_no_template_is_its_own_normal_form() -> None:
 
 def test_tokens_are_searched_in_comments_but_not_in_remarks() -> None:
     text = "{# Here we think. #}{# or <think> #}{{ '{# a text #}' }}"
-    assert without_remarks(text) == text  # a text would be changed, so all stays
-    assert without_remarks(text[:36]) == "{##}{# or <think> #}"
+    assert remove_comments(text) == text  # a text would be changed, so all stays
+    assert remove_comments(text[:36]) == "{##}{# or <think> #}"
 
 
 SETTINGS = {

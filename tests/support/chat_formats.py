@@ -112,7 +112,7 @@ def _history(template: Template, thinking: bool) -> tuple[str, str]:
     """
     options = {**template.options, "enable_thinking": thinking}
     template = replace(template, options=options)
-    shown = template.answer_form.shown("Four", "…")
+    shown = template.answer_layout.shown("Four", "…")
     question = {"role": "user", "content": "Two and two?"}
     written = template.render([question, shown.message(), {"role": "user", "content": "Sure?"}])
     text = written.partition("Two and two?")[2].partition("Four")[0] + "Four"

@@ -56,5 +56,5 @@ def swept(
     runner = request_runner(grid, model, shard, StopFlag())
     runner.load = lambda: engine  # type: ignore[assignment,return-value]
     ask_pending(grid, model, shard, pending, runner)
-    assert runner.n_found + runner.n_asked >= len(asked) == runner.n_asked
+    assert runner.n_in_journal + runner.n_asked >= len(asked) == runner.n_asked
     return asked

@@ -110,7 +110,7 @@ class EditedStudy:
         at = next(
             at for at in depths(grid) if of.path in (at.path_to_answers, at.path_to_user_turns)
         )
-        before = at.before.path_to_conversations, at.before.path_to_user_turns
+        before = at.previous.path_to_conversations, at.previous.path_to_user_turns
         written = at.path_to_conversations, at.path_to_answers, at.path_to_user_turns
         if of.kind == USER_TURNS:
             paths = [str(self.folder / path) for path in written]

@@ -94,7 +94,7 @@ def collect(grid: Grid) -> None:
         collect_user_turns(grid, cell, str(folder / "user_turns.parquet"))
         _judge(grid, folder, grid.dataset_path(DATASET))
     for at in depths(grid):
-        folder, before = grid.results / at.folder, at.before
+        folder, before = grid.results / at.folder, at.previous
         collect_self_play(
             grid,
             [asked(grid)[path] for path in (at.path_to_answers, at.path_to_user_turns)],

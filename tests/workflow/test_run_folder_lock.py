@@ -135,9 +135,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_that_ends_gives_the_folder_back(folder: Path) -> None:
     take_folder(folder)
     assert is_alone()
-    run_folder._held.close()
+    run_folder._run_lease.close()
     take_folder(folder, patience=0)
-    run_folder._held.close()
+    run_folder._run_lease.close()
 
 
 def test_lock_that_no_run_of_a_study_has_taken_is_left_to_snakemake(folder: Path) -> None:
@@ -145,7 +145,7 @@ def test_lock_that_no_run_of_a_study_has_taken_is_left_to_snakemake(folder: Path
     release_abandoned_lock(folder)
     take_folder(folder)
     assert lock.exists()
-    run_folder._held.close()
+    run_folder._run_lease.close()
 
 
 def test_who_only_looks_removes_a_dead_lock_and_no_living_ones_and_takes_nothing(
@@ -173,7 +173,7 @@ def test_run_whose_driver_is_on_another_machine_and_gives_signs_of_life_is_left_
     lease.write_text(json.dumps(content))  # this process goes on renewing it
     with pytest.raises(UserError, match=r"SLURM job 17 .* end it on cpu3: `scancel 17`"):
         take_folder(folder)
-    run_folder._held.close()
+    run_folder._run_lease.close()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from userturn.study.cells import Cell
 from userturn.workflow.jobs import every_job
-from userturn.workflow.run_job import KNOWN, function_of_wildcards, named
+from userturn.workflow.run_job import ARGUMENTS, function_of_wildcards, named
 
 CELL = Cell("m", "d", "0", "none")
 ONE = {**CELL._asdict(), "judge": "j", "round": "first"}
@@ -76,7 +76,7 @@ def test_every_parameter_of_a_job_s_function_is_given(rule: str) -> None:
     job = JOBS[rule]
     needed = {n for n, one in parameters(rule).items() if one.kind is not Parameter.VAR_KEYWORD}
     wildcards = {f"{name}_name" for name in WILDCARDS} | WILDCARDS
-    given = {*job.inputs, *job.outputs, *job.params, *job.settings, *KNOWN, *wildcards}
+    given = {*job.inputs, *job.outputs, *job.params, *job.settings, *ARGUMENTS, *wildcards}
     assert needed - given == set()
 
 

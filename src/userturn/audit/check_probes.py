@@ -16,7 +16,7 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.collect import answers_shown
 from userturn.generation.plan_files import next_in_hash_order
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.perturbations import (
     NO_ANSWER,
     NO_REFERENCE,
@@ -107,8 +107,8 @@ def _contexts(pair: Pair, of: Asked) -> dict[tuple[str, int], Context]:
     """Return the contexts from which probes are made, by item and sample of the answer."""
     operator = operator_of(pair.grid, of)
     is_own = asked(pair.grid)[of.stands_after].model == pair.model
-    answer_form = AnswerForm.of(pair.description) if is_own else AnswerForm()
-    own = answers_shown(pair.read(of.stands_after), answer_form)
+    answer_layout = AnswerLayout.recorded(pair.description) if is_own else AnswerLayout()
+    own = answers_shown(pair.read(of.stands_after), answer_layout)
     items = {item.id: item for item in read_items(pair.whole(pair.path_to_items))}
     donors: Mapping[str, str] = {}
     if needs_donor(operator):

@@ -33,7 +33,7 @@ from userturn.generation.scorer import SCORING_PLAN_SCHEMA, Scorer
 from userturn.generation.sweep_plan import SweepPlans
 from userturn.models.fetch import folder_at_hand
 from userturn.models.requests import Completion, scoring_request
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.chat_template import Template
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.load_template import load_template
@@ -127,9 +127,9 @@ class RecordedPlans(SweepPlans):
     def shown(self, answers: Asked) -> Shown:
         """Return the answers of a table as probes show them."""
         table = pl.read_parquet(artifact_path(self.study, answers.path))
-        return answers_shown(table, self.form if answers.model == self.model else AnswerForm())
+        return answers_shown(table, self.layout if answers.model == self.model else AnswerLayout())
 
-    def before(self, of: Asked) -> pl.DataFrame:
+    def conversations_before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations that a table continues."""
         return pl.read_parquet(artifact_path(self.study, judged(self.study)[of.folder].items))
 
@@ -140,11 +140,11 @@ def _plan_items(record: StudyRecord, results: Path, model: str, planner: Planner
         Path(scratch, "datasets").symlink_to(results / "datasets")
         again, scorer = record.grid(Path(scratch)), _scorer(planner)
         texts = [of for of in asked_of(grid, model) if of.kind != SCORES]
-        identities, answer_form = (
+        identities, answer_layout = (
             frozenset(of.identity for of in texts),
-            planner.template.answer_form,
+            planner.template.answer_layout,
         )
-        where = model, WHOLE, identities, planner, scorer, answer_form, Path(scratch)
+        where = model, WHOLE, identities, planner, scorer, answer_layout, Path(scratch)
         plans = RecordedPlans(again, *where, study=grid)
         for _, tables in plans.stages():
             of_plans = {of.identity: of for of in tables}

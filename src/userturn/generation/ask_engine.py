@@ -26,7 +26,7 @@ from userturn.models.requests import (
     up_to_stop,
 )
 from userturn.processes import StopFlag
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.chat_template import Template
 from userturn.storage.journal import Writer, finished_records
 from userturn.storage.journal_table import finished_keys, read_asked
@@ -58,7 +58,7 @@ class InterruptedSweepError(UserError):
     """A sweep that was told to stop before it had finished."""
 
 
-class Known(NamedTuple):
+class JournalState(NamedTuple):
     """Which keys of some plans a journal has finished, and how many are still missing.
 
     Keys in `repeated` are shared by several requests.
@@ -83,9 +83,9 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     text_ids = ids[:-1] if ids and ids[-1] in sampling.stop_token_ids else ids
     text = template.decode(text_ids)
     stop = first_stop(text, sampling.stop_texts)
-    text = without_header(text[:stop], sampling.begins_with)
+    text = strip_header(text[:stop], sampling.begins_with)
     if sampling.is_played:
-        text = read_answer(text, request.prompt.text, ids, template.answer_form).text
+        text = read_answer(text, request.prompt.text, ids, template.answer_layout).text
     if completion.error is not None:
         outcome = "error"
     else:
@@ -104,7 +104,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     }
 
 
-def without_header(text: str, rest: str) -> str:
+def strip_header(text: str, rest: str) -> str:
     """Return a turn without the rest of the user header that the model itself wrote before it.
 
     A model that was shown a header up to the role may leave out a line break, or begin after it.
@@ -129,7 +129,7 @@ def any_record(
     return to_record(request, completion, template)
 
 
-def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
+def asked_of(request: AnyRequest, layout: AnswerLayout) -> dict[str, Any]:
     """Return the fields of a record that describe its request, such as `ask` and `asked_as`.
 
     `n_prompt` counts the prompt's tokens. If the prompt opens reasoning, `prompt_end` is that text.
@@ -140,7 +140,7 @@ def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
     if isinstance(request, ScoringRequest):
         return {**named, "n_prompt": len(request.token_ids)}
     end = request.prompt.text.rstrip()
-    begun = [begin for begin, _ in form.thinking if end.endswith(begin)]
+    begun = [begin for begin, _ in layout.thinking if end.endswith(begin)]
     prompt_end = {"prompt_end": begun[0]} if begun else {}
     return {**named, "n_prompt": len(request.prompt.token_ids), **prompt_end}
 
@@ -162,7 +162,7 @@ class RequestRunner:
         names: finds replies under other names. If it is None, no other names are tried.
         shared: returns a dataset's journal folder of another model, whose replies to equal requests
             also count for this one. It is None without such a model.
-        n_found: number of requests that a journal already had.
+        n_in_journal: number of requests that a journal already had.
         n_asked: number of requests that were sent to the engine.
     """
 
@@ -173,7 +173,7 @@ class RequestRunner:
     stop: StopFlag
     names: OtherNames | None = None
     shared: Callable[[str], Path] | None = None
-    n_found: int = 0
+    n_in_journal: int = 0
     n_asked: int = 0
 
     @cached_property
@@ -190,7 +190,7 @@ class RequestRunner:
         of_dataset: dict[str, list[AnyPlan]] = {}
         for plan in plans:
             of_dataset.setdefault(plan.dataset, []).append(plan)
-        states = {name: self._known(name, mine) for name, mine in of_dataset.items()}
+        states = {name: self._journal_state(name, mine) for name, mine in of_dataset.items()}
         n_missing = sum(state.n_missing for state in states.values())
         if n_missing:
             waiting = (
@@ -201,7 +201,7 @@ class RequestRunner:
             lacking = [name for name in states if states[name].n_missing]
             self._ask(stage, waiting, n_missing, lacking)
 
-    def _known(self, dataset: str, plans: list[AnyPlan]) -> Known:
+    def _journal_state(self, dataset: str, plans: list[AnyPlan]) -> JournalState:
         """Return the finished and missing keys of a dataset's plans, and journal their notes."""
         requests = self._asked(dataset, plans)
         if self.names is not None:
@@ -214,12 +214,12 @@ class RequestRunner:
             finished |= self._shared(self.shared(dataset), set(keys) - finished, dataset)
         finished &= set(keys)
         repeated = set(keys.filter(keys.is_duplicated()))
-        self.n_found += len(finished)
+        self.n_in_journal += len(finished)
         with Writer(self.journal(dataset)) as writer:
             for plan in plans:
                 for note in new_notes(plan, requests):
                     writer.append(note)
-        return Known(finished, repeated, keys.n_unique() - len(finished))
+        return JournalState(finished, repeated, keys.n_unique() - len(finished))
 
     def _shared(self, journal: Path, lacking: set[str], dataset: str) -> set[str]:
         """Journal another model's replies to some keys, and return the keys with a reply."""
@@ -249,7 +249,7 @@ class RequestRunner:
                     request, completion = finished
                     record: Mapping[str, Any] = any_record(request, completion, self.template)
                     ask_columns = (
-                        asked_of(request, self.template.answer_form) if request.ask else {}
+                        asked_of(request, self.template.answer_layout) if request.ask else {}
                     )
                     writers[request.dataset].append({**record, **ask_columns})
                     self.n_asked += 1
@@ -264,12 +264,12 @@ class RequestRunner:
             )
 
 
-def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:
+def _missing(requests: Iterable[AnyRequest], state: JournalState) -> Iterator[AnyRequest]:
     """Yield the first request of each unfinished key, with only repeated keys held in memory."""
     keys: set[str] = set()
     for request in requests:
-        if request.key in known.finished or request.key in keys:
+        if request.key in state.finished or request.key in keys:
             continue
-        if request.key in known.repeated:
+        if request.key in state.repeated:
             keys.add(request.key)
         yield request

@@ -10,9 +10,9 @@ from userturn.config.formats import is_chat
 from userturn.datasets.messages import ShownAnswer
 from userturn.errors import UserError
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
-from userturn.generation.reasoning import ANY_FORM, read_answer
+from userturn.generation.reasoning import ANY_LAYOUT, read_answer
 from userturn.generation.scores import check_complete, scores_of
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.sources.source import SCORES, USER_TURNS, Asked
 from userturn.storage.files import read_identity
@@ -69,7 +69,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 
 
 def shown_samples(
-    plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
+    plans: Sequence[Path], journal: Journal, layout: AnswerLayout = ANY_LAYOUT
 ) -> dict[tuple[str, int], ShownAnswer | None]:
     """Return the answers to show, by item and sample, with None for a missing answer."""
     keys = plan_keys(plans)
@@ -84,21 +84,21 @@ def shown_samples(
             if outcome not in ANSWERED or text == UNKNOWN:
                 answers[item, sample] = None if outcome != "ok" else ShownAnswer(UNKNOWN)
                 continue
-            answer = read_answer(text, prompt or "", ids, form)
-            answers[item, sample] = None if answer.error else form.shown(*answer[:2])
+            answer = read_answer(text, prompt or "", ids, layout)
+            answers[item, sample] = None if answer.error else layout.shown(*answer[:2])
     return answers
 
 
-def answers_shown(answers: pl.DataFrame, form: AnswerForm) -> Shown:
+def answers_shown(answers: pl.DataFrame, layout: AnswerLayout) -> Shown:
     """Return a table's answers to show, by item and sample, with None for a missing answer.
 
-    `form` is that of the model which is shown them as its own. Answers of another model have the
+    `layout` is that of the model which is shown them as its own. Answers of another model have the
     common form, and their reasoning is not shown.
     """
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()
     return {
-        (item, n): form.shown(*texts) if outcome in ANSWERED else None
+        (item, n): layout.shown(*texts) if outcome in ANSWERED else None
         for item, n, outcome, *texts in rows
     }
 
@@ -111,7 +111,7 @@ def answers_of_another(grid: Grid, answers: Asked) -> Shown:
     """
     path = grid.results / answers.path.removeprefix("results/")
     if read_identity(path) == answers.identity:
-        return answers_shown(pl.read_parquet(path), AnswerForm())
+        return answers_shown(pl.read_parquet(path), AnswerLayout())
     if isinstance(grid, ForecastGrid):
         items = pl.read_parquet(grid.dataset_path(answers.dataset), columns=["item"])["item"]
         return {(item, 0): ShownAnswer(UNKNOWN) for item in items}
@@ -121,7 +121,7 @@ def answers_of_another(grid: Grid, answers: Asked) -> Shown:
     )
 
 
-def within_error_share(
+def check_errors(
     parts: Iterable[pl.DataFrame], max_error_share: float, what: str
 ) -> Iterator[pl.DataFrame]:
     """Yield the parts of a table, and raise after the last one if too many rows are errors.
@@ -159,10 +159,10 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
     elif of.kind == USER_TURNS:
         yield from _joined(grid, of, outcomes)
     else:
-        answer_form = AnswerForm.of(read_description(grid, of.model))
+        answer_layout = AnswerLayout.recorded(read_description(grid, of.model))
         left_out = ("change", "sample") if of.n_samples == 1 else ("change",)
         for table in _joined(grid, of, outcomes):
-            yield with_reasoning(table, answer_form).drop(left_out)
+            yield add_reasoning(table, answer_layout).drop(left_out)
 
 
 def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
@@ -183,12 +183,12 @@ def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl
         yield table.select(*columns, *table.columns, n_tokens=n_tokens)
 
 
-def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
+def add_reasoning(table: pl.DataFrame, layout: AnswerLayout) -> pl.DataFrame:
     """Return answers with two more columns, the visible `answer` and its `reasoning`."""
     rows = table.select("text", "prompt_text", "token_ids").iter_rows()
-    split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in rows]
+    split = [read_answer(text or "", prompt or "", ids or (), layout) for text, prompt, ids in rows]
     faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
-    told = form.names_cut_reasoning
+    told = layout.names_cut_reasoning
     is_cut = [told and not part.text and part.reasoning is not None for part in split]
     cut = pl.Series("cut", is_cut, dtype=pl.Boolean)
     return table.with_columns(
@@ -213,6 +213,6 @@ def collect_table(grid: Grid, of: Asked, path_to_table: str) -> None:
     """
     parts = table_of(grid, of)
     if of.kind != SCORES:
-        parts = within_error_share(parts, grid.config["max_error_share"], of.path)
+        parts = check_errors(parts, grid.config["max_error_share"], of.path)
     with swept_again_if_lost(grid, of.model):
         write_parts(parts, path_to_table, of.identity)

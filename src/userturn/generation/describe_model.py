@@ -48,8 +48,8 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     entry = grid.entries[model]
     is_loaded = not has_endpoint(entry)  # else a server has the weights
     pins = [_path_to_pin(grid, name) for name in (model, grid.places.of_model(model))]
-    wanted = pinned_revision(pins, entry["source"], entry["revision"])
-    revision = resolved_revision(entry["source"], wanted, is_loaded)
+    pinned = pinned_revision(pins, entry["source"], entry["revision"])
+    revision = resolved_revision(entry["source"], pinned, is_loaded)
     folder = model_folder(entry["source"], revision, is_loaded)
     setup, aliases = model_setup(grid, model, folder, is_fetched=is_loaded), Aliases(grid.results)
     check_setup(setup)
@@ -91,7 +91,7 @@ def _check_conversations(grid: Grid, model: str, template: Template) -> None:
     Raises:
         UserError: the model thinks, and history would keep reasoning that conversations lack.
     """
-    if not template.answer_form.keeps_reasoning or thinking_state(template) == OFF:
+    if not template.answer_layout.keeps_reasoning or thinking_state(template) == OFF:
         return
     tables = (of for source in sources().values() for of in source.asked(grid))
     if any(of.model == model and of.depth > 1 for of in tables):
@@ -114,13 +114,13 @@ def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list
     `is_shared` says (`load_template`).
     """
     name = format_of(model)
-    levers = {name: without(of, "models") for name, of in formats(grid.config).items()}
+    levers = {name: leave_out(of, "models") for name, of in formats(grid.config).items()}
     if name == DEFAULT:
         return []
     base, own = grid.entries[model_of(model)], levers[name]
     others: list[tuple[str, dict[str, Any]]] = [("the default format", {})]
     if len(own) > 1:
-        others += [(f"the format without `{n}`", without(own, n)) for n in own if n in CLAIMS]
+        others += [(f"the format without `{n}`", leave_out(own, n)) for n in own if n in CLAIMS]
     others += [
         (f"the format `{other}`", choices)
         for other, choices in levers.items()
@@ -151,20 +151,20 @@ def begins_with_shared_headers(grid: Grid) -> bool:
     return any(header_of(json.loads(path.read_text())) == SHARED for path in described)
 
 
-def without(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
+def leave_out(choices: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a mapping without one of its keys."""
     return {key: value for key, value in choices.items() if key != name}
 
 
-def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
+def tokenizer_identity(template: Template, alias_of: Callable[[str, str], str]) -> dict[str, str]:
     """Return the hashes that identify a model's tokenizer and its chat template.
 
-    `known_as` takes the hash of a template's text and that text, and returns the hash to record.
+    `alias_of` takes the hash of a template's text and that text, and returns the hash to record.
     """
     text = template.tokenizer.chat_template
     return {
         "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
-        "template_sha256": known_as(fingerprint(text), str(text)),
+        "template_sha256": alias_of(fingerprint(text), str(text)),
     }
 
 
@@ -190,7 +190,7 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
         "end_of_answer": names(list(template.end_token_ids)),
         "end_of_answer_token_ids": template.end_token_ids,
         "end_of_answer_texts": template.end_texts,
-        "answer_form": template.answer_form.to_json(),
+        "answer_form": template.answer_layout.to_json(),
         "thinking": state,
         "thinking_contradicts": contradiction(template, state),
         "template_options": dict(template.options),

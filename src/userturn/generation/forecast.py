@@ -28,7 +28,7 @@ from userturn.generation.scorer import Exchange, Scorer
 from userturn.generation.sweep import complete_plans, present_items
 from userturn.generation.sweep_plan import SweepPlans
 from userturn.models.requests import Request, Sampling, ScoringRequest
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.chat_template import Prompt, tokens_needed
 from userturn.prompts.perturbations import (
     NO_OTHER,
@@ -60,9 +60,9 @@ NO_PROMPT = Prompt("", ())
 class ForecastPlanner(Planner):
     """A planner whose requests are known by their asks, without prompts."""
 
-    def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
+    def sampling(self, role: str, settings: Mapping[str, Any]) -> Sampling:
         """Return the sampling settings of a plan, without stops."""
-        return Sampling(**drawn, stop_token_ids=(), seed=None)
+        return Sampling(**settings, stop_token_ids=(), seed=None)
 
     def _probe(self, own: Context, operator: Mapping[str, Any], hashed: str) -> Probe:
         """Return a probe without prompt, or the reason why there is none."""
@@ -118,7 +118,7 @@ class Counting:
     pending: frozenset[str]
     missing: Counter[str] = field(default_factory=Counter)
     asked: set[tuple[str, Name | None]] = field(default_factory=set)
-    _taken: dict[tuple[str, Name], Name] = field(default_factory=dict)
+    _occupied: dict[tuple[str, Name], Name] = field(default_factory=dict)
 
     def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Count the requests of some plans."""
@@ -141,7 +141,7 @@ class Counting:
             return bool(names)
         for name in sorted(names):
             is_claimed = name in self.present and self.present[name] == self.present.get(own)
-            if not is_claimed and self._taken.setdefault((ask, name), own) == own:
+            if not is_claimed and self._occupied.setdefault((ask, name), own) == own:
                 return True
         return False
 
@@ -176,7 +176,9 @@ def forecast(
         scratch = Path(folder)
         ready = {name for name in grid.prepared_datasets if _is_ready(grid, name, scratch)}
         replies = {model: replies_of(grid, model) for model in pending}
-        rows_by_ask = {model: _by_ask(grid, model, rows) for model, rows in replies.items()}
+        rows_by_ask = {
+            model: _outcomes_by_ask(grid, model, rows) for model, rows in replies.items()
+        }
         again = ForecastGrid(grid.config, grid.results, grid.contents, scratch, rows_by_ask)
         present = present_items(again)
         return {
@@ -231,7 +233,7 @@ def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=REPLY_SCHEMA), *blocks])
 
 
-def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
+def _outcomes_by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the replies of a model as outcomes, one per ask, with the ask as the key."""
     lines = rows.filter(pl.col("key").is_not_null())
     notes = rows.filter(pl.col("of").is_not_null()).select("of", "ask", "asked_as", "item")
@@ -268,7 +270,7 @@ def _missing(
             names[ask].add((dataset, item))
     for ask, dataset, item in _refused(grid, model, rows).select("ask", "asked_as", "item").rows():
         names[ask].add((dataset, item))
-    answer_form = AnswerForm.of(last_description(grid, model))
+    answer_layout = AnswerLayout.recorded(last_description(grid, model))
     counting = Counting(names, present, frozenset(pending))
     asks, seed = asks_of(grid, model), grid.config["seed"]
     planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
@@ -276,7 +278,9 @@ def _missing(
     for shard in grid.shards(model):
         with TemporaryDirectory() as scratch:
             identities, folder = frozenset(every), Path(scratch)
-            plans = SweepPlans(grid, model, shard, identities, planner, scorer, answer_form, folder)
+            plans = SweepPlans(
+                grid, model, shard, identities, planner, scorer, answer_layout, folder
+            )
             complete_plans(plans, counting)
     unsaid = rows.filter(pl.col("key").is_not_null(), pl.col("ask").is_null())
     is_known = set(unsaid["key"]) <= set(rows["of"].drop_nulls())

@@ -66,7 +66,7 @@ def note_server(
     shard: str,
     identity: Mapping[str, Any],
     longest: int,
-    found: ServerCheck,
+    check: ServerCheck,
 ) -> None:
     """Compare the check of a server with its earlier records, and write its record.
 
@@ -76,37 +76,37 @@ def note_server(
         UserError: another model is behind the same name, or the server takes shorter prompts than
             the entry says.
     """
-    _check_length(model, longest, found.account)
+    _check_length(model, longest, check.account)
     described_as = fingerprint(identity)
     for noted in server_records(grid, model):
         if noted.get("described_as") == described_as:
-            _check_same(grid, model, noted, found)
+            _check_same(grid, model, noted, check)
     path = grid.results / "served" / model / f"{shard}.json"
     noted = given_object(path) if path.is_file() else {}
-    content = {"described_as": described_as, **found.to_json()}
+    content = {"described_as": described_as, **check.to_json()}
     if noted.get("described_as") == described_as:
-        content |= _beside_first(noted, found)
+        content |= _first_fingerprint(noted, check)
     if any(noted.get(key) != value for key, value in content.items()):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(content, path, described_as)
 
 
-def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any]:
+def _first_fingerprint(noted: Mapping[str, Any], check: ServerCheck) -> dict[str, Any]:
     """Return the first fingerprint of a server, so that it cannot drift by small steps.
 
     If a later sweep found a difference from it, the largest one is beside it.
     """
-    n_again = min(_n_equal(noted["greedy"], found.greedy), noted.get("n_again", len(found.greedy)))
-    fewer = {"n_again": n_again} if n_again < len(found.greedy) else {}
-    apart = max(_apart(noted, found) or 0.0, noted.get("apart", 0.0))
+    n_again = min(_n_equal(noted["greedy"], check.greedy), noted.get("n_again", len(check.greedy)))
+    fewer = {"n_again": n_again} if n_again < len(check.greedy) else {}
+    apart = max(_apart(noted, check) or 0.0, noted.get("apart", 0.0))
     further = {"apart": round(apart, 2)} if apart >= TOLD else {}
-    first = {"greedy": noted["greedy"], "scored": noted.get("scored") or list(found.scored)}
+    first = {"greedy": noted["greedy"], "scored": noted.get("scored") or list(check.scored)}
     return {**first, **fewer, **further}
 
 
-def _apart(noted: Mapping[str, Any], found: ServerCheck) -> float | None:
+def _apart(noted: Mapping[str, Any], check: ServerCheck) -> float | None:
     """Return the mean absolute difference of token log-likelihoods in nats, or None if unknown."""
-    before, now = noted.get("scored") or (), found.scored
+    before, now = noted.get("scored") or (), check.scored
     if not before or len(before) != len(now):
         return None
     return fsum(abs(one - other) for one, other in zip(before, now, strict=True)) / len(now)
@@ -116,20 +116,20 @@ def _n_equal(noted: Sequence[str], now: Sequence[str]) -> int:
     return sum(one == other for one, other in zip(noted, now, strict=False))
 
 
-def _check_length(model: str, wanted: int, account: Mapping[str, Any]) -> None:
+def _check_length(model: str, longest: int, account: Mapping[str, Any]) -> None:
     most = str(account.get("max_model_len", ""))
-    if most.isdigit() and int(most) < wanted:
+    if most.isdigit() and int(most) < longest:
         raise UserError(
             f"model '{model}': its server takes {most} tokens of prompt and continuation, and "
-            f"max_model_len is {wanted}; set max_model_len of the entry to {most} or less"
+            f"max_model_len is {longest}; set max_model_len of the entry to {most} or less"
         )
 
 
-def _check_same(grid: Grid, model: str, noted: Mapping[str, Any], found: ServerCheck) -> None:
-    apart, n_equal = _apart(noted, found), _n_equal(noted["greedy"], found.greedy)
+def _check_same(grid: Grid, model: str, noted: Mapping[str, Any], check: ServerCheck) -> None:
+    apart, n_equal = _apart(noted, check), _n_equal(noted["greedy"], check.greedy)
     if apart is None:
-        is_other = n_equal < SAME * max(len(noted["greedy"]), len(found.greedy))
-        why = f"{n_equal} of {len(found.greedy)} greedy completions of fixed prompts are equal"
+        is_other = n_equal < SAME * max(len(noted["greedy"]), len(check.greedy))
+        why = f"{n_equal} of {len(check.greedy)} greedy completions of fixed prompts are equal"
     else:
         is_other = apart > MOST_APART
         why = (

@@ -38,7 +38,7 @@ class OtherNames:
     identity: Mapping[str, Any]
     seed: int
     present: Mapping[Name, str]
-    _taken: dict[tuple[str, Name], Name] = field(default_factory=dict)
+    _occupied: dict[tuple[str, Name], Name] = field(default_factory=dict)
 
     def take_over(self, plan: AnyPlan, finished: set[str], folder: Path) -> bool:
         """Give requests without a reply the names of replies that no other item claims.
@@ -100,9 +100,9 @@ class OtherNames:
         there, changes = finished_keys(folders, keys), dict[str, dict[str, Any]]()
         for row, name, request in tried:
             key, ask, own = row["key"], row["ask"], (row["asked_as"], row["item"])
-            is_free = not has_seed(plan) or self._taken.get((ask, name), own) == own
+            is_free = not has_seed(plan) or self._occupied.get((ask, name), own) == own
             if key not in changes and request["key"] in there and is_free:
-                self._taken[ask, name] = own
+                self._occupied[ask, name] = own
                 changes[key] = request
         return changes
 
@@ -136,8 +136,8 @@ class OtherNames:
             scored = row["token_ids"], row["n_context"]
             return own | {"key": scoring_request(self.identity, dataset, item, *scored).key}
         sample, prompt = row["sample"], row["prompt_token_ids"]
-        is_drawn = has_seed(plan)
-        seed = derive_seed(self.seed, plan.role, dataset, item, sample) if is_drawn else None
+        is_seeded = has_seed(plan)
+        seed = derive_seed(self.seed, plan.role, dataset, item, sample) if is_seeded else None
         sampling = vars(replace(plan.sampling, seed=seed))
         key = request_key(self.identity, dataset, sample, prompt, sampling)
         return own | {"key": key, "seed": seed, "asked_item": item}

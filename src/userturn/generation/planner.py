@@ -92,14 +92,14 @@ class Planner:
     study_seed: int
     asks: Asks
 
-    def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
-        """Return the sampling settings of a plan, which are `drawn` and the stops of a role."""
+    def sampling(self, role: str, settings: Mapping[str, Any]) -> Sampling:
+        """Return the sampling settings of a plan, which are `settings` and the stops of a role."""
         template = self.template
         if role == "assistant":
             ends, texts = template.end_token_ids, template.end_texts
-            return Sampling(**drawn, stop_token_ids=ends, seed=None, stop_texts=texts)
+            return Sampling(**settings, stop_token_ids=ends, seed=None, stop_texts=texts)
         return Sampling(
-            **drawn,
+            **settings,
             stop_token_ids=template.stop_token_ids,
             seed=None,
             stop_texts=template.stop_texts,

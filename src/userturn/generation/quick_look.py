@@ -123,11 +123,11 @@ def _answer(
     sampling = planner.sampling("assistant", grid.answer_settings(model.name))
     (record,) = _completed([planner.answer("look", 0, item, sampling)], model, engine)
     prompt = model.template.answer_prompt(item.messages).text
-    answer = read_answer(record["text"], prompt, record["token_ids"], model.template.answer_form)
+    answer = read_answer(record["text"], prompt, record["token_ids"], model.template.answer_layout)
     reason = record["error"] or answer.error
     if reason is not None:
         raise UserError(f"the model's answer cannot be used: {reason}")
-    return model.template.answer_form.shown(*answer[:2])
+    return model.template.answer_layout.shown(*answer[:2])
 
 
 def _user_turns(

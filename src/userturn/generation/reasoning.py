@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final\b[^<]*(?:<\|constrain\|>\w+)?<\|message\|>")
 END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>")
 CHANNEL = "<|channel|>"
-ANY_FORM = AnswerForm()
+ANY_LAYOUT = AnswerLayout()
 
 
 class Answer(NamedTuple):
@@ -21,26 +21,26 @@ class Answer(NamedTuple):
     error: str | None = None
 
 
-def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerForm) -> Answer:
+def read_answer(text: str, prompt: str, token_ids: Sequence[int], layout: AnswerLayout) -> Answer:
     """Split a raw answer as `split_reasoning` does, and check that no wrapping is left.
 
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it.
         token_ids: the tokens that the model wrote. A control token that it quotes as text may stay.
-        form: how this model wraps an answer.
+        layout: how this model wraps an answer.
     """
-    answer = split_reasoning(text, prompt, form)
-    if answer.text and not text.lstrip().startswith(form.first_words):
+    answer = split_reasoning(text, prompt, layout)
+    if answer.text and not text.lstrip().startswith(layout.first_words):
         reason = (
-            f"the answer does not begin with {form.first_words!r}, as this model's chat template "
+            f"the answer does not begin with {layout.first_words!r}, as this model's chat template "
             "writes every answer; leave that item out"
         )
         return answer._replace(error=reason)
     written = set(token_ids)
     left = [
         token
-        for token, token_id in (form.control_tokens or {}).items()
+        for token, token_id in (layout.control_tokens or {}).items()
         if token_id in written and token in answer.text
     ]
     if not left:
@@ -52,7 +52,7 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
     return answer._replace(error=reason)
 
 
-def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) -> Answer:
+def split_reasoning(text: str, prompt: str = "", layout: AnswerLayout = ANY_LAYOUT) -> Answer:
     """Split a raw answer at the end of its reasoning, and remove its wrapping.
 
     An answer that was cut off before its reasoning ended has reasoning and no text.
@@ -60,41 +60,41 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it, whose generation prompt may already open the reasoning.
-        form: how this model wraps an answer and its reasoning.
+        layout: how this model wraps an answer and its reasoning.
     """
     if final := FINAL_CHANNEL.search(text):
         answer = END_OF_MESSAGE.split(text[final.end() :])[0]
         return Answer(answer.strip(), text[: final.start()].strip() or None)
     if text.lstrip().startswith(CHANNEL):
         return Answer("", text.strip())
-    for begin, end in form.thinking:
+    for begin, end in layout.thinking:
         if end in text:
             reasoning, _, answer = text.rpartition(end)
-            thought = replace(form, reasons_first=False)
-            opening = next((one for one, _ in form.wrappers if one and end.endswith(one)), "")
+            thought = replace(layout, reasons_first=False)
+            opening = next((one for one, _ in layout.wrappers if one and end.endswith(one)), "")
             return Answer(_unwrapped(opening + answer, thought)[0], _reasoning(reasoning, begin))
         if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
             return Answer("", _reasoning(text, begin))
         if text.strip() and begin.startswith(text.strip()):  # cut before it was whole
             return Answer("", None)
-    return Answer(*_unwrapped(text, form))
+    return Answer(*_unwrapped(text, layout))
 
 
-def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
+def _unwrapped(text: str, layout: AnswerLayout) -> tuple[str, str | None]:
     """Return an answer without its wrapping, and the text before it or None."""
-    ends = [end for begin, end in form.wrappers if not begin]
-    for begin, end in form.wrappers:
-        before, delimiter, answer = _split(text, begin, form)
+    ends = [end for begin, end in layout.wrappers if not begin]
+    for begin, end in layout.wrappers:
+        before, delimiter, answer = _split(text, begin, layout)
         if begin and delimiter:
-            return _cut(answer, [end, *ends], form), before.strip() or None
-    if form.reasons_first or form.is_other_channel(text):
+            return _cut(answer, [end, *ends], layout), before.strip() or None
+    if layout.reasons_first or layout.is_other_channel(text):
         return "", text.strip() or None
-    return _cut(text, ends, form), None
+    return _cut(text, ends, layout), None
 
 
-def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
+def _split(text: str, begin: str, layout: AnswerLayout) -> tuple[str, bool, str]:
     """Return the text before a wrapper's beginning, whether it was found, and the text behind."""
-    if _holds_token(begin, form):
+    if _holds_token(begin, layout):
         before, delimiter, answer = text.partition(begin)
         return before, bool(delimiter), answer
     stripped = text.lstrip()
@@ -103,15 +103,15 @@ def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
     return "", stripped.startswith(begin), stripped.removeprefix(begin)
 
 
-def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
+def _cut(answer: str, ends: Sequence[str], layout: AnswerLayout) -> str:
     """Return an answer up to the ends of its wrapper, which are tokens anywhere or last words."""
     for end in ends:
-        text = answer.partition(end)[0] if _holds_token(end, form) else _without_end(answer, end)
+        text = answer.partition(end)[0] if _holds_token(end, layout) else _cut_end(answer, end)
         answer = text.strip()
     return answer.strip()
 
 
-def _without_end(answer: str, end: str) -> str:
+def _cut_end(answer: str, end: str) -> str:
     """Return an answer without the end of its wrapper, even if a tag of it was cut short."""
     text, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
     lengths = range(len(end), least - 1, -1) if end else ()
@@ -119,8 +119,8 @@ def _without_end(answer: str, end: str) -> str:
     return text[: len(text) - written]
 
 
-def _holds_token(text: str, form: AnswerForm) -> bool:
-    return any(token in text for token in form.control_tokens or ())
+def _holds_token(text: str, layout: AnswerLayout) -> bool:
+    return any(token in text for token in layout.control_tokens or ())
 
 
 def _reasoning(text: str, begin: str) -> str | None:

@@ -27,7 +27,7 @@ from userturn.generation.scorer import (
     human_exchanges,
     own_contexts,
 )
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.sources.answers import answers_path
 from userturn.sources.candidates import read_reactions, table_path
 from userturn.sources.registry import asked, sources
@@ -113,7 +113,7 @@ def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     written: dict[tuple[str, int], str] = {}
     distractors: dict[str, list[Exchange]] = {}
     if n_own_distractors(grid.config):
-        written = _after_candidates(
+        written = _texts_after_candidates(
             grid, asked(grid)[table_path(*model_and_dataset, USER_TURNS)], shard
         )
         distractors = own_distractors(grid, _answered(grid, scored, shard).values())
@@ -135,8 +135,8 @@ def _shown(grid: Grid, path: str, shard: str) -> dict[tuple[str, int], ShownAnsw
     """Return a table's answers to a shard's items by item and sample, or None if there is none."""
     of = asked(grid)[path]
     paths = plan_paths(grid, of.model, of.dataset, of.identity, shard)
-    answer_form = AnswerForm.of(last_description(grid, of.model))
-    samples = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), answer_form)
+    answer_layout = AnswerLayout.recorded(last_description(grid, of.model))
+    samples = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), answer_layout)
     return {
         item_and_sample: text
         for item_and_sample, text in samples.items()
@@ -154,7 +154,7 @@ def _answered(grid: Grid, scored: Asked, shard: str) -> dict[str, Exchange]:
     }
 
 
-def _after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, int], str]:
+def _texts_after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, int], str]:
     """Return the text of the turn after each candidate by item and sample."""
     paths = plan_paths(grid, turns.model, turns.dataset, turns.identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
@@ -227,7 +227,7 @@ class Conversations:
     shard: str
     _before: dict[str, pl.DataFrame] = field(default_factory=dict)
 
-    def before(self, of: Asked) -> pl.DataFrame:
+    def conversations_before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations before the answers or user turns of a table."""
         begins_with = of.goes_on_from or of.dataset
         if begins_with not in self._before:
@@ -237,7 +237,7 @@ class Conversations:
     def _continued(self, of: Asked) -> pl.DataFrame:
         if of.goes_on_from:
             turns = asked(self.grid)[of.goes_on_from]
-            return continued(self.before(turns), self.turns(turns), turns.depth)
+            return continued(self.conversations_before(turns), self.turns(turns), turns.depth)
         path = self.grid.dataset_path(of.dataset)
         items = pl.read_parquet(path, columns=["item", "messages"])
         is_own = [is_in_shard(item, self.shard) for item in items["item"]]

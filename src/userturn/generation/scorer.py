@@ -121,7 +121,7 @@ def draw_distractors(
     lengths, distractors = sorted(of_length), {}
     for exchange in exchanges:
         near = []
-        for distance in _by_distance(lengths, len(exchange.answer.text)):
+        for distance in _lengths_by_distance(lengths, len(exchange.answer.text)):
             near += _others(exchange, [e for length in distance for e in of_length[length]])
             if len(near) >= CANDIDATES_PER_DISTRACTOR * n_distractors:
                 break
@@ -132,7 +132,7 @@ def draw_distractors(
     return distractors
 
 
-def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
+def _lengths_by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
     """Yield sorted lengths by their distance from one of them, with equal distances together."""
 
     def distance(other: int) -> int:
@@ -214,7 +214,7 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
         rest = template.left_to_the_model
         if template.header_form != SHARED:  # the rest of the header is then no part of the turn
             literals, rest = [*literals[:-1], literals[-1] + rest], ""
-    return _after(template, literals, contents, rest, turn.strip())
+    return _turn_tokens(template, literals, contents, rest, turn.strip())
 
 
 def _ended(template: Template, context: Context) -> TurnTokens:
@@ -229,7 +229,7 @@ def _ended(template: Template, context: Context) -> TurnTokens:
     return TurnTokens((*tokens, ends[0]), len(tokens))
 
 
-def _after(
+def _turn_tokens(
     template: Template, literals: Sequence[str], contents: Sequence[str], rest: str, turn: str
 ) -> TurnTokens:
     tokens = template.encoder.encode(literals, contents)

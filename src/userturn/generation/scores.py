@@ -142,8 +142,8 @@ def _plans(paths: list[Path]) -> Iterator[pl.DataFrame]:
         yield ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
 
 
-def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: Asked) -> pl.DataFrame:
-    table = plan.join(found, on="key", how="left", suffix="_scored", maintain_order="left")
+def _joined(plan: pl.DataFrame, outcomes: pl.DataFrame, scored: Asked) -> pl.DataFrame:
+    table = plan.join(outcomes, on="key", how="left", suffix="_scored", maintain_order="left")
     return table.with_columns(
         model=pl.lit(scored.model),
         dataset=pl.lit(scored.dataset),
@@ -191,9 +191,9 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
 
     def any_of(name: str) -> pl.Expr:
         mine = score.filter(pl.col("kind") == name)
-        is_known = (mine.null_count() == 0) & (mine.len() > 0)
+        is_complete = (mine.null_count() == 0) & (mine.len() > 0)
         most = mine.max()
-        return pl.when(is_known).then(most + (mine - most).exp().sum().log())
+        return pl.when(is_complete).then(most + (mine - most).exp().sum().log())
 
     def a_token(context: str) -> pl.Expr:
         return (score / length).filter(pl.col("kind") == context)
@@ -222,7 +222,7 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     own = scores.filter(pl.col("context") == OWN)
     turns = own.select(*TURN, "n_characters", "n_tokens", "logprob", "error")
     for context, name in ((OTHER_ANSWER, "answer"), (OTHER_CONVERSATION, "conversation")):
-        gains = _over(scores, context, name)
+        gains = _distractor_statistics(scores, context, name)
         turns = turns.join(gains, on=TURN, how="left", nulls_equal=True, maintain_order="left")
     role = scores.filter(pl.col("context") == ASSISTANT_HEADER).select(*TURN, role="logprob")
     turns = turns.join(role, on=TURN, how="left", nulls_equal=True, maintain_order="left")
@@ -237,7 +237,7 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     ).drop("logprob", "role", "^mean_.*$", "^most_.*$")
 
 
-def _over(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
+def _distractor_statistics(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
     """Return number, mean and maximum of a turn's scores after distractors of one kind."""
     scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
     return scored.group_by(TURN, maintain_order=True).agg(

@@ -42,8 +42,8 @@ def collect_self_play(
     """
     (answers, turns), (conversations_before, turns_before) = tables, paths_before
     before = pl.read_parquet(conversations_before)
-    said = pl.read_parquet(turns_before, columns=["sample", *READ])
-    conversations = continued(before, said, turns.depth - 1)
+    turns_read = pl.read_parquet(turns_before, columns=["sample", *READ])
+    conversations = continued(before, turns_read, turns.depth - 1)
     write_table(conversations, path_to_conversations, turns.identity)
     collect_table(grid, answers, path_to_answers)
     collect_table(grid, turns, path_to_user_turns)
@@ -70,10 +70,10 @@ def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToSco
 
 def exchanges_at(conversations: Conversations, turns: Asked) -> list[Exchange]:
     """Return the conversations that have an answer before the turns of a table, with the turn."""
-    before = conversations.before(turns)
-    known = going_on(before) if turns.goes_on_from else before
+    before = conversations.conversations_before(turns)
+    open_ones = going_on(before) if turns.goes_on_from else before
     written = conversations.turns(turns).filter(pl.col("sample") == 0)
-    both = known.join(written, on="item", maintain_order="left")
+    both = open_ones.join(written, on="item", maintain_order="left")
     return [
         Exchange(item, tuple(messages), ShownAnswer(answer), text if outcome == "ok" else "")
         for item, messages, answer, outcome, text in both.select(

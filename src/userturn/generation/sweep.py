@@ -64,8 +64,8 @@ def finished_plans(
     finished = {}
     for dataset, plans in planned.items():
         paths = [plan_path(grid, model, dataset, identity, shard) for identity in plans]
-        wanted = pl.Series(sorted(set().union(*plans.values())), dtype=pl.String)
-        there = finished_keys(journal_of(grid, model, dataset, paths), wanted)
+        all_keys = pl.Series(sorted(set().union(*plans.values())), dtype=pl.String)
+        there = finished_keys(journal_of(grid, model, dataset, paths), all_keys)
         finished[dataset] = {identity: keys for identity, keys in plans.items() if keys <= there}
     return finished
 
@@ -107,8 +107,8 @@ def run_sweep(
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
         finished = finished_plans(grid, model, shard, identities, identity)
-        n_found, n_asked = n_finished(grid, model, identities, finished), 0
-        if n_found is None:
+        n_replied, n_asked = n_finished(grid, model, identities, finished), 0
+        if n_replied is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, shard, stop, may_ask)
             with TemporaryDirectory() as scratch:
@@ -118,13 +118,13 @@ def run_sweep(
                 except LostRecordsError:
                     note_unsent(grid, model, identities, after_others)
                     raise
-            n_found, n_asked = runner.n_found, runner.n_asked
+            n_replied, n_asked = runner.n_in_journal, runner.n_asked
             finished = finished_plans(grid, model, shard, identities, identity)
         note_finished(grid, model, shard, finished, fingerprint(identity), after_others)
         if may_ask:
             note_unsent(grid, model, (), after_others)
         _note_earlier(grid, model, shard)
-        marker = {"pending": identities, "n_found": n_found, "n_asked": n_asked}
+        marker = {"pending": identities, "n_found": n_replied, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(identities))
 
 
@@ -177,9 +177,9 @@ def sweep_plans(
     """Return the plans of one shard's pending tables, not yet written."""
     planner, identities = planner_of(grid, model), frozenset(pending)
     scorer = Scorer(model.identity, model.template, model.max_model_len, "", planner.asks)
-    answer_form = model.template.answer_form
+    answer_layout = model.template.answer_layout
     return SweepPlans(
-        grid, model.name, shard, identities, planner, scorer, answer_form, Path(scratch)
+        grid, model.name, shard, identities, planner, scorer, answer_layout, Path(scratch)
     )
 
 

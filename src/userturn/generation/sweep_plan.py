@@ -26,7 +26,7 @@ from userturn.generation.planner import Planner
 from userturn.generation.scored_turns import Conversations, going_on, turns_to_score
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.requests import role_at
-from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.answer_layout import AnswerLayout
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.sources.registry import asked, asked_of, stages
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked, operator_of
@@ -59,7 +59,7 @@ class SweepPlans:
     pending: frozenset[str]
     planner: Planner
     scorer: Scorer
-    form: AnswerForm
+    layout: AnswerLayout
     scratch: Path
     _written: dict[str, list[Path]] = field(default_factory=dict)
 
@@ -110,11 +110,11 @@ class SweepPlans:
             return answers_of_another(grid, answers)
         paths = self._written.get(answers.path)
         paths = paths or plan_paths(grid, model, dataset, answers.identity, self.shard)
-        return shown_samples(paths, journal_of(grid, model, dataset, paths), self.form)
+        return shown_samples(paths, journal_of(grid, model, dataset, paths), self.layout)
 
-    def before(self, of: Asked) -> pl.DataFrame:
+    def conversations_before(self, of: Asked) -> pl.DataFrame:
         """Return the conversations that a table continues."""
-        return self._conversations.before(of)
+        return self._conversations.conversations_before(of)
 
     @cached_property
     def _conversations(self) -> Conversations:
@@ -145,13 +145,13 @@ class SweepPlans:
             return
         names = pl.read_parquet(self.grid.dataset_path(of.dataset), columns=["item"])["item"]
         positions = {item: position for position, item in enumerate(names)}
-        for item, messages, _ in going_on(self.before(of)).iter_rows():
+        for item, messages, _ in going_on(self.conversations_before(of)).iter_rows():
             yield positions[item], Item(item, tuple(messages))
 
     def _is_own(self, item: str) -> bool:
         return is_in_shard(item, self.shard)
 
-    def _lent(self, dataset: str) -> Iterator[Numbered]:
+    def _borrowed_items(self, dataset: str) -> Iterator[Numbered]:
         """Yield the items of other shards whose answers this shard borrows."""
         donors = {donor for item, donor in self._donors[dataset].items() if self._is_own(item)}
         foreign = {donor for donor in donors if not self._is_own(donor)}
@@ -166,7 +166,7 @@ class SweepPlans:
         planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
         after = [turns for turns in self.tables.values() if turns.stands_after == of.path]
         if any(map(self._shows_another, after)):
-            planned[self.scratch / f"{of.identity}.parquet"] = self._lent(of.dataset)
+            planned[self.scratch / f"{of.identity}.parquet"] = self._borrowed_items(of.dataset)
         self._written[of.path] = [*planned]
         asked_as, role = self.grid.places.of_dataset(of.dataset), role_at("assistant", of.depth)
         for path, items in planned.items():

@@ -38,7 +38,7 @@ def _told(
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def _of_items(items: pl.DataFrame, answers: pl.DataFrame, detector: str) -> pl.DataFrame:
+def _item_languages(items: pl.DataFrame, answers: pl.DataFrame, detector: str) -> pl.DataFrame:
     """Return each item's problem, and the languages of its prompt and of the model's answer."""
     questions = items.sort("item").select("item", "problem", "messages", "language")
     why = [
@@ -72,7 +72,9 @@ def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFra
     table = (
         written.select(TURN_KEYS)
         .hstack([*languages_of_answers.get_columns(), *languages_of_turns.get_columns()])
-        .join(_of_items(items, answers, detector), on="item", how="left", maintain_order="left")
+        .join(
+            _item_languages(items, answers, detector), on="item", how="left", maintain_order="left"
+        )
     )
     return table.with_columns(
         answered_in_another=pl.col("answer_language") != pl.col("prompt_language"),

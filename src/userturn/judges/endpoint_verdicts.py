@@ -238,8 +238,9 @@ def _check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]
     unscored = [reason for reason in reasons if reason is not None]
     if len(unscored) > judge.max_unscored_share * len(reasons):
         raise UserError(
-            f"judge {judge.name}: {what}: {len(unscored)} of {len(reasons)} questions ended without "
-            f"a verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
-            f"{unscored[0]}; correct the judge's entry, or raise max_unscored_share, and run the "
-            f"same command again; `userturn rejudge {judge.name}` before it asks about them again"
+            f"judge {judge.name}: {what}: {len(unscored)} of {len(reasons)} questions ended "
+            f"without a verdict, max_unscored_share allows {judge.max_unscored_share:g}; the "
+            f"first: {unscored[0]}; correct the judge's entry, or raise max_unscored_share, and "
+            f"run the same command again; `userturn rejudge {judge.name}` before it asks about "
+            "them again"
         )

@@ -21,7 +21,7 @@ from userturn.endpoints.http_replies import (
     without_surrogates,
 )
 from userturn.endpoints.usage import most_written, was_cut
-from userturn.judges.decisions import Decisions, Outcome, Record, Content
+from userturn.judges.decisions import Content, Decisions, Outcome, Record
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply
 from userturn.judges.question import JudgePrompt, Question
 from userturn.logs import say

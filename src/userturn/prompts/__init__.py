@@ -1,6 +1,6 @@
 """From a chat template to the probe prompt.
 
-answer_form.py: the wrapping and reasoning markers around a model's answer.
+answer_layout.py: the wrapping and reasoning markers around a model's answer.
 bounds.py: limits of time and memory for running a chat template.
 chat_template.py: derives prompts from a model's own chat template, for raw probes and role-play.
 examples.py: small conversations that every template is tested on.

@@ -29,12 +29,12 @@ def bounded(seconds: float = LONGEST, n_bytes: int = N_BYTES) -> Iterator[None]:
         TooMuchError: the block took too long.
         MemoryError: the block asked for too much memory.
     """
-    with _within_memory(n_bytes), _within_time(seconds):
+    with _limit_memory(n_bytes), _limit_time(seconds):
         yield
 
 
 @contextmanager
-def _within_time(seconds: float) -> Iterator[None]:
+def _limit_time(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -52,14 +52,14 @@ def _within_time(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _within_memory(n_bytes: int) -> Iterator[None]:
+def _limit_memory(n_bytes: int) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     size = int(PAGES.read_text().split()[0]) * resource.getpagesize()
-    wanted = size + n_bytes
-    limits = [limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    most = size + n_bytes
+    limits = [limit for limit in (most, soft, hard) if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
     try:
         yield

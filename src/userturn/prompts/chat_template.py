@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from userturn.config.formats import PLAYED, QUOTED, SWAPPED
 from userturn.datasets.messages import Message, ShownAnswer
-from userturn.prompts.answer_form import AnswerForm, answer_form
+from userturn.prompts.answer_layout import AnswerLayout, answer_layout
 from userturn.prompts.examples import EXAMPLE, user
 from userturn.prompts.given_messages import BETWEEN
 from userturn.prompts.header import HeaderRenderer
@@ -116,9 +116,9 @@ class Template(HeaderRenderer):
             return ""
 
     @cached_property
-    def answer_form(self) -> AnswerForm:
+    def answer_layout(self) -> AnswerLayout:
         """The texts around the model's answers."""
-        return AnswerForm.of(self.record) if self.record else answer_form(self)
+        return AnswerLayout.recorded(self.record) if self.record else answer_layout(self)
 
     @cached_property
     def end_texts(self) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class Template(HeaderRenderer):
         """Tokens that end the model's own answer."""
         return self._ends(
             "end_of_answer_token_ids",
-            lambda: answer_ends(self, self.end_of_sequence, self.answer_form.has_special_opening),
+            lambda: answer_ends(self, self.end_of_sequence, self.answer_layout.has_special_opening),
         )
 
     @cached_property
@@ -201,8 +201,8 @@ def conversation(
     return [user(BETWEEN.join([instruction, *told])), *swapped]
 
 
-def _quoted(said: Sequence[Message]) -> list[str]:
-    return [SO_FAR, *(f"{NAMES[m['role']]}: {m['content']}" for m in said)] if said else []
+def _quoted(messages: Sequence[Message]) -> list[str]:
+    return [SO_FAR, *(f"{NAMES[m['role']]}: {m['content']}" for m in messages)] if messages else []
 
 
 @dataclass(frozen=True)

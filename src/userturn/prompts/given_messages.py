@@ -99,7 +99,7 @@ def own_system(renderer: "Renderer") -> OwnSystem:
     question, after_question, between, _ = renderer.literals([*EXAMPLE, EXAMPLE[0]])
     opening = _opening(encoder, question, after_question + between)
     first = question.removeprefix(opening)
-    header = _from_the_same_token(encoder, first, between) or _after_ends(
+    header = _from_the_same_token(encoder, first, between) or _strip_ends(
         _shared_end(encoder, first, between), _ends(renderer, after_question)
     )
     before = question.removesuffix(header)
@@ -162,7 +162,7 @@ def _ends(renderer: "Renderer", after_question: str) -> set[str]:
     return {text for text in (*tokens, *written, renderer.tokenizer.eos_token) if text}
 
 
-def _after_ends(shared: str, ends: set[str]) -> str:
+def _strip_ends(shared: str, ends: set[str]) -> str:
     """Return a header without the texts at its start that end the previous turn."""
     header = shared.lstrip()
     while end := next((text for text in sorted(ends) if header.startswith(text)), None):
@@ -186,18 +186,20 @@ class ReasoningKey(NamedTuple):
     is_part: bool
 
 
-def as_given(message: Message, in_parts: bool, key: ReasoningKey | None) -> dict[str, Any]:
+def message_for_template(
+    message: Message, in_parts: bool, key: ReasoningKey | None
+) -> dict[str, Any]:
     """Return a message as a chat template is given it, without reasoning that it does not read."""
     text = message["content"]
-    message_given: dict[str, Any] = {"role": message["role"], "content": text}
+    prepared: dict[str, Any] = {"role": message["role"], "content": text}
     if in_parts:
-        message_given["content"] = [{"type": "text", "text": text}]
+        prepared["content"] = [{"type": "text", "text": text}]
     if key is None or message.get(REASONING) is None:
-        return message_given
+        return prepared
     if not key.is_part:
-        return message_given | {key.name: message[REASONING]}
+        return prepared | {key.name: message[REASONING]}
     part = {"type": key.name, key.name: message[REASONING]}
-    return message_given | {"content": [part, {"type": "text", "text": text}]}
+    return prepared | {"content": [part, {"type": "text", "text": text}]}
 
 
 Rendered = Callable[[list[Message], ReasoningKey], str]

@@ -72,7 +72,7 @@ class HeaderRenderer(Renderer):
         """
         if self.record:
             return str(self.record["user_header"])
-        (*before, header), contents = self._with_header(EXAMPLE)
+        (*before, header), contents = self._header_texts(EXAMPLE)
         controls = self.encoder.find(header)
         plain = (
             header[header.rindex(controls[-1]) + len(controls[-1]) :] if controls else header[1:]
@@ -110,7 +110,7 @@ class HeaderRenderer(Renderer):
     @cached_property
     def _left(self) -> str:
         """The end of the chosen header that is not shown."""
-        return self._with_header(EXAMPLE)[0][-1].removeprefix(self.user_header_text)
+        return self._header_texts(EXAMPLE)[0][-1].removeprefix(self.user_header_text)
 
     @cached_property
     def header_is_by_hand(self) -> bool:
@@ -119,7 +119,7 @@ class HeaderRenderer(Renderer):
 
     def probe_after(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Return the probe prompt's texts and contents after a conversation, answered or not."""
-        literals, contents = self._with_header(history)
+        literals, contents = self._header_texts(history)
         header = literals[-1].removesuffix(self._left)
         if header == literals[-1] and self._left:
             raise TemplateError(
@@ -129,7 +129,7 @@ class HeaderRenderer(Renderer):
         self._check_item([*literals[:-1], header], literals[-1], contents)
         return [*literals[:-1], header], contents
 
-    def _with_header(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+    def _header_texts(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Return the template's texts to the end of the chosen header, and the contents."""
         if self.header_is_by_hand and history:
             literals, contents = self.split(history)

@@ -32,7 +32,7 @@ from userturn.storage.files import given_object, given_text, written_whole
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 
 
-def with_bare_header(template: Template) -> Template:
+def bare_header_template(template: Template) -> Template:
     """Return a template whose probe prompts end in the name of the user's role.
 
     A control token that holds the name stays whole, and a name in plain text keeps its colon.
@@ -118,7 +118,7 @@ def load_template(
         is_shared=is_shared,
     )
     if entry.get("header") == "bare" and not plays_the_user(entry):
-        template = with_bare_header(template)
+        template = bare_header_template(template)
     return replace(template, record=record)
 
 

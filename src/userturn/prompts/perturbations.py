@@ -134,12 +134,16 @@ def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, S
     answer = whole.text
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
     n_tokens = len(encoded["input_ids"])
-    n_kept = min(n_tokens, max(1, int(n_tokens * keep)))
+    n_remaining = min(n_tokens, max(1, int(n_tokens * keep)))
     if tokenizer.is_fast:
-        beginning = answer[: encoded["offset_mapping"][n_kept - 1][1]] if n_tokens else ""
+        beginning = answer[: encoded["offset_mapping"][n_remaining - 1][1]] if n_tokens else ""
     else:
-        beginning = tokenizer.decode(encoded["input_ids"][:n_kept]).rstrip("\ufffd")
-    change = {"n_tokens": n_tokens, "n_tokens_kept": n_kept, "n_characters_kept": len(beginning)}
+        beginning = tokenizer.decode(encoded["input_ids"][:n_remaining]).rstrip("\ufffd")
+    change = {
+        "n_tokens": n_tokens,
+        "n_tokens_kept": n_remaining,
+        "n_characters_kept": len(beginning),
+    }
     return replace(context, answer=whole._replace(text=beginning), change=change)
 
 

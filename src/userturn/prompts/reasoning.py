@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from userturn.prompts.answer_form import is_named_in
+from userturn.prompts.answer_layout import is_named_in
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE, NEXT_USER
 from userturn.prompts.given_messages import NAME
@@ -19,7 +19,9 @@ def thinking_state(template: Template) -> str:
     """
     prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
     source = str(template.tokenizer.chat_template)
-    pairs = [pair for pair in template.answer_form.thinking if is_named_in(source, template, pair)]
+    pairs = [
+        pair for pair in template.answer_layout.thinking if is_named_in(source, template, pair)
+    ]
     for begin, end in pairs:
         if begin in prompt:
             return OFF if prompt.rfind(end) > prompt.rfind(begin) else ON
@@ -60,7 +62,7 @@ def answer_beginning(template: Template) -> str:
     before = template.literals([*EXAMPLE, NEXT_USER])[1]
     added = before.removeprefix(prompt) if before.startswith(prompt) else ""
     whole = prompt + added
-    pairs = template.answer_form.thinking
+    pairs = template.answer_layout.thinking
     opened = [begin for begin, end in pairs if whole.rfind(begin) > whole.rfind(end)]
     if opened:
         raise TemplateError(

@@ -19,14 +19,14 @@ from userturn.prompts.given_messages import (
     ADVICE,
     OwnSystem,
     ReasoningKey,
-    as_given,
     as_written,
     begins_with_system,
     has_reasoning,
+    message_for_template,
     own_system,
     reasoning_key,
 )
-from userturn.prompts.template_text import without_remarks
+from userturn.prompts.template_text import remove_comments
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 
 ADDS_BOS = "adds_bos_token"
@@ -37,7 +37,7 @@ def _sentinel(position: int, key: str = "content") -> str:
     return f"Zq{position}{'' if key == 'content' else key}sentinelQz"
 
 
-def _said(message: Message) -> list[str]:
+def _content_keys(message: Message) -> list[str]:
     """Return the keys of a message's contents, in the order in which templates write them."""
     keys = [REASONING] if has_reasoning(message) else []
     return [*keys, "content"] if message["content"].strip() else keys
@@ -82,13 +82,13 @@ class Renderer:
         key: ReasoningKey | None = None,
     ) -> str:
         spoken = as_written(messages, self.system, merge=self.merge_system_message)
-        messages_given = [as_given(message, in_parts, key) for message in spoken]
+        prepared = [message_for_template(message, in_parts, key) for message in spoken]
         is_asked = ADDS_BOS in str(self.tokenizer.chat_template)  # by this project's own templates
         own = {ADDS_BOS: self.adds_bos_token} if is_asked else {}
         try:
             with bounded():
                 text = self.tokenizer.apply_chat_template(
-                    messages_given,
+                    prepared,
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     strftime_now=self.today.strftime,
@@ -99,9 +99,9 @@ class Renderer:
             from jinja2 import TemplateSyntaxError  # slow to import, and loaded by now
 
             if isinstance(error, TemplateSyntaxError):  # also raised for an unknown filter
-                said = f"line {error.lineno}: {str(error.message).rstrip('.')}"
+                where = f"line {error.lineno}: {str(error.message).rstrip('.')}"
                 raise TemplateError(
-                    f"the chat template cannot be read, {said}; "
+                    f"the chat template cannot be read, {where}; "
                     "correct it, or name another by `chat_template` in the model's entry"
                 ) from error
             roles = ", ".join(message["role"] for message in messages)
@@ -113,8 +113,8 @@ class Renderer:
                 f"the chat template refuses a conversation of {roles}: {reason}{advice}"
             ) from error
         has_own = any(message["role"] == "system" for message in spoken[:1])
-        is_kept = self.system != "" or has_own
-        return str(text) if is_kept else self._own_system.left_out(str(text))
+        shows_system = self.system != "" or has_own
+        return str(text) if shows_system else self._own_system.left_out(str(text))
 
     @cached_property
     def _own_system(self) -> OwnSystem:
@@ -182,10 +182,11 @@ class Renderer:
         self, messages: Sequence[Message], add_generation_prompt: bool
     ) -> list[str]:
         hidden = [
-            {**m, **{key: _sentinel(i, key) for key in _said(m)}} for i, m in enumerate(messages)
+            {**m, **{key: _sentinel(i, key) for key in _content_keys(m)}}
+            for i, m in enumerate(messages)
         ]
         rest = self.render(hidden, add_generation_prompt)
-        spoken = [(i, key) for i, m in enumerate(messages) for key in _said(m)]
+        spoken = [(i, key) for i, m in enumerate(messages) for key in _content_keys(m)]
         _check_order(rest, [(i, messages[i]["role"]) for i, key in spoken if key == "content"])
         literals: list[str] = []
         for i, key in spoken:
@@ -208,7 +209,7 @@ class Renderer:
             TemplateError: the rendering is not the contents inside the template's own text.
         """
         literals = self.literals(messages, add_generation_prompt)
-        spoken = [m[key] for m in messages for key in _said(m)]
+        spoken = [m[key] for m in messages for key in _content_keys(m)]
         text = self.render(messages, add_generation_prompt)
         for contents in (
             spoken,
@@ -228,7 +229,7 @@ class Renderer:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder of the template's text and the messages."""
-        texts = [without_remarks(str(self.tokenizer.chat_template))]
+        texts = [remove_comments(str(self.tokenizer.chat_template))]
         for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
             try:
                 texts.extend(self.literals(messages, generation))
@@ -268,9 +269,9 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
     places = [text.find(_sentinel(i)) for i, _ in spoken]
     if any(text.count(_sentinel(i)) != 1 for i, _ in spoken) or places == sorted(places):
         return
-    moved = next(n for n, place in enumerate(places) if place > min(places[n:]))
+    moved = next(n for n, begin in enumerate(places) if begin > min(places[n:]))
     position, role = spoken[moved]
-    before = [spoken[n] for n, place in enumerate(places) if place < places[moved]][-1]
+    before = [spoken[n] for n, begin in enumerate(places) if begin < places[moved]][-1]
     raise TemplateError(
         f"the chat template moves message {position + 1}, the {role}'s, after the beginning of "
         f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn"
@@ -293,9 +294,11 @@ def find_trimmed(
         return [] if begin == len(text) else None
     stripped = contents[0].strip()
     before, _, after = contents[0].partition(stripped)
-    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
-    end = said + len(stripped)
-    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
+    shown_at = text.find(stripped[0], begin)  # what is trimmed holds no such character
+    end = shown_at + len(stripped)
+    if not before.endswith(text[begin:shown_at]) or not text.startswith(
+        stripped, max(shown_at, begin)
+    ):
         return None
     following = text[end : end + len(after)]
     pairs = enumerate(zip(after, following, strict=False))

@@ -35,12 +35,12 @@ def prove(template: Template) -> list[str]:
     if template.merge_system_message:
         template.probe_prompt([SYSTEM, question], answer)
         proofs.append("a system message stands before the text of the first user message")
-    proofs += [PLAYED_AS] if isinstance(template, RolePlayTemplate) else _of_raw_probes(template)
+    proofs += [PLAYED_AS] if isinstance(template, RolePlayTemplate) else _prove_raw_probes(template)
     proofs.append(prove_missing_answer(template))
     return [*proofs, _prove_tokens(template, answer)]
 
 
-def _of_raw_probes(template: Template) -> list[str]:
+def _prove_raw_probes(template: Template) -> list[str]:
     proofs = []
     if not template.header_is_by_hand:
         _check_beginning_stays(template)

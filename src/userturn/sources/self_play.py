@@ -72,7 +72,7 @@ class Depth(NamedTuple):
         return f"self_play/{cell}/{self.name}"
 
     @property
-    def before(self) -> "Depth":
+    def previous(self) -> "Depth":
         """The depth before it."""
         return self._replace(depth=self.depth - 1)
 
@@ -149,7 +149,7 @@ def depth_identity(grid: Grid, at: Depth, what: str = USER_TURNS) -> str:
     """Return the identity of a depth's answers or user turns, at depth 1 that of the cell."""
     if at.depth == 1:
         return grid.cell_identity(at.cell)
-    return fingerprint([SELF_PLAY_VERSION, what, depth_identity(grid, at.before)])
+    return fingerprint([SELF_PLAY_VERSION, what, depth_identity(grid, at.previous)])
 
 
 def asked(grid: Grid) -> Iterator[Asked]:
@@ -190,7 +190,7 @@ def _written(grid: Grid) -> Iterator[Asked]:
             ANSWERS: grid.answer_settings(at.model),
             USER_TURNS: grid.user_turn_settings(temperature),
         }
-        before = at.before.path_to_answers, at.before.path_to_user_turns
+        before = at.previous.path_to_answers, at.previous.path_to_user_turns
         cell: dict[str, str | float] = {"temperature": temperature, "perturbation": PLAIN}
         for kind, after in ((ANSWERS, before), (USER_TURNS, (*before, at.path_to_answers))):
             yield Asked(
@@ -204,7 +204,7 @@ def _written(grid: Grid) -> Iterator[Asked]:
                 settings[kind],
                 cell={} if kind == ANSWERS else cell,
                 depth=at.depth,
-                goes_on_from=at.before.path_to_user_turns,
+                goes_on_from=at.previous.path_to_user_turns,
             )
 
 
@@ -212,7 +212,7 @@ def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns of each depth beyond the first."""
     written = {of.path: of for of in _written(grid)}
     for at in depths(grid):
-        made_of = at.before.path_to_conversations, at.before.path_to_user_turns
+        made_of = at.previous.path_to_conversations, at.previous.path_to_user_turns
         yield turns_of(written[at.path_to_user_turns], at.path_to_conversations, made_of)
 
 

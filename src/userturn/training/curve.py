@@ -140,13 +140,13 @@ def written(
             **{"do_sample": False} | sampling,
         )[:, longest:]
     texts = {
-        position: _said(template, row.tolist(), ends)
+        position: _turn_text(template, row.tolist(), ends)
         for position, row in zip(by_position, generated, strict=True)
     }
     return [texts.get(position, "") for position in range(len(prompts))]
 
 
-def _said(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
+def _turn_text(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
     """Return the text of a turn, up to the token that ends it."""
     stops = [position for position, token in enumerate(ids) if token in ends]
     return template.decode(ids[: stops[0]] if stops else ids).strip()

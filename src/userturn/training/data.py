@@ -40,12 +40,12 @@ BOXED = "\\boxed{"
 Numbered = Iterable[tuple[str, Row]]
 
 
-def _check_columns(row: Row, where: str, form: str) -> None:
-    missing = [name for name in COLUMNS[form] if name not in row]
+def _check_columns(row: Row, where: str, file_format: str) -> None:
+    missing = [name for name in COLUMNS[file_format] if name not in row]
     if missing:
         raise UserError(
             f"{where}: found the columns {', '.join(sorted(row))}, expected also "
-            f"{', '.join(missing)} for the format '{form}'; correct `file` or `format`"
+            f"{', '.join(missing)} for the format '{file_format}'; correct `file` or `format`"
         )
 
 
@@ -75,12 +75,12 @@ def final_answer(solution: str | None) -> str | None:
 
 def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
     """Return one conversation per row with `messages` and optional `id`, `answer` and `goal`."""
-    found = []
+    conversations = []
     for where, row in rows:
         _check_columns(row, where, "messages")
         messages = _spoken(row["messages"], where)
         name = str(row.get("id") or fingerprint(messages)[:16])
-        found.append(
+        conversations.append(
             {
                 "conversation": name,
                 "messages": messages,
@@ -88,7 +88,7 @@ def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
                 "goal": row.get("goal"),
             }
         )
-    return found
+    return conversations
 
 
 def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:

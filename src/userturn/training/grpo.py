@@ -46,9 +46,9 @@ class Task:
     reference_answer: str | None
     goal: str | None
 
-    def drawn(self, said: str) -> SampledTurn:
+    def sampled(self, text: str) -> SampledTurn:
         """Return a turn that was drawn for this task, with the task's data."""
-        return SampledTurn(self.messages, said, self.reference_answer, self.goal)
+        return SampledTurn(self.messages, text, self.reference_answer, self.goal)
 
 
 def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:
@@ -100,14 +100,14 @@ def tasks_of(template: Template, training: Training) -> list[Task]:
     return tasks(template, rows, how["turn"], how["max_prompt_tokens"])
 
 
-def _check_tokens(template: Template, found: Sequence[Task]) -> None:
-    read = template.tokenizer(text=[task.prompt.text for task in found])["input_ids"]
+def _check_tokens(template: Template, grpo_tasks: Sequence[Task]) -> None:
+    read = template.tokenizer(text=[task.prompt.text for task in grpo_tasks])["input_ids"]
     differ = sum(
-        list(ids) != list(task.prompt.token_ids) for ids, task in zip(read, found, strict=True)
+        list(ids) != list(task.prompt.token_ids) for ids, task in zip(read, grpo_tasks, strict=True)
     )
     if differ:
         raise UserError(
-            f"the trainer would read other tokens than the study in {differ} of {len(found)} "
+            f"the trainer would read other tokens than the study in {differ} of {len(grpo_tasks)} "
             "prompts: this tokenizer adds tokens of its own, or a message holds a special token; "
             "train this model by sft"
         )
@@ -136,13 +136,13 @@ def _trl_rewards(
     weights = {reward.name: reward.weight for reward in rewards}
     present: dict[str, Scores] = {}
 
-    def score_all(drawn: Sequence[SampledTurn]) -> None:
-        rollouts = play(drawn)
-        scores = {reward.name: reward.score(drawn, rollouts) for reward in rewards}
+    def score_all(sampled: Sequence[SampledTurn]) -> None:
+        rollouts = play(sampled)
+        scores = {reward.name: reward.score(sampled, rollouts) for reward in rewards}
         note(rollouts, scores)
         present.update(complete(scores, weights))
 
-    def of_trl(name: str) -> Callable[..., Scores]:
+    def score_function(name: str) -> Callable[..., Scores]:
         def score(completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any) -> Scores:
             if not present:
                 score_all(draw(completion_ids, task))
@@ -151,7 +151,7 @@ def _trl_rewards(
         score.__name__ = name  # as the trainer's log calls it
         return score
 
-    return [of_trl(reward.name) for reward in rewards]
+    return [score_function(reward.name) for reward in rewards]
 
 
 def _rollouts(
@@ -163,14 +163,14 @@ def _rollouts(
     def write(conversations: Sequence[Sequence[Message]]) -> list[str]:
         return write_answers(trainers[0], template, conversations, how["max_tokens"])
 
-    def play(drawn: Sequence[SampledTurn]) -> list[Rollout]:
+    def play(sampled: Sequence[SampledTurn]) -> list[Rollout]:
         begun = [
             Rollout(
-                (*turn.messages, {"role": how["turn"], "content": turn.said}),
+                (*turn.messages, {"role": how["turn"], "content": turn.text}),
                 len(turn.messages),
                 turn.goal or "",
             )
-            for turn in drawn
+            for turn in sampled
         ]
         if "simulator" not in how:
             return begun
@@ -212,12 +212,12 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
     def draw(completions: Sequence[Sequence[int]], numbers: Sequence[int]) -> list[SampledTurn]:
         texts = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completions]
         turns = zip(texts, numbers, strict=True)
-        return [tasks[number].drawn(template.decode(ids)) for ids, number in turns]
+        return [tasks[number].sampled(template.decode(ids)) for ids, number in turns]
 
     configuration = GRPOConfig(**parts.arguments, **_drawing(how))
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(tasks)]
-    of_trl = _rewards(grid, training, template, draw, trainers, tasks)
-    trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=of_trl)
+    score_function = _rewards(grid, training, template, draw, trainers, tasks)
+    trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=score_function)
     trainers.append(trainer)
     return trainer
 
@@ -228,12 +228,12 @@ def _rewards(
     template: Template,
     draw: Draw,
     trainers: Sequence[Any],
-    found: Sequence[Task],
+    grpo_tasks: Sequence[Task],
 ) -> list[Callable[..., Scores]]:
     """Return a recipe's rewards, where `trainers` will hold the trainer that writes answers."""
 
-    def gain(drawn: Sequence[SampledTurn]) -> Scores:
-        return gains_by_base(trainers[0], template, drawn, found)
+    def gain(sampled: Sequence[SampledTurn]) -> Scores:
+        return gains_by_base(trainers[0], template, sampled, grpo_tasks)
 
     named = endpoints_of(training.recipe)
     judges = {name: judge_of(grid, name) for name in named.values()}
@@ -260,15 +260,15 @@ def _rewards(
 
 
 def gains_by_base(
-    trainer: Any, template: Template, drawn: Sequence[SampledTurn], found: Sequence[Task]
+    trainer: Any, template: Template, sampled: Sequence[SampledTurn], grpo_tasks: Sequence[Task]
 ) -> Scores:
     """Return the gain of drawn user turns by the base, which training does not change.
 
     The other answers are those of the tasks.
     """
     model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
-    others = [_exchange(task.messages, "") for task in found]
-    turns = [_exchange(turn.messages, turn.said) for turn in drawn]
+    others = [_exchange(task.messages, "") for task in grpo_tasks]
+    turns = [_exchange(turn.messages, turn.text) for turn in sampled]
     was_training = model.training
     model.eval()
     with model.disable_adapter():
@@ -277,9 +277,9 @@ def gains_by_base(
     return scores
 
 
-def _exchange(messages: Sequence[Message], said: str) -> Exchange:
+def _exchange(messages: Sequence[Message], text: str) -> Exchange:
     answer = ShownAnswer(messages[-1]["content"])
-    return Exchange(fingerprint(list(messages)), tuple(messages[:-1]), answer, said)
+    return Exchange(fingerprint(list(messages)), tuple(messages[:-1]), answer, text)
 
 
 def write_answers(

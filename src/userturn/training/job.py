@@ -22,7 +22,9 @@ LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "
 
 def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
     """Return the step and folder of the last whole checkpoint, or 0 and None without one."""
-    checkpoints = {step: path for step, path in _by_step(folder).items() if is_whole(path)}
+    checkpoints = {
+        step: path for step, path in _checkpoints_by_step(folder).items() if is_whole(path)
+    }
     return max(checkpoints.items()) if checkpoints else (0, None)
 
 
@@ -31,12 +33,12 @@ def remove_torn(folder: Path) -> None:
 
     The trainer keeps the checkpoint of the highest step alone, whole or not.
     """
-    for path in _by_step(folder).values():
+    for path in _checkpoints_by_step(folder).values():
         if not is_whole(path):
             shutil.rmtree(path)
 
 
-def _by_step(folder: Path) -> dict[int, Path]:
+def _checkpoints_by_step(folder: Path) -> dict[int, Path]:
     paths = [path for path in folder.glob("checkpoint-*") if path.is_dir()]
     return {int(path.name.rpartition("-")[2]): path for path in paths}
 

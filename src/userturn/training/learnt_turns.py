@@ -71,7 +71,7 @@ def _places(messages: Sequence[Message], loss_on: Sequence[str]) -> Iterator[int
             yield end + 1
 
 
-def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
+def swap_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Message]]:
     """Return conversations with the answers of other conversations, as a control.
 
     In the order of their hashes, each takes the answers of the next conversation that shares none
@@ -88,7 +88,9 @@ def after_other_answers(conversations: Sequence[Sequence[Message]]) -> list[list
     rows = []
     for number, (talk, own) in enumerate(zip(ordered, answers, strict=True)):
         following = answers[number + 1 :] + answers[:number]
-        others = next((found for found in following if found and not set(found) & set(own)), None)
+        others = next(
+            (theirs for theirs in following if theirs and not set(theirs) & set(own)), None
+        )
         if others is None:
             raise UserError(
                 "the training data cannot be shuffled: a conversation has no other with other "

@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from userturn.storage.files import given_object
 
-NOT_KNOWN = "not known"
+UNKNOWN = "not known"
 
 
 def measured(results: Path) -> Iterator[dict[str, str]]:
@@ -25,23 +25,23 @@ def measured(results: Path) -> Iterator[dict[str, str]]:
         yield {
             "model": model,
             "steps": str(record["log"][-1]["step"]),
-            "learnt from": f"{record.get('n_learnt', NOT_KNOWN)}",
+            "learnt from": f"{record.get('n_learnt', UNKNOWN)}",
             "KL of the adapter, nats a token": _number(change.get("kl_adapter")),
             "KL of what is swept": _number(change.get("kl_swept")),
             "lost": _number(change.get("lost")),
             "held-out loss": " to ".join(losses) or "none held out",
-            **_of_job(results.parent / f"benchmarks/results/train/{model}.tsv"),
+            **_job_costs(results.parent / f"benchmarks/results/train/{model}.tsv"),
         }
 
 
 def _number(value: float | None) -> str:
-    return NOT_KNOWN if value is None else f"{value:.3g}"
+    return UNKNOWN if value is None else f"{value:.3g}"
 
 
-def _of_job(path: Path) -> dict[str, str]:
+def _job_costs(path: Path) -> dict[str, str]:
     """Return time and memory of the training job, as Snakemake noted them."""
     if not path.is_file():
-        return {"CPU-seconds": NOT_KNOWN, "memory, GB": NOT_KNOWN}
+        return {"CPU-seconds": UNKNOWN, "memory, GB": UNKNOWN}
     with path.open(newline="") as file:
         row: Mapping[str, Any] = next(csv.DictReader(file, delimiter="\t"))
     return {

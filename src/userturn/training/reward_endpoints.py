@@ -55,7 +55,7 @@ class KeptReplies:
             key = fingerprint([what, question])
             keys.append(f"{key}-{seen[key]}")
             seen[key] += 1
-        missing = [place for place, key in enumerate(keys) if key not in self._known]
+        missing = [position for position, key in enumerate(keys) if key not in self._known]
         errors = (
             ask(missing, lambda place, reply: self._keep(keys[place], reply)) if missing else []
         )
@@ -97,13 +97,13 @@ async def _ask_all(
 ) -> list[BaseException | None]:
     limit = asyncio.Semaphore(judge.settings["concurrency"])
 
-    async def one(place: int) -> None:
+    async def one(position: int) -> None:
         async with limit:
             try:
-                reply = await endpoint.complete([dict(m) for m in asked[place]], account)
-                keep(place, [reply.content, reply.refusal, reply.finish_reason])
+                reply = await endpoint.complete([dict(m) for m in asked[position]], account)
+                keep(position, [reply.content, reply.refusal, reply.finish_reason])
             except UnscoredError as error:  # it will never answer this
-                keep(place, [None, str(error), None])
+                keep(position, [None, str(error), None])
 
     with judge.account(paid_by) as account:
         async with _opened(judge, what) as endpoint:
@@ -111,7 +111,7 @@ async def _ask_all(
 
 
 def training_endpoints(
-    judges: Mapping[str, Judge], named: Mapping[str, str], model: str, kept: KeptReplies
+    judges: Mapping[str, Judge], named: Mapping[str, str], model: str, paid_replies: KeptReplies
 ) -> Endpoints:
     """Return the function that asks a recipe's endpoints.
 
@@ -122,7 +122,7 @@ def training_endpoints(
         judges: judges by name.
         named: the judge for each use, as `recipes.endpoints_of` returns it.
         model: name of the trained model, under which accounts count the requests.
-        kept: the replies that are paid for.
+        paid_replies: the replies that are paid for.
     """
 
     def ask(what: str, asked: Sequence[Conversation]) -> list[Reply]:
@@ -141,7 +141,7 @@ def training_endpoints(
                 if error is not None
             ]
 
-        replies = kept.replies(what, asked, ask_missing, judge.max_error_share)
+        replies = paid_replies.replies(what, asked, ask_missing, judge.max_error_share)
         return [Reply(*(fields or (None, "no reply", None))) for fields in replies]
 
     return ask

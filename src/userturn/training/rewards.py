@@ -30,13 +30,13 @@ class SampledTurn:
 
     Attributes:
         messages: the conversation before it.
-        said: text of the turn.
+        text: the turn.
         reference_answer: reference answer of the problem, or None.
         goal: what a simulated user wants, or None.
     """
 
     messages: tuple[Message, ...]
-    said: str
+    text: str
     reference_answer: str | None = None
     goal: str | None = None
 
@@ -81,7 +81,9 @@ def length(conversations: Sequence[Rollout], count: Callable[[str], int]) -> Sco
     return [sum(map(count, conversation.answers)) / KILO for conversation in conversations]
 
 
-def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: KeptReplies) -> Scores:
+def followup(
+    sampled: Sequence[SampledTurn], judge: Judge, paid_by: str, paid_replies: KeptReplies
+) -> Scores:
     """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
@@ -89,7 +91,7 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
             learn something else.
     """
     turns = [
-        UserTurn(turn.messages[:-1], turn.messages[-1]["content"], turn.said) for turn in drawn
+        UserTurn(turn.messages[:-1], turn.messages[-1]["content"], turn.text) for turn in sampled
     ]
     n_at_once = int(judge.settings.get("concurrency", len(turns)))
 
@@ -109,8 +111,8 @@ def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str, kept: Kep
                     keep(position, None if verdict.genuine is None else float(verdict.genuine))
         return errors
 
-    judged_texts = [[turn.messages, turn.said] for turn in drawn]
-    scores: Scores = kept.replies("followup", judged_texts, ask, judge.max_error_share)
+    judged_texts = [[turn.messages, turn.text] for turn in sampled]
+    scores: Scores = paid_replies.replies("followup", judged_texts, ask, judge.max_error_share)
     return scores
 
 
@@ -160,7 +162,7 @@ def rewards_of(
     ask: Endpoints,
     count: Callable[[str], int],
     interactivity_prompt: str,
-    kept: KeptReplies,
+    paid_replies: KeptReplies,
     gain: Callable[[Sequence[SampledTurn]], Scores],
 ) -> list[Reward]:
     """Return the rewards that a recipe names.
@@ -172,7 +174,7 @@ def rewards_of(
         ask: asks the recipe's endpoints.
         count: counts the tokens of a text.
         interactivity_prompt: the text before a conversation.
-        kept: the replies that are paid for.
+        paid_replies: the replies that are paid for.
         gain: the likelihood gain of drawn user turns.
     """
     names = recipe["grpo"]["rewards"]
@@ -185,7 +187,9 @@ def rewards_of(
             ),
             "interactivity": lambda _, talks: interactivity(talks, ask, interactivity_prompt),
             "length": lambda _, talks: length(talks, count),
-            "followup": lambda drawn, _: followup(drawn, judges[settings["judge"]], paid_by, kept),
+            "followup": lambda drawn, _: followup(
+                drawn, judges[settings["judge"]], paid_by, paid_replies
+            ),
             "gain": lambda drawn, _: gain(drawn),
         }
         return functions[name]

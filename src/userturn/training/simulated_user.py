@@ -59,19 +59,20 @@ def continued(
             )
             open_conversations.append([{"role": "user", "content": filled}])
         replies = ask("simulator", open_conversations) if open_conversations else []
-        said = {
+        user_messages = {
             i: reply.content.strip()
             for i, reply in zip(open_ones, replies, strict=True)
             if reply.content and reply.content.strip() and END not in reply.content
         }
-        open_ones = _answer(conversations, said, write)
+        open_ones = _answer(conversations, user_messages, write)
     return conversations
 
 
-def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
+def _answer(rollouts: list[Rollout], user_messages: dict[int, str], write: Write) -> list[int]:
     """Add the user's messages and the model's answers, and return the conversations that go on."""
     prompts = {
-        i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
+        i: (*rollouts[i].messages, {"role": "user", "content": words})
+        for i, words in user_messages.items()
     }
     if not prompts:
         return []
@@ -80,6 +81,6 @@ def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[in
     for (i, messages), answer in zip(prompts.items(), answers, strict=True):
         if answer.strip():
             spoken = (*messages, {"role": "assistant", "content": answer})
-            found[i] = replace(found[i], messages=spoken)
+            rollouts[i] = replace(rollouts[i], messages=spoken)
             gone_on.append(i)
     return gone_on

@@ -43,7 +43,7 @@ from userturn.training.job import (
     trainer_arguments,
 )
 from userturn.training.kept_change import kept_change
-from userturn.training.learnt_turns import after_other_answers, held_out, learnt_turns
+from userturn.training.learnt_turns import held_out, learnt_turns, swap_answers
 from userturn.wording import number_of
 
 
@@ -63,7 +63,7 @@ def _rows_of(
         row["messages"] for row in training.rows if (row["conversation"] in others) == is_held_out
     ]
     if how.get("shuffled"):
-        messages = after_other_answers(messages)
+        messages = swap_answers(messages)
     return learnt_turns(template, messages, how["loss_on"], how["max_tokens"])
 
 

@@ -231,7 +231,7 @@ def call_around_jobs(
     `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
     """
 
-    def before() -> None:
+    def begin() -> None:
         study.begin()
         if workflow.is_main_process:
             described = {j for j in workflow.dag.needrun_jobs() if j.rule.name == "describe_model"}
@@ -245,12 +245,12 @@ def call_around_jobs(
         if is_alone():
             keep_outputs(workflow, study.grid.results)
 
-    def after() -> None:
+    def finish() -> None:
         if is_alone():
             restore_outputs(workflow, study.grid.results)
             remove_empty_logs()
 
-    for name, act in (("_onstart", before), ("_onsuccess", after), ("_onerror", after)):
+    for name, act in (("_onstart", begin), ("_onsuccess", finish), ("_onerror", finish)):
         setattr(workflow, name, partial(_call_both, act, getattr(workflow, name)))
 
 

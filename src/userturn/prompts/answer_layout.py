@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from userturn.datasets.messages import REASONING, Message, ShownAnswer
 from userturn.prompts.examples import EXAMPLE, NEXT_USER, NEXT_USER_MESSAGES, user
 from userturn.prompts.render import Renderer
-from userturn.prompts.template_text import shared_beginning, without_remarks
+from userturn.prompts.template_text import remove_comments, shared_beginning
 from userturn.prompts.tokenize import TemplateError
 
 # Wrappers that templates describe in words and leave out of history. Both texts must be named.
@@ -44,7 +44,7 @@ NAMES_THINKING = re.compile("think|thought|reason", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class AnswerForm:
+class AnswerLayout:
     """The texts around a model's answers.
 
     Attributes:
@@ -84,7 +84,7 @@ class AnswerForm:
         return self.required == "\n" and OTHER_CHANNEL.match(text) is not None
 
     @classmethod
-    def of(cls, description: Mapping[str, Any]) -> "AnswerForm":
+    def recorded(cls, description: Mapping[str, Any]) -> "AnswerLayout":
         """Return the form that a model's description records, or the common form without one."""
         noted = dict(description.get("answer_form", {}))
         for key in ("wrappers", "thinking"):
@@ -97,9 +97,9 @@ class AnswerForm:
         return asdict(self)
 
 
-def answer_form(template: Renderer) -> AnswerForm:
+def answer_layout(template: Renderer) -> AnswerLayout:
     """Return the form of answers that a template implies."""
-    source = without_remarks(str(template.tokenizer.chat_template))
+    source = remove_comments(str(template.tokenizer.chat_template))
     prompt, before, behind = _around_answer(template)
     pairs = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)
     opening = _opening(template, prompt, before, {end for _, end in pairs})
@@ -113,7 +113,7 @@ def answer_form(template: Renderer) -> AnswerForm:
     cut = [] if own else [pair for pair in cut_out(template, prompt) if pair[1] not in openings]
     added = template.tokenizer.added_tokens_decoder.values()
     special = {token.content for token in added if token.special}
-    return AnswerForm(
+    return AnswerLayout(
         wrappers,
         tuple(dict.fromkeys([*own, *pairs, *cut])),
         dict(template.control_tokens),
@@ -204,7 +204,7 @@ def _wrappers(
     elif template.encoder.find(closing):
         # Tokens end the messages of a turn, and the end of sequence ends the turn: the model may
         # think in a message of its own before it begins the answer's.
-        yield _from_last_token(template, before, len(before)).strip(), closing
+        yield _end_from_last_token(template, before, len(before)).strip(), closing
     unnamed = [pair for token, pair in UNNAMED.items() if token in source]
     for begin, end in WRAPPERS:
         is_named = begin in source and end in source
@@ -233,7 +233,7 @@ def _opening(template: Renderer, prompt: str, before: str, ends: set[str]) -> st
         opening = opening.strip() if template.encoder.find(opening) else opening.lstrip()
     else:
         n_shared = len(shared_beginning(before, prompt))
-        opening = _from_last_token(template, before, n_shared).strip()
+        opening = _end_from_last_token(template, before, n_shared).strip()
         if not NAMES_THINKING.search(prompt[n_shared:]):
             return ""  # the prompt only says the same in other words
     return "" if opening.strip() in ends else opening
@@ -246,12 +246,12 @@ def _required(template: Renderer, prompt: str, before: str, opening: str) -> str
     return "\n" if before.startswith(f"{prompt}\n") else ""
 
 
-def _from_last_token(template: Renderer, text: str, place: int) -> str:
+def _end_from_last_token(template: Renderer, text: str, position: int) -> str:
     """Return the end of a text from its last control token that begins at or before a position."""
     begin = end = 0
     for token in template.encoder.find(text):
         end = text.index(token, end)
-        if end > place:
+        if end > position:
             break
         begin = end
         end += len(token)
