@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from userturn.errors import UserError
-from userturn.processes import without_network
+from userturn.processes import block_network
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def server() -> Iterator[socket.socket]:
 def test_nothing_connects_while_the_guard_is_up_and_afterwards_everything(
     server: socket.socket,
 ) -> None:
-    with without_network(), pytest.raises(UserError, match="which was refused"):
+    with block_network(), pytest.raises(UserError, match="which was refused"):
         socket.create_connection(server.getsockname())
     server.setblocking(False)
     with pytest.raises(BlockingIOError):
@@ -31,7 +31,7 @@ def test_nothing_connects_while_the_guard_is_up_and_afterwards_everything(
 
 
 def test_no_name_is_looked_up_and_no_page_fetched(server: socket.socket) -> None:
-    with without_network():
+    with block_network():
         with pytest.raises(UserError, match="refused"):
             socket.getaddrinfo("example.org", 443)
         with pytest.raises(UserError, match="refused"):
@@ -40,7 +40,7 @@ def test_no_name_is_looked_up_and_no_page_fetched(server: socket.socket) -> None
 
 def test_no_datagram_is_sent() -> None:
     plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with plain, without_network(), pytest.raises(UserError, match="refused"):
+    with plain, block_network(), pytest.raises(UserError, match="refused"):
         plain.sendto(b"row", ("127.0.0.1", 9))
 
 
@@ -48,6 +48,6 @@ def test_processes_of_this_machine_may_speak_through_a_file(tmp_path: Path) -> N
     with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as calling:
         listening.bind(str(tmp_path / "socket"))
         listening.listen()
-        with without_network():
+        with block_network():
             calling.connect(str(tmp_path / "socket"))
         assert listening.accept()

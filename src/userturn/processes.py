@@ -63,7 +63,7 @@ def end_with_parent() -> None:
 
 
 @contextmanager
-def at_most_overdue(n: int) -> Iterator[None]:
+def limit_overdue(n: int) -> Iterator[None]:
     """Let `map_bounded` raise TimeoutError, within this context, once `n` calls took too long."""
     before = _most_overdue.set(n)
     try:
@@ -91,7 +91,7 @@ def map_bounded(
     and time in the queue does not count.
 
     Raises:
-        TimeoutError: more took too long than `at_most_overdue` says.
+        TimeoutError: more took too long than `limit_overdue` says.
     """
     results: list[Result | None] = []
     while len(results) < len(arguments):
@@ -133,7 +133,7 @@ def forbid_network() -> None:
 
 
 @contextmanager
-def without_network() -> Iterator[None]:
+def block_network() -> Iterator[None]:
     """Refuse all network connections within a block."""
     forbid_network()
     try:

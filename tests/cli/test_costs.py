@@ -8,7 +8,7 @@ import pytest
 from userturn.cli import costs as command
 from userturn.cli.terminal import Output, as_text
 from userturn.endpoints.budget import Account, read_accounts
-from userturn.endpoints.usage import at_most
+from userturn.endpoints.usage import largest_request
 from userturn.errors import UserError
 from userturn.judges.batch_files import Batch, note, note_uploaded, open_batches
 
@@ -34,7 +34,7 @@ def accounts(folder: Path) -> Path:
 def asked(folder: Path) -> None:
     """Count a request of 1,000 and 100 tokens, and one whose end nobody knows."""
     with Account(accounts(folder), JUDGE, "cells/x", PRICE) as account:
-        most = at_most(2_000, 320)
+        most = largest_request(2_000, 320)
         account.send(most)
         account.settle(most, {"prompt_tokens": 1_000, "completion_tokens": 100})
         account.send(most)

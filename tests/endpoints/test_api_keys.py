@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from userturn.endpoints.api_keys import SHORTEST_KEY, read_key, without_key
+from userturn.endpoints.api_keys import SHORTEST_KEY, read_key, remove_key
 from userturn.errors import UserError
 
 KEY = "sk-proj/Canary+7a1c90_xyz=="
@@ -38,7 +38,7 @@ keys = st.text(characters, min_size=12, max_size=40)
     ],
 )
 def test_key_in_any_form_is_replaced_and_nothing_else(form: str) -> None:
-    found = without_key(f"before {form} after", KEY)
+    found = remove_key(f"before {form} after", KEY)
     assert found.startswith("before ") and found.endswith(" after")
     assert "[key]" in found and len(found) <= len("before Bearer [key] after") + 2
 
@@ -50,7 +50,7 @@ def test_key_inside_a_base64_text_leaves_no_part_that_tells_it(
     data = before.encode() + key.encode() + after.encode()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         text = encode(data).decode()
-        cleaned = without_key(text, key)
+        cleaned = remove_key(text, key)
         assert "[key]" in cleaned
         assert len(cleaned) - len("[key]") <= len(text) - (len(key) * 8 // 6 - 2)
 
@@ -58,7 +58,7 @@ def test_key_inside_a_base64_text_leaves_no_part_that_tells_it(
 @given(key=keys, text=st.text(max_size=200))
 def test_text_without_the_key_stays_as_it_is(key: str, text: str) -> None:
     if key not in html.unescape(text):
-        assert without_key(text, key) == text
+        assert remove_key(text, key) == text
 
 
 @pytest.mark.parametrize("key", ["a", "_", "turn", "sk-xyzw", "sk-canary 7a1c90", "sk-\nabcdefgh"])

@@ -23,7 +23,7 @@ from userturn.endpoints.budget import (
     read_accounts,
 )
 from userturn.endpoints.corrections import correct, read_corrections
-from userturn.endpoints.usage import Spent, at_most, money
+from userturn.endpoints.usage import Spent, largest_request, money
 from userturn.errors import UserError
 from userturn.storage.journal import read_journal
 from userturn.tables.costs import costs
@@ -40,7 +40,7 @@ def test_money_is_tokens_by_their_prices() -> None:
 
 
 def test_request_counts_as_large_as_it_can_be_until_it_ends(tmp_path: Path) -> None:
-    most = at_most(5_000, 100)
+    most = largest_request(5_000, 100)
     with Account(tmp_path, "j", "cells/x", PRICE) as account:
         account.send(most)
         (held,) = read_accounts(tmp_path)
@@ -51,34 +51,36 @@ def test_request_counts_as_large_as_it_can_be_until_it_ends(tmp_path: Path) -> N
 
 
 def test_judge_that_left_the_config_stays_in_the_cap_at_its_last_price(tmp_path: Path) -> None:
-    most = at_most(500_000, 0)  # half of what a million tokens cost
+    most = largest_request(500_000, 0)  # half of what a million tokens cost
     with Account(tmp_path, "left", "cells/x", {"input": 2.0, "output": 2.0}) as left:
         left.send(most)
         left.settle(most, {"prompt_tokens": 500_000, "completion_tokens": 0})
     prices = {"stays": {"input": 2.0, "output": 2.0}}
     with Account(tmp_path, "stays", "cells/x", prices["stays"], 2.5, prices) as stays:
-        assert stays.allows(at_most(700_000, 0))  # 1.0 and 1.4 of 2.5
-        assert not stays.allows(at_most(800_000, 0))
+        assert stays.allows(largest_request(700_000, 0))  # 1.0 and 1.4 of 2.5
+        assert not stays.allows(largest_request(800_000, 0))
 
 
 def test_killed_sweep_of_a_served_model_counts_against_the_judge_s_cap(tmp_path: Path) -> None:
     price = {"input": 2.0, "output": 2.0}
     sweep = "from pathlib import Path; from userturn.endpoints.budget import Account\n"
-    sweep += "from userturn.endpoints.usage import at_most; import os, signal\n"
+    sweep += "from userturn.endpoints.usage import largest_request; import os, signal\n"
     sweep += f"account = Account(Path({str(tmp_path)!r}), 'model=m', 'sweeps/m', {price}, 2.5)\n"
-    sweep += "account.__enter__(); account.send(at_most(500_000, 0))\n"
+    sweep += "account.__enter__(); account.send(largest_request(500_000, 0))\n"
     sweep += "os.kill(os.getpid(), signal.SIGKILL)"
     assert subprocess.run([sys.executable, "-c", sweep]).returncode == -9
     prices = {"model=m": price, "j": price}
     with Account(tmp_path, "j", "cells/x", price, 2.5, prices) as judging:
-        assert judging.allows(at_most(700_000, 0))  # 1.0 in flight at the kill, and 1.4 of 2.5
-        assert not judging.allows(at_most(800_000, 0))
+        assert judging.allows(
+            largest_request(700_000, 0)
+        )  # 1.0 in flight at the kill, and 1.4 of 2.5
+        assert not judging.allows(largest_request(800_000, 0))
 
 
 def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
     with Account(tmp_path, "j", "cells/x", PRICE) as account:
-        account.send(at_most(10, 10))
-        account.send(at_most(10, 10))
+        account.send(largest_request(10, 10))
+        account.send(largest_request(10, 10))
     (path,) = tmp_path.glob("j/*.account")
     data = bytearray(path.read_bytes())
     whole = read_account(path)
@@ -210,18 +212,18 @@ def test_damaged_account_is_named_and_stops_what_the_cap_guards_until_it_is_corr
     assert (whole["cost"], damaged["cell"]) == (None, "damaged")
     with Account(tmp_path, "other", "cells/x", PRICE, 1.0, {"other": PRICE}) as other:
         with pytest.raises(UserError, match=rf"'{path}' is damaged.*userturn costs --paid judge="):
-            other.send(at_most(10, 10))
+            other.send(largest_request(10, 10))
         correct(tmp_path, "judge", 0.999, "the invoice", [path.name])
         with pytest.raises(CapReachedError):  # 0.001 is left
-            other.send(at_most(1_001, 0))
-        assert other.send(at_most(999, 0))
+            other.send(largest_request(1_001, 0))
+        assert other.send(largest_request(999, 0))
     assert costs(tmp_path, {"judge": PRICE})["cost"].to_list()[:2] == [0.999, 0.999]
 
 
 def test_correction_takes_the_place_of_what_was_counted_and_adds_to_what_comes(
     tmp_path: Path,
 ) -> None:
-    prices, most = {"j": PRICE}, at_most(1_000_000, 0)  # each 1.0
+    prices, most = {"j": PRICE}, largest_request(1_000_000, 0)  # each 1.0
     with Account(tmp_path, "j", "cells/x", PRICE) as account:
         account.send(most)
     correct(tmp_path, "j", 0.5, "guessed", [path.name for path in tmp_path.glob("j/*.account")])
@@ -237,7 +239,7 @@ def test_correction_takes_the_place_of_what_was_counted_and_adds_to_what_comes(
 
 def killed(folder: Path, n_settled: int, n_in_flight: int, asked_as: str = "x") -> None:
     """Leave the account of a process that was killed with requests in flight."""
-    most = at_most(4_000, 300)
+    most = largest_request(4_000, 300)
     account = Account(folder, "j", "cells/x", PRICE, asked_as=asked_as).__enter__()
     for _ in range(n_settled):
         account.send(most)
@@ -272,7 +274,7 @@ def test_money_of_a_batch_that_is_taken_back_is_spent_once_by_two_processes(
     tmp_path: Path,
 ) -> None:
     """What a process takes back is free for others only if it does not spend it itself."""
-    prices, most = {"j": PRICE}, at_most(800_000, 0)  # 0.8 of a cap of 1.0
+    prices, most = {"j": PRICE}, largest_request(800_000, 0)  # 0.8 of a cap of 1.0
     with Account(tmp_path, "j", "batches/d", PRICE) as before:
         before.add(most)
     with (
@@ -280,6 +282,6 @@ def test_money_of_a_batch_that_is_taken_back_is_spent_once_by_two_processes(
         Account(tmp_path, "j", "cells/x", PRICE, 1.0, prices) as other,
     ):
         collects.replace(most, {"prompt_tokens": 100_000, "completion_tokens": 0})
-        assert collects.allows(at_most(500_000, 0))  # 0.1 and 0.5
-        assert not other.allows(at_most(500_000, 0))
-        assert other.allows(at_most(300_000, 0))
+        assert collects.allows(largest_request(500_000, 0))  # 0.1 and 0.5
+        assert not other.allows(largest_request(500_000, 0))
+        assert other.allows(largest_request(300_000, 0))

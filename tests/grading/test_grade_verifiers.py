@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 from tests.support.published_data import SHARED, needs_shared_data, shared_rows
-from userturn.datasets.items import without_nulls
+from userturn.datasets.items import remove_nulls
 from userturn.grading import ifeval as instruction_following
 from userturn.grading.grade import Case, Grade, grade, grade_answers
 from userturn.grading.ifeval import checks, grade_case, grade_instructions, variants
 from userturn.grading.math import final_answer, mathematical
 from userturn.grading.math import verify as grade_mathematics
 from userturn.grading.numeric import verify as grade_numbers
-from userturn.processes import at_most_overdue, map_bounded
+from userturn.processes import limit_overdue, map_bounded
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_bounded_work_keeps_the_order_of_its_arguments() -> None:
 
 
 def test_bounded_work_ends_where_as_much_took_too_long_as_may() -> None:
-    with at_most_overdue(2), pytest.raises(TimeoutError, match=r"2 took more than 0.5 s each"):
+    with limit_overdue(2), pytest.raises(TimeoutError, match=r"2 took more than 0.5 s each"):
         map_bounded(eval, ["9**9**9**9"] * 9, 1, seconds=0.5)
 
 
@@ -190,7 +190,7 @@ def test_gpt4_on_ifeval_follows_415_of_539_prompts_and_696_of_832_instructions(
 def instruction_case(item: dict[str, Any], answer: str) -> Case:
     arguments = {
         "instructions": item["instruction_id_list"],
-        "kwargs": without_nulls(item["kwargs"]),
+        "kwargs": remove_nulls(item["kwargs"]),
     }
     return Case(answer, None, arguments, item["prompt"])
 

@@ -11,7 +11,7 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.batches import at, response
 from tests.support.judge_server import GENUINE, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
-from userturn.endpoints.usage import at_most, money
+from userturn.endpoints.usage import largest_request, money
 from userturn.errors import UserError
 from userturn.judges import batch_api
 from userturn.judges.batch_files import (
@@ -53,11 +53,11 @@ ONE = Batch("file-0", ("a", "b"), (10, 15), 100)  # questions of 10 and 15 bytes
 def test_shares_of_a_batch_are_those_of_its_questions_and_without_sizes_even(
     tmp_path: Path,
 ) -> None:
-    assert [ONE.share(n) for n in (0, 1)] == [at_most(10, 100), at_most(15, 100)]
-    assert ONE.most == at_most(10, 100) + at_most(15, 100)
+    assert [ONE.share(n) for n in (0, 1)] == [largest_request(10, 100), largest_request(15, 100)]
+    assert ONE.most == largest_request(10, 100) + largest_request(15, 100)
     note(tmp_path, "uploaded", ONE, keys=ONE.keys, most=vars(ONE.most), are_repairs=False)
     (early,) = batches_of(tmp_path)
-    assert [early.share(n) for n in (0, 1)] == [at_most(12, 100), at_most(13, 100)]
+    assert [early.share(n) for n in (0, 1)] == [largest_request(12, 100), largest_request(13, 100)]
 
 
 def test_batch_that_is_given_up_is_open_no_more_and_keeps_the_reason(tmp_path: Path) -> None:

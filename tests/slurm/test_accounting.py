@@ -10,8 +10,8 @@ from userturn.slurm.accounting import (
     ACCOUNTED,
     Run,
     jobs_of,
-    kept_times,
     read_runs,
+    result_times,
     runs_of,
     useful_seconds,
 )
@@ -73,7 +73,7 @@ def test_what_a_model_keeps_is_seen_in_its_journal(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.touch()
     os.utime(path, (5, 7))
-    assert kept_times(tmp_path, a_run("FAILED")) == [7.0]
+    assert result_times(tmp_path, a_run("FAILED")) == [7.0]
 
 
 def test_sacct_is_asked_for_all_runs_without_a_comment(

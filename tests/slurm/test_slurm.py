@@ -29,7 +29,7 @@ from tests.slurm.cluster import (
 from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
 from userturn.models.vllm import CPU_SETTINGS
-from userturn.storage.leases import held
+from userturn.storage.leases import active_leases
 
 pytestmark = pytest.mark.slurm
 
@@ -88,7 +88,7 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     said = log(folder, "smollm2-135m")
     assert said.count("loading the model") == 1  # one process, and one load for all cells
     assert re.search(rf"SLURM job {job['JobID']} of \w+ on gpu\d, GPUs 0,1$", said, re.MULTILINE)
-    assert held(folder / "results" / "leases" / "smollm2-135m") == {}
+    assert active_leases(folder / "results" / "leases" / "smollm2-135m") == {}
     assert (folder / "results" / "tables" / "rates.csv").is_file()
 
     add_served_judge(folder)

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.storage.files import copy_folder, given_object, given_text, paths_below
+from userturn.storage.files import copy_folder, paths_below, read_json, read_text
 
 
 @pytest.mark.parametrize(
     ("content", "read", "said"),
     [
-        (b"caf\xe9", given_text, "byte 3 is not UTF-8"),
-        (b'{"a": ', given_object, "is not JSON"),
-        (b"[1]", given_object, "holds a list, expected an object"),
-        (b"[" * 100_000, given_object, "is not JSON"),
-        (None, given_text, "cannot be read .No such file"),
+        (b"caf\xe9", read_text, "byte 3 is not UTF-8"),
+        (b'{"a": ', read_json, "is not JSON"),
+        (b"[1]", read_json, "holds a list, expected an object"),
+        (b"[" * 100_000, read_json, "is not JSON"),
+        (None, read_text, "cannot be read .No such file"),
     ],
 )
 def test_file_that_cannot_be_read_is_named_in_one_sentence(
@@ -35,8 +35,8 @@ def test_file_that_cannot_be_read_is_named_in_one_sentence(
 def test_file_that_can_be_read_is_returned(tmp_path: Path) -> None:
     path = tmp_path / "given.json"
     path.write_text('{"a": "\u00e9"}', "utf-8")
-    assert given_text(path) == '{"a": "\u00e9"}'
-    assert given_object(path) == {"a": "\u00e9"}
+    assert read_text(path) == '{"a": "\u00e9"}'
+    assert read_json(path) == {"a": "\u00e9"}
 
 
 def test_copy_of_a_read_only_folder_can_be_written_and_keeps_the_times_of_files(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from userturn.endpoints.rate_limit import _taken
-from userturn.storage.files import NoLocksError, alone, is_held
+from userturn.endpoints.rate_limit import _take_slot
+from userturn.storage.files import NoLocksError, alone, is_locked
 
 HOLD = """
 import sys
@@ -23,15 +23,15 @@ with alone(Path(sys.argv[1])):
 
 def test_lock_of_a_process_is_held_until_that_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    assert not is_held(path)
+    assert not is_locked(path)
     command = [sys.executable, "-c", HOLD, str(path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert is_held(path)
+        assert is_locked(path)
         process.kill()
-    assert not is_held(path)
+    assert not is_locked(path)
 
 
 @pytest.fixture
@@ -53,6 +53,6 @@ def test_a_file_system_without_locks_is_told_and_not_taken_for_another_process(
     ):
         pass
     with pytest.raises(NoLocksError):
-        is_held(path)
+        is_locked(path)
     with pytest.raises(NoLocksError):
-        _taken(str(tmp_path), 3)
+        _take_slot(str(tmp_path), 3)

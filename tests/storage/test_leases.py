@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.storage.leases import LeaseError, held, lease, newest, overlap, this_owner
+from userturn.storage.leases import LeaseError, active_leases, lease, newest, overlap, this_owner
 
 PAUSE = 0.05
 LONG = 1000.0  # a patience that no test waits for
@@ -41,14 +41,14 @@ def keep_alive(path: Path, ended: threading.Event) -> None:
 
 def test_a_lease_is_held_inside_and_given_back_after(tmp_path: Path) -> None:
     with lease(tmp_path, "1of1", nobody, PAUSE):
-        assert held(tmp_path)["1of1"]["owner"]["pid"] == os.getpid()
-    assert held(tmp_path) == {}
+        assert active_leases(tmp_path)["1of1"]["owner"]["pid"] == os.getpid()
+    assert active_leases(tmp_path) == {}
 
 
 def test_a_lease_is_given_back_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), lease(tmp_path, "1of1", nobody, PAUSE):
         raise ZeroDivisionError
-    assert held(tmp_path) == {}
+    assert active_leases(tmp_path) == {}
 
 
 def test_a_job_that_gives_signs_of_life_is_left_alone_and_named(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_lease_of_a_killed_process_of_this_machine_is_taken_at_once(tmp_path: 
     process.send_signal(signal.SIGKILL)
     process.communicate()
     with lease(tmp_path, "1of1", nobody, PAUSE, LONG):
-        assert held(tmp_path)["1of1"]["owner"]["pid"] == os.getpid()
+        assert active_leases(tmp_path)["1of1"]["owner"]["pid"] == os.getpid()
 
 
 def test_a_lease_just_made_and_still_empty_counts_as_held_until_patience_ends(
@@ -127,7 +127,7 @@ def test_shards_overlap_where_their_parts_of_the_hashes_do(
 
 def test_shards_without_common_items_are_swept_side_by_side(tmp_path: Path) -> None:
     with lease(tmp_path, "1of2", nobody, PAUSE, LONG), lease(tmp_path, "2of2", nobody, PAUSE, LONG):
-        assert sorted(held(tmp_path)) == ["1of2", "2of2"]
+        assert sorted(active_leases(tmp_path)) == ["1of2", "2of2"]
 
 
 def test_a_shard_that_overlaps_one_at_work_is_refused_and_gives_its_own_lease_back(
@@ -139,7 +139,7 @@ def test_a_shard_that_overlaps_one_at_work_is_refused_and_gives_its_own_lease_ba
             lease(tmp_path, "1of1", nobody, PAUSE, LONG),
         ):
             pass
-        assert list(held(tmp_path)) == ["2of3"]
+        assert list(active_leases(tmp_path)) == ["2of3"]
 
 
 def test_of_many_at_once_exactly_one_gets_the_lease(tmp_path: Path) -> None:

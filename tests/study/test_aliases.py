@@ -68,38 +68,38 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_without_anything_known_content_is_known_by_its_bytes(tmp_path: Path, folder: Path) -> None:
-    assert Aliases(tmp_path).of_folder("folder:1", folder) == "folder:1"
+    assert Aliases(tmp_path).folder_identity("folder:1", folder) == "folder:1"
 
 
 def test_content_of_the_same_form_is_known_by_its_first_identity(
     tmp_path: Path, folder: Path
 ) -> None:
     first = Aliases(tmp_path)
-    first.of_folder("folder:1", folder)
+    first.folder_identity("folder:1", folder)
     first.keep({"models": {}, "datasets": {}})
     (folder / "config.json").write_text('{"a":1}')
-    assert Aliases(tmp_path).of_folder("folder:2", folder) == "folder:1"
+    assert Aliases(tmp_path).folder_identity("folder:2", folder) == "folder:1"
     (folder / "config.json").write_text('{"a": 2}')
-    assert Aliases(tmp_path).of_folder("folder:3", folder) == "folder:3"
+    assert Aliases(tmp_path).folder_identity("folder:3", folder) == "folder:3"
 
 
 def test_two_folders_of_one_form_that_a_study_has_described_stay_two(
     tmp_path: Path, folder: Path
 ) -> None:
     known = Aliases(tmp_path)
-    known.of_folder("folder:1", folder)
+    known.folder_identity("folder:1", folder)
     known.keep({"models": {}, "datasets": {}})
     path = tmp_path / "models" / "b.json"
     write_json({"identity": {"source": "folder:2"}}, path, "B")
-    assert Aliases(tmp_path).of_folder("folder:2", folder) == "folder:2"
+    assert Aliases(tmp_path).folder_identity("folder:2", folder) == "folder:2"
 
 
 def test_a_template_is_compared_with_those_of_its_own_model_alone(tmp_path: Path) -> None:
     known = Aliases(tmp_path)
-    known.of_template("text:1", "{{ a }}", "model")
+    known.template_identity("text:1", "{{ a }}", "model")
     described = AsDescribed(known.forms)
-    assert described.of_template("text:2", "{# b #}{{ a }}", "model") == "text:1"
-    assert described.of_template("text:2", "{# b #}{{ a }}", "other") == "text:2"
+    assert described.template_identity("text:2", "{# b #}{{ a }}", "model") == "text:1"
+    assert described.template_identity("text:2", "{# b #}{{ a }}", "other") == "text:2"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"places": {}}', '{"identities": 3}', ""])
@@ -120,4 +120,4 @@ def test_a_description_of_another_kind_is_one_that_knows_nothing(
         path = tmp_path / "models" / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(content))
-    assert Aliases(tmp_path).of_folder("folder:1", folder) == "folder:1"
+    assert Aliases(tmp_path).folder_identity("folder:1", folder) == "folder:1"

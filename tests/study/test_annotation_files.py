@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from userturn.errors import UserError
-from userturn.study.annotation_files import annotation_files, of_no_round
+from userturn.study.annotation_files import annotation_files, files_of_no_round
 
 FOLDER = Path("data/annotations/first")
 
@@ -58,11 +58,11 @@ def test_folder_of_a_round_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "anna.csv").write_text("x")
     Path("data/annotations/second").symlink_to(tmp_path / "elsewhere")
     assert annotation_files("second") == ["data/annotations/second/anna.csv"]
-    assert of_no_round(["first", "second"]) == []
+    assert files_of_no_round(["first", "second"]) == []
 
 
 def test_what_is_in_the_folder_of_no_round_is_named() -> None:
     put("anna.csv", "../README.md", "../ben.csv", "../First/cara.csv", "../.DS_Store", "../second")
     Path("data/annotations/empty").mkdir()
     unread = ["First", "ben.csv", "second"]
-    assert of_no_round(["first", "second"]) == [f"data/annotations/{name}" for name in unread]
+    assert files_of_no_round(["first", "second"]) == [f"data/annotations/{name}" for name in unread]

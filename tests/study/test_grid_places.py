@@ -198,8 +198,8 @@ def test_a_model_whose_files_changed_in_form_alone_is_asked_nothing_also_under_a
 
 def test_a_folder_of_turns_is_found_by_the_names_that_it_had() -> None:
     places = Places({"c": "a"}, {"z": "x"})
-    assert places.of_folder("cells/c/z/t0/none") == "cells/a/x/t0/none"
-    assert places.of_folder("labelled") == "labelled"
+    assert places.turns_folder("cells/c/z/t0/none") == "cells/a/x/t0/none"
+    assert places.turns_folder("labelled") == "labelled"
 
 
 def test_a_study_that_has_asked_nothing_reads_no_dataset_for_its_places(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from userturn.generation import load_engine
 from userturn.models import engine_account
 from userturn.report.build import origins
 from userturn.study.grid import Grid
-from userturn.study.model_description import in_words, recorded_runners
+from userturn.study.model_description import recorded_runners, runners_in_words
 
 
 def grid(results: Path) -> Grid:
@@ -36,7 +36,7 @@ def test_models_are_named_by_the_runner_that_wrote_their_texts(tmp_path: Path) -
     record(tmp_path, "second", by("V2"), {"name": "transformers"}, "damaged")
     record(tmp_path, "third", {"name": "transformers"})
     assert recorded_runners(tmp_path) == {"V1": ["first"], "V2": ["first", "second"]}
-    assert in_words(recorded_runners(tmp_path)) == "V1: first; V2: first, second"
+    assert runners_in_words(recorded_runners(tmp_path)) == "V1: first; V2: first, second"
 
 
 def test_record_of_an_earlier_version_or_a_damaged_one_says_nothing(tmp_path: Path) -> None:

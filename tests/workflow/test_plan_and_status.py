@@ -21,7 +21,7 @@ from userturn.cli.terminal import Output
 from userturn.config.load import load_config, load_study
 from userturn.datasets.prepare import prepare_dataset
 from userturn.endpoints.budget import Account
-from userturn.endpoints.usage import at_most
+from userturn.endpoints.usage import largest_request
 from userturn.generation.plan_files import PLAN_SCHEMA
 from userturn.generation.scorer import SCORING_PLAN_SCHEMA
 from userturn.prompts.examples import user
@@ -155,15 +155,15 @@ def test_status_has_a_line_for_each_judge_with_its_money_and_all_of_it_beside_th
         yaml.safe_dump(study | {"judges": {"paid": priced, "free": limited}, "max_cost": 5})
     )
     grid = grid_of(project)
-    most = at_most(1_000, 9)
+    most = largest_request(1_000, 9)
     usage = {"prompt_tokens": 100_000, "completion_tokens": 10_000}
     for judge, price in (
         ("paid", priced["price"]), ("paid", priced["price"]), ("free", None),
         ("gone", {"input": 2.0, "output": 2.0}),
     ):  # fmt: skip
         with Account(grid.accounts_folder, judge, "cells/x", price) as account:
-            account.send(at_most(100_000, 10_000))
-            account.settle(at_most(100_000, 10_000), usage)
+            account.send(largest_request(100_000, 10_000))
+            account.settle(largest_request(100_000, 10_000), usage)
             account.decided()
             account.send(most)  # still in flight: a token a byte, and 9
     lines = [line.split() for line in text_of(status(["study.yaml"], "results")).splitlines()[-6:]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from userturn.audit.findings import SNAKEMAKE, Finding
 from userturn.endpoints.budget import is_sound
-from userturn.storage.files import given_object, read_artifact
+from userturn.storage.files import read_artifact, read_json
 from userturn.storage.hashing import beginning_sha256, short_hash
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
@@ -95,7 +95,7 @@ def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
             yield Finding("journals", PATH, "names of the study's journals", "no file", AGAIN)
         return
     try:
-        wrong = _wrong(files, grid, given_object(path))
+        wrong = _wrong(files, grid, read_json(path))
     except FAULTS:
         wrong = "not aliases"
     if wrong is not None:
@@ -116,8 +116,8 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
     if content.keys() != NOTHING.keys():
         return "other keys than aliases have"
     asked_as = {
-        "models": {name: grid.places.of_model(name) for name in grid.models},
-        "datasets": {name: grid.places.of_dataset(name) for name in grid.prepared_datasets},
+        "models": {name: grid.places.model_name(name) for name in grid.models},
+        "datasets": {name: grid.places.dataset_name(name) for name in grid.prepared_datasets},
     }
     for kind, places in asked_as.items():
         stored_names = content["places"][kind]

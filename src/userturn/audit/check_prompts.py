@@ -71,7 +71,7 @@ def check_prompts(results: Path) -> Iterator[Item]:
             continue
         yield Status(path, COMPARED)
         noted, forms = description["identity"], description.get("forms", {})
-        content_of = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
+        content_of = partial(AsDescribed(forms).template_identity, source=noted.get("source", ""))
         digests = tokenizer_identity(template, content_of)
         if any(noted.get(name) != digest for name, digest in digests.items()):
             source = grid.models[model]["source"]
@@ -163,7 +163,7 @@ def _score_items(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not can_be_derived(grid, scored):
             continue
-        scorer = replace(_scorer(planner), dataset=grid.places.of_dataset(scored.dataset))
+        scorer = replace(_scorer(planner), dataset=grid.places.dataset_name(scored.dataset))
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))

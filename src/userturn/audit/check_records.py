@@ -12,7 +12,7 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.generation.plan_files import next_in_hash_order
 from userturn.sources.registry import judge_rules
-from userturn.storage.files import SCHEMA_VERSION, artifact, given_object
+from userturn.storage.files import SCHEMA_VERSION, artifact, read_json
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.study.cells import whole_splits
 from userturn.workflow.job_record import PROVENANCE, SWEEPS, JobRecord
@@ -100,7 +100,7 @@ def check_markers(files: Files, required: Identities) -> Iterator[Finding]:
         if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
         try:
-            wrong = _wrong(files, required, path, given_object(files.at(path)))
+            wrong = _wrong(files, required, path, read_json(files.at(path)))
         except FAULTS as error:
             wrong = f"not a marker ({type(error).__name__})"
         if wrong is not None:

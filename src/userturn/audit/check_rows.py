@@ -63,7 +63,9 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
     are_turns = of.kind == USER_TURNS
     if of.goes_on_from and are_turns:
         yield from _conversations(pair, judged(pair.grid)[of.folder])
-    folder = f"results/requests/{pair.grid.places.of_pair(pair.model, pair.dataset)}/{of.identity}"
+    folder = (
+        f"results/requests/{pair.grid.places.pair_folder(pair.model, pair.dataset)}/{of.identity}"
+    )
     yield from findings_of("rows", of.path, REQUESTS, _plan(pair, of, folder))
     if are_turns:
         yield from findings_of("probes", of.path, HEADERS, check_headers(pair, folder))
@@ -164,7 +166,7 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     settings = {**of.drawn, **turn_ends(pair.description, writer)}
     sent = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
-    dataset = pair.grid.places.of_dataset(pair.dataset)
+    dataset = pair.grid.places.dataset_name(pair.dataset)
     names = pair.names(of.identity)
     rows = sent.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
     for item, sample, seed, noted, prompt in rows:
@@ -257,7 +259,7 @@ def can_be_derived(grid: Grid, scored: Asked) -> bool:
 def _wrong_score(grid: Grid, scored: Asked, plan: pl.DataFrame) -> Wrong | None:
     """Return the first key of a plan that does not follow from its request, or None."""
     identity = request_identity(grid, scored.model, read_description(grid, scored.model))
-    dataset = grid.places.of_dataset(scored.dataset)
+    dataset = grid.places.dataset_name(scored.dataset)
     asked_as = pl.col("asked_as").fill_null(dataset)
     asked_for = plan.drop_nulls("key").select("item", "key", "token_ids", "n_context", asked_as)
     for item, noted, token_ids, n_context, named in asked_for.iter_rows():

@@ -15,7 +15,7 @@ from userturn.export.read_archive import read_left_out
 from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, is_local
 from userturn.prompts.load_template import options_of
-from userturn.storage.files import SCHEMA_VERSION, given_object, read_artifact
+from userturn.storage.files import SCHEMA_VERSION, read_artifact, read_json
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -47,7 +47,7 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         if not files.at(path).is_file():
             continue
         try:
-            description = given_object(files.at(path))
+            description = read_json(files.at(path))
         except UserError as error:
             yield Finding("pins", path, "the description of a model", str(error))
             continue
@@ -86,7 +86,7 @@ def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[F
     if not files.at(path).is_file():
         return  # found missing
     try:
-        pin = given_object(files.at(path))
+        pin = read_json(files.at(path))
     except UserError as error:
         yield Finding("pins", path, "the pin of a model", str(error))
         return

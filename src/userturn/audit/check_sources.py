@@ -25,7 +25,7 @@ from userturn.models.model_files import (
     files_of_folder,
     harmless_changes,
 )
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -77,7 +77,7 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
     if path in broken:
         return
     try:
-        description = given_object(artifact_path(grid, path))
+        description = read_json(artifact_path(grid, path))
         source = str(description.get("source"))
         away = _why_away(source) if is_local(source) else None
         if away is not None:
@@ -150,7 +150,7 @@ def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
             continue
         lost = 0.0
         try:
-            content = given_object(files.at(path))
+            content = read_json(files.at(path))
             wrong = _wrong(files, grid, model, content)
             lost = float(content.get("kept_change", {}).get("lost") or 0)
         except FAULTS as error:
@@ -172,7 +172,7 @@ def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str
         if recorded != {"base": base, "recipe": grid.contents.recipes[model], "training": identity}:
             return "another base, recipe or training than the configuration's"
         if (described := files.at(f"results/models/{base}.json")).is_file():
-            says = given_object(described)
+            says = read_json(described)
             about = (content["base_identity"], content["base_revision"])
             if about != (says["identity"], says["revision"]):
                 return f"another base than {base} is described as"

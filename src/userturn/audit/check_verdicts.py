@@ -11,7 +11,7 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.grading.grade import answers_to_grade, grade_answers, grades_table, keys_of
 from userturn.judges.judge import CellToJudge, verdicts_table
 from userturn.judges.kinds import kind_of
-from userturn.processes import at_most_overdue
+from userturn.processes import limit_overdue
 from userturn.sandbox.run import NoSandboxError
 from userturn.sources.answers import RULES_2
 from userturn.sources.registry import asked_of
@@ -84,7 +84,7 @@ def _grades_of(pair: Pair, of: Asked, rng: np.random.Generator) -> Iterator[Item
     elif verifier != "rubric":
         some = rows[positions]
         try:
-            with at_most_overdue(MOST_OVERDUE):
+            with limit_overdue(MOST_OVERDUE):
                 grades_again = grades_table(some, grade_answers(verifier, some.to_dicts()))
             wrong = difference(grades_again, there[positions], keys_of(there))
             if wrong is not None and verifier in RULES_2 and pair.grid.contents.grading == 1:

@@ -10,7 +10,7 @@ import polars as pl
 
 from userturn.audit.findings import COMPARED, Finding, Item, Status, difference
 from userturn.errors import UserError
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.asks import journal_of, names_of
 from userturn.study.grid import Grid
@@ -58,7 +58,7 @@ class Pair:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The model's description."""
-        return given_object(self.whole(f"results/models/{self.model}.json"))
+        return read_json(self.whole(f"results/models/{self.model}.json"))
 
     def whole(self, path: str) -> Path:
         """Return the present path of an intact artifact, from its path in rules.

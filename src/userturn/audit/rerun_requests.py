@@ -155,7 +155,7 @@ def _complete(results: Path, model: str, requests: list[AnyRequest]) -> dict[str
 def _folder_with_model(grid: Grid, entry: ModelEntry, description: Mapping[str, Any]) -> Path:
     """Return the folder to which the model path in a model's entry is relative."""
     source, revision = entry["source"], description["revision"]
-    folder_identity = AsDescribed(description.get("forms", {})).of_folder
+    folder_identity = AsDescribed(description.get("forms", {})).folder_identity
     for folder in (grid.results.parent, Path.cwd()):
         with chdir(folder), suppress(UserError):
             if local_path(source) is None:
@@ -199,7 +199,7 @@ def _text(
     prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
     of_pair = grid.requests_folder(values["model"], values["dataset"], "")
     names = names_of(sorted(of_pair.glob("*/[!.]*.parquet")))
-    own = grid.places.of_dataset(values["dataset"]), values["item"]
+    own = grid.places.dataset_name(values["dataset"]), values["item"]
     dataset, item = names.get(values["key"], own)
     request = make_request(identity, dataset, item, values.get("sample", 0), prompt, sampling)
     return request if request.key == values["key"] else None
@@ -218,8 +218,8 @@ def _score(
 ) -> ScoringRequest | None:
     """Return the scoring request of a row, or None if no plan gives its key."""
     values = row.values
-    dataset = grid.places.of_dataset(values["dataset"])
-    pair = grid.places.of_pair(values["model"], values["dataset"])
+    dataset = grid.places.dataset_name(values["dataset"])
+    pair = grid.places.pair_folder(values["model"], values["dataset"])
     for path in sorted((grid.results / "requests" / pair).rglob("[!.]*.parquet")):
         if "n_context" not in pl.read_parquet_schema(path):
             continue

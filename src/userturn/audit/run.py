@@ -36,7 +36,7 @@ from userturn.audit.pair import Pair
 from userturn.export.read_archive import opened, read_left_out
 from userturn.export.remake import REMADE, Remaking
 from userturn.logs import say
-from userturn.processes import forbid_network, without_network
+from userturn.processes import block_network, forbid_network
 from userturn.sources.registry import asked, judged
 from userturn.storage.files import read_identity
 from userturn.study.powers import check_may_run
@@ -103,7 +103,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
     record, study = open_record(results)
     files, grid = Files(results, read_left_out(results)), study.grid
     required = required_identities(files, study)
-    with without_network():
+    with block_network():
         items: list[Item] = [*check_paths(files, record), *check_files(files, required)]
         altered = {item.artifact for item in items if isinstance(item, Finding)}
         broken = frozenset(altered | files.left_out.keys() | outdated_samples(files, study))
@@ -118,7 +118,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES, with_tokenizers: bool = 
         from userturn.audit.check_prompts import check_prompts  # transformers
 
         items += check_prompts(results)
-    sweeps = {grid.places.of_model(m): study.generation.every_marker(m) for m in grid.models}
+    sweeps = {grid.places.model_name(m): study.generation.every_marker(m) for m in grid.models}
     findings = sorted(
         {name_present_sweeps(item, sweeps) for item in items if isinstance(item, Finding)}
     )
@@ -217,7 +217,7 @@ def _rows(
 ) -> list[Item]:
     record = read_study_record(results)
     grid = record.grid(results)
-    names = grid.places.of_pair(model, dataset)
+    names = grid.places.pair_folder(model, dataset)
     of_pair = tuple(f"results/{kind}/{names}/" for kind in ("requests", "journal"))
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals

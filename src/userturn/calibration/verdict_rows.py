@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from userturn.datasets.rows import FOREIGN, GZIP, Row, Rows, read_rows
 from userturn.errors import UserError
-from userturn.storage.files import check_is_file, given_object
+from userturn.storage.files import check_is_file, read_json
 
 # Keys of an lm-eval sample that are no metrics. Before 0.4.5 it did not name its metrics.
 OF_LM_EVAL = ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
@@ -114,7 +114,7 @@ def verdict_rows(path: Path) -> Rows:
     if begin.startswith(ZIP):
         return _zipped_log(path)
     if path.suffix.lower() == ".json" and not begin.startswith((b"[", GZIP)):
-        return _object(path, given_object(path))
+        return _object(path, read_json(path))
     rows = read_rows(path)
     first = next(rows, None)
     if first is None:

@@ -13,7 +13,7 @@ from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError, near_miss
 from userturn.judges.batch_files import batches_of, give_up, note, open_batches
-from userturn.storage.files import is_held
+from userturn.storage.files import is_locked
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
 from userturn.wording import number_of
@@ -97,7 +97,7 @@ def _paid(grid: Grid, option: str, because: str) -> str:
     accounts = sorted((folder / judge).glob("[!.]*.account"))
     journals = sorted((_journals(grid) / judge).glob("*/"))
     waited = [one.name for path in journals for one in open_batches(path)]
-    if waited or any(map(is_held, accounts)):
+    if waited or any(map(is_locked, accounts)):
         what = f"batch {waited[0]} is open" if waited else "a job is asking it"
         raise UserError(
             f"the cost of '{judge}' cannot be corrected yet, because {what}; run the study to its "

@@ -6,7 +6,7 @@ from typing import Any
 
 from userturn.cli.arguments import take_json, take_results
 from userturn.cli.terminal import Output, Sheet, prose
-from userturn.slurm.accounting import JOB_LOGS, Run, kept_times, runs_of, useful_seconds
+from userturn.slurm.accounting import JOB_LOGS, Run, result_times, runs_of, useful_seconds
 
 HELP = "show every job on SLURM and the GPU hours of each model"
 EXAMPLES = ("jobs", "jobs --json")
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Output:
     """Run the command."""
     runs = runs_of(arguments.logs)
     root = Path(arguments.results).absolute().parent
-    rows = [_row(one, useful_seconds(one, kept_times(root, one))) for one in runs]
+    rows = [_row(one, useful_seconds(one, result_times(root, one))) for one in runs]
     names = list(dict.fromkeys(row["name"] for row in rows))
     totals = [_total(name, [row for row in rows if row["name"] == name]) for name in names]
     numbers = {"runs": rows, "totals": [*totals, _total("all", rows)]}

@@ -34,7 +34,7 @@ from userturn.stats.sample_size import described_level, level_of
 from userturn.storage.files import read_identity
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
-from userturn.study.model_description import model_setup, with_prompts
+from userturn.study.model_description import add_shortest_prompt, model_setup
 from userturn.tables.judge_validity import card_of, shortfalls
 from userturn.wording import number_of
 from userturn.workflow.study import Study
@@ -209,7 +209,7 @@ def _first_prompt(grid: Grid, model: str) -> str:
     try:
         check_setup(setup)
         template = load_template(folder, entry, grid.config["today"])
-        check_setup(with_prompts(setup, template))
+        check_setup(add_shortest_prompt(setup, template))
         shown = shown_prompt(template, _first_messages(grid))
     except UserError as error:
         return f"{model}: REFUSED, {error}"

@@ -17,7 +17,7 @@ from userturn.cli.terminal import Output
 from userturn.config.check import check
 from userturn.config.load import REGISTRATION
 from userturn.errors import UserError
-from userturn.storage.files import given_object, write_text
+from userturn.storage.files import read_json, write_text
 from userturn.storage.hashing import fingerprint
 from userturn.study.record import read_study_record
 from userturn.tables.anchor_evidence import predicted, quantity
@@ -38,13 +38,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Output:
     """Register the predictions if none are registered, else compare them."""
     if FILE.exists():
-        registered = given_object(FILE)
+        registered = read_json(FILE)
         text = compared(registered, Path(arguments.results))
     else:
         config = study_config(arguments.configfile)
         check(config)
         text = register(config, Path(arguments.results))
-        registered = given_object(FILE)
+        registered = read_json(FILE)
     head = {name: registered[name] for name in ("date", "sha256", "predictions")}
     return Output([text], {"registered": head, "said": text.splitlines()})
 

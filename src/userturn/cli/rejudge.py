@@ -97,7 +97,7 @@ def rejudge(configfiles: list[str], results: str, name: str) -> Output:
     folders = incomplete(grid.results, name) + incomplete_grades(grid, name)
     path = grid.rounds_path(name)
     rounds = read_rounds(path)
-    places = {grid.places.of_folder(folder) for folder in folders}
+    places = {grid.places.turns_folder(folder) for folder in folders}
     again = rounds | {original: rounds.get(original, 0) + 1 for original in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     message = (

@@ -23,7 +23,7 @@ from userturn.sources.registry import asked_of
 from userturn.sources.source import SCORES, STAGES, Size
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
-from userturn.storage.leases import describe_owner, held, newest
+from userturn.storage.leases import active_leases, describe_owner, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
 from userturn.workflow.study_size import planned_keys, size_of
@@ -201,7 +201,7 @@ def _leases(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
     """Yield the owner of each lease on a model's shard, and the seconds since its renewal."""
     for model in grid.models:
         folder = grid.leases_folder(model)
-        for shard, content in sorted(held(folder).items()):
+        for shard, content in sorted(active_leases(folder).items()):
             silence = now - newest(folder)[shard][1].stat().st_mtime
             owner = describe_owner(content["owner"])
             names = {"model": model, "shard": shard, "owner": owner}

@@ -11,7 +11,7 @@ from userturn.config.keys import Names, Natural, Positive, Share, Text, harmless
 from userturn.config.schema import NEEDS_COMMIT, object_schema
 from userturn.config.validation import check_values
 from userturn.errors import ConfigError, check_name, near_miss, near_path
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 
 Judge = Annotated[Text, part("An endpoint among the config's judges.")]
 
@@ -248,7 +248,7 @@ def load_recipe(name: str) -> dict[str, Any]:
         near = near_miss(name, (file.stem for file in RECIPES.glob("*.yaml")))
         raise ConfigError(f"recipe '{name}': there is no file '{path}'{near}")
     try:
-        recipe: dict[str, Any] = yaml.safe_load(given_text(path))
+        recipe: dict[str, Any] = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:
         raise ConfigError(
             f"'{path}' is not YAML ({str(error).splitlines()[0]}); correct it"

@@ -46,13 +46,13 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
     if _begins(path, PARQUET):
         file = pq.ParquetFile(path)
         leaves = [file.schema.column(n).path for n in range(len(file.schema))]
-        columns = _wanted(file.schema_arrow, named, leaves, path)
+        columns = _columns_to_read(file.schema_arrow, named, leaves, path)
         yield from file.iter_batches(batch_size=BATCH, columns=columns)
         return
     is_file = _begins(path, FILE)
     with pa.memory_map(str(path)) as source:
         reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-        columns = _wanted(reader.schema, named, [], path)
+        columns = _columns_to_read(reader.schema, named, [], path)
         whole = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
         for batch in whole:
             batch.validate(full=True)  # a damaged offset would end the process
@@ -60,7 +60,7 @@ def _batches(path: Path, named: Iterable[str] | None) -> Iterator[pa.RecordBatch
             yield from (chosen.slice(n, BATCH) for n in range(0, chosen.num_rows, BATCH))
 
 
-def _wanted(
+def _columns_to_read(
     schema: pa.Schema, named: Iterable[str] | None, leaves: Sequence[str], path: Path
 ) -> list[str] | None:
     """Return the columns to read, where a nested column stands alone if it is a known leaf."""
@@ -74,8 +74,8 @@ def _wanted(
             if name in (*OF_FILES, *OF_MODELS):
                 continue
             raise no_column(name, schema.names, str(path))
-        is_known = name in schema.names or any(f"{leaf}.".startswith(f"{name}.") for leaf in leaves)
-        columns.add(name if is_known else first)
+        is_leaf = name in schema.names or any(f"{leaf}.".startswith(f"{name}.") for leaf in leaves)
+        columns.add(name if is_leaf else first)
     return sorted(columns)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from userturn.config.entries import entries_by_language, saved_files
 from userturn.config.load import DETECTOR_KEY
 from userturn.datasets.rows import OF_MODELS, Row, no_column
-from userturn.endpoints.hub import hub_answers, not_given
+from userturn.endpoints.hub import hub_answers, missing_from_hub
 from userturn.errors import UserError, is_full_disk, near_path
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 from userturn.storage.hashing import check_sha256, file_sha256, fingerprint
 
 OF_HUB = ("hub", "revision", "file")
@@ -37,7 +37,7 @@ def complete(entry: Mapping[str, Any], study: Mapping[str, Any], ids: int = 1) -
     if ids == 2 and not {"id", "tree"} & settings["fields"].keys():
         settings["content_ids"] = ids
     if "instruction" in settings:
-        text = given_text(settings["instruction"]).strip()
+        text = read_text(settings["instruction"]).strip()
         settings["instruction"] = f"\n\n{text}"
     if "limit" in settings:
         settings.setdefault("seed", study["seed"])
@@ -87,26 +87,26 @@ def fetch(settings: Mapping[str, Any]) -> Path:
     return path
 
 
-def at_hand(settings: Mapping[str, Any]) -> Path | None:
+def local_file(settings: Mapping[str, Any]) -> Path | None:
     """Return the path of a dataset's file if it is local or in the hub's cache, else None."""
     if "hub" not in settings:
         path = Path(settings["file"])
         return path if path.exists() else None
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(
+    cached = try_to_load_from_cache(
         settings["hub"], settings["file"], revision=settings["revision"], repo_type="dataset"
     )
-    return Path(found) if isinstance(found, str) else None
+    return Path(cached) if isinstance(cached, str) else None
 
 
 def _from_hub(settings: Mapping[str, Any]) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
-    place = f" ('{settings['file']}' at {settings['revision']})"
-    if at_hand(settings) is None and not hub_answers():
-        raise not_given("dataset", settings["hub"], None, place)
+    where = f" ('{settings['file']}' at {settings['revision']})"
+    if local_file(settings) is None and not hub_answers():
+        raise missing_from_hub("dataset", settings["hub"], None, where)
     try:
         return Path(
             hf_hub_download(
@@ -119,7 +119,7 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
     except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         if is_full_disk(error):
             raise
-        raise not_given("dataset", settings["hub"], error, place) from error
+        raise missing_from_hub("dataset", settings["hub"], error, where) from error
 
 
 SPLITS = ("test", "validation", "train")  # of which a study takes the first that exists
@@ -135,14 +135,14 @@ def newest_split(hub: str) -> dict[str, Any]:
     from huggingface_hub import HfApi
 
     if not hub_answers():
-        raise not_given("dataset", hub, None)
+        raise missing_from_hub("dataset", hub, None)
     try:
         revision = HfApi().dataset_info(hub).sha
         configs = get_dataset_config_names(hub, revision=revision)
         config = "default" if "default" in configs else configs[0]
         splits = get_dataset_split_names(hub, config, revision=revision)
     except Exception as error:  # of the client, of what it reads, of the network
-        raise not_given("dataset", hub, error) from error
+        raise missing_from_hub("dataset", hub, error) from error
     split = next((name for name in SPLITS if name in splits), splits[0])
     named = {} if config == "default" else {"config": config}
     return {"hub": hub, "revision": revision, **named, "split": split}
@@ -170,7 +170,7 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterat
             streaming=True,
         )
         if rows.column_names and named is not None:
-            rows = rows.select_columns(_wanted(rows.column_names, named, what))
+            rows = rows.select_columns(_top_columns(rows.column_names, named, what))
         for number, row in enumerate(rows, start=1):
             yield f"{what}, row {number}", row
     except UserError:
@@ -178,18 +178,18 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterat
     except Exception as error:  # of the client, of what it reads, of the network
         if is_full_disk(error) or isinstance(error, MemoryError):
             raise
-        place = f" at {settings['revision']}"
-        raise not_given("dataset", settings["hub"], error, place) from error
+        where = f" at {settings['revision']}"
+        raise missing_from_hub("dataset", settings["hub"], error, where) from error
 
 
-def _wanted(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
+def _top_columns(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
     """Return the top-level columns that contain the wanted columns."""
-    known = list(names)
-    found = {name: name if name in known else name.partition(".")[0] for name in named}
-    for name, top in found.items():
-        if top not in known and name not in OF_MODELS:
-            raise no_column(name, known, what)
-    return sorted(set(found.values()) & set(known))
+    columns = list(names)
+    tops = {name: name if name in columns else name.partition(".")[0] for name in named}
+    for name, top in tops.items():
+        if top not in columns and name not in OF_MODELS:
+            raise no_column(name, columns, what)
+    return sorted(set(tops.values()) & set(columns))
 
 
 NOTES = Path("logs", "unusable_datasets")

@@ -19,7 +19,7 @@ from userturn.datasets.messages import (
     unpacked,
 )
 from userturn.datasets.rows import Row, column
-from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, version_id, wanted_parts
+from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, selected_parts, version_id
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.wording import kind_of
@@ -28,17 +28,17 @@ BY_LANGUAGE = ("language", "problem")  # keys of an item that only some datasets
 ID_LENGTH = 16  # hexadecimal digits of an id made from content
 
 
-def without_nulls(value: Any) -> Any:
+def remove_nulls(value: Any) -> Any:
     """Return a value without the nulls that Parquet fills in, and with 3.0 as 3."""
     if isinstance(value, dict):
-        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+        return {key: remove_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return [without_nulls(inner) for inner in value]
+        return [remove_nulls(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _argument(value: Any) -> Any:
-    return without_nulls([unpacked(inner) for inner in value] if isinstance(value, list) else value)
+    return remove_nulls([unpacked(inner) for inner in value] if isinstance(value, list) else value)
 
 
 def _reference(value: Any, where: str) -> str | None:
@@ -113,7 +113,7 @@ def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterato
     try:
         root = unpacked(column(row, fields["tree"], where))
         if "turns" in settings:
-            parts = wanted_parts(parts_of_tree(root, [], where), settings["turns"], where)
+            parts = selected_parts(parts_of_tree(root, [], where), settings["turns"], where)
             spoken = _spoken(root, fields, where)
             yield _item([], item=root["message_id"], **spoken) | {PARTS: parts}
         else:
@@ -192,7 +192,7 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
     if "turns" in settings:
         for item in items:
             if PARTS not in item:
-                item[PARTS] = wanted_parts(parts_of(item["messages"]), settings["turns"], where)
+                item[PARTS] = selected_parts(parts_of(item["messages"]), settings["turns"], where)
         return items
     if settings.get("condition") == "gold_context":
         items = [item for item in items if item["reference_context"]]

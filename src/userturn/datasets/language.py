@@ -62,7 +62,7 @@ def _plain(name: str) -> str:
 
 
 @cache
-def _known() -> tuple[dict[str, str], dict[str, str]]:
+def _language_codes() -> tuple[dict[str, str], dict[str, str]]:
     """Return the codes of languages by other codes, and by names."""
     from pycountry import languages
 
@@ -89,7 +89,7 @@ def language_code(text: str) -> str | None:
     plain = _plain(text)
     if plain in UNTOLD:
         return None
-    codes, names = _known()
+    codes, names = _language_codes()
     tag = re.fullmatch(r"([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*(?:[.@][\w-]+)?", plain)
     if tag and tag[1] in codes:
         return codes[tag[1]]
@@ -170,7 +170,7 @@ def _is_code(prose: str) -> bool:
     return sum(map(SYMBOLS.__contains__, prose)) > MOST_SYMBOLS * n_seen
 
 
-def _by_script(prose: str) -> str | None:
+def _script_language(prose: str) -> str | None:
     """Return Japanese, Korean or Chinese if most letters are of their scripts.
 
     Langdetect takes a quarter of Chinese questions for Korean or is unsure, and py3langid does so
@@ -195,7 +195,7 @@ def detected(text: str | None, detector: str) -> Detected:
     prose = _prose(text or "")
     if _is_code(prose) or (not prose and "```" in (text or "")):
         return Detected(None, CODE)
-    written = _by_script(prose)
+    written = _script_language(prose)
     if written:
         return Detected(written, None)
     if n_letters(prose) < LEAST_LETTERS:

@@ -80,13 +80,13 @@ def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({}))
         ]
     role_names = {**dict(zip(ROLES, ROLES, strict=True)), **OTHER_NAMES, **roles}
     return [
-        taken
+        each
         for number, message in enumerate(map(unpacked, listed), start=1)
-        for taken in _messages(message, role_names, f"{where}: message {number}")
+        for each in _messages(message, role_names, f"{where}: message {number}")
     ]
 
 
-def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Message]:
+def _messages(message: Any, roles: Mapping[str, str], where: str) -> Iterator[Message]:
     """Yield the messages of one element, which is one message or a pair of user and assistant."""
     if not isinstance(message, dict):
         raise UserError(
@@ -98,11 +98,11 @@ def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Me
     entries = {key: value for key, value in message.items() if value is not None}
     role_key, text_key = _key(entries, ROLE_KEYS), _key(entries, TEXT_KEYS)
     if role_key and text_key:
-        role, text = _role(entries[role_key], known, where), _text(entries[text_key], where)
+        role, text = _role(entries[role_key], roles, where), _text(entries[text_key], where)
         if role != "assistant" or entries.get(CHOSEN) is not False:
             yield {"role": role, "content": text}
         return
-    roles_present = sorted((ROLES.index(known[key]), key) for key in entries if key in known)
+    roles_present = sorted((ROLES.index(roles[key]), key) for key in entries if key in roles)
     if not roles_present:
         keys = ", ".join(sorted(map(str, entries))) or "no keys"
         raise UserError(
@@ -110,16 +110,16 @@ def _messages(message: Any, known: Mapping[str, str], where: str) -> Iterator[Me
             "the names that it has for user and assistant by `roles`"
         )
     yield from (
-        {"role": known[key], "content": _text(entries[key], where)} for _, key in roles_present
+        {"role": roles[key], "content": _text(entries[key], where)} for _, key in roles_present
     )
 
 
-def _key(given: Mapping[str, Any], keys: Sequence[str]) -> str | None:
-    return next((key for key in keys if key in given), None)
+def _key(entries: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((key for key in keys if key in entries), None)
 
 
-def _role(name: Any, known: Mapping[str, str], where: str) -> str:
-    role = known.get(name, known.get(name.lower())) if isinstance(name, str) else None
+def _role(name: Any, roles: Mapping[str, str], where: str) -> str:
+    role = roles.get(name, roles.get(name.lower())) if isinstance(name, str) else None
     if role is None:
         is_name = isinstance(name, str) and len(name) <= LONGEST_NAME
         raise UserError(

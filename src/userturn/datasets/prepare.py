@@ -19,7 +19,7 @@ import polars as pl
 
 from userturn.config.entries import EVERY_LANGUAGE, Files, entries_by_language, is_streamed
 from userturn.config.load import DETECTOR_KEY, FORMER_DETECTOR, detector_of
-from userturn.datasets.fetch import at_hand, fetch, hub_rows, noted_if_unusable
+from userturn.datasets.fetch import fetch, hub_rows, local_file, noted_if_unusable
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, language_code, likeliest
 from userturn.datasets.messages import answer_to, unread_keys
@@ -67,13 +67,13 @@ def rank(seed: int, item: str) -> str:
     return fingerprint([seed, item])
 
 
-def _given_language(item: Row) -> str | None:
+def _stated_language(item: Row) -> str | None:
     language = item.get("language")
     return None if language is None else language_code(language)
 
 
-def _is_wanted(item: Row, settings: Mapping[str, Any]) -> bool:
-    stated, language = _given_language(item), str(settings["language"])
+def _is_in_language(item: Row, settings: Mapping[str, Any]) -> bool:
+    stated, language = _stated_language(item), str(settings["language"])
     if stated is None:
         detector = detector_of(settings)
         detected_language = likeliest(user_text(item), detector)
@@ -87,7 +87,7 @@ def _conversation(item: Row) -> str:
     return str(item.get("conversation", item["item"]))
 
 
-def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Iterator[Row]:
+def _limit_each_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Iterator[Row]:
     """Yield items with their language, at most `limit` conversations per language.
 
     The subsample has the same problems in each language.
@@ -98,7 +98,7 @@ def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Ite
     items_by_language: dict[str | None, set[str]] = {}
     detector = detector_of(settings)
     for item in items:
-        language = _given_language(item) or detected(user_text(item), detector).language
+        language = _stated_language(item) or detected(user_text(item), detector).language
         items_of_language = items_by_language.setdefault(language, set())
         if (
             len(items_of_language) < settings.get("limit", len(items_of_language) + 1)
@@ -117,16 +117,16 @@ def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
     """
     chosen: Iterable[Row] = items
     if settings.get("language") == EVERY_LANGUAGE:
-        return sorted(_in_every_language(items, settings), key=lambda item: item["item"])
+        return sorted(_limit_each_language(items, settings), key=lambda item: item["item"])
     if "limit" in settings:
         chosen = sorted(items, key=lambda item: rank(settings["seed"], _conversation(item)))
     if "language" in settings:
-        chosen = (item for item in chosen if _is_wanted(item, settings))
+        chosen = (item for item in chosen if _is_in_language(item, settings))
     together = islice(groupby(chosen, key=_conversation), settings.get("limit"))
     return sorted((item for _, group in together for item in group), key=lambda item: item["item"])
 
 
-class Taken:
+class RowAccount:
     """The account of a dataset's rows: which became items, and which did not.
 
     The rows of a hub split are read as far as `limit` needs, and nobody can correct them. So a row
@@ -148,13 +148,13 @@ class Taken:
         limit = self.settings.get("limit") if is_short else None
         for where, row in rows:
             self.n_rows += 1
-            items = self._of_row(where, row)
+            items = self._items_of_row(where, row)
             yield from ((where, item) for item in items)
             self.n_conversations += any(map(self._counts, items))
             if self.n_conversations == limit:
                 return
 
-    def _of_row(self, where: str, row: Row) -> list[Row]:
+    def _items_of_row(self, where: str, row: Row) -> list[Row]:
         fields = self.settings["fields"]
         try:
             items = items_of_row(row, self.settings, where)
@@ -173,7 +173,7 @@ class Taken:
 
     def _counts(self, item: Row) -> bool:
         language = self.settings.get("language", EVERY_LANGUAGE)
-        return language == EVERY_LANGUAGE or _is_wanted(item, self.settings)
+        return language == EVERY_LANGUAGE or _is_in_language(item, self.settings)
 
     @property
     def notes(self) -> list[str]:
@@ -212,7 +212,7 @@ def read_dataset(
     """
     files: Files = {None: path} if isinstance(path, Path) else path
     named = ", ".join(f"'{file}'" for file in files.values()) or f"'{settings.get('hub')}'"
-    selection = Taken(settings)
+    selection = RowAccount(settings)
     items = list(
         identified(selection.items(_rows(files, settings)), settings.get("content_ids", 1))
     )
@@ -248,7 +248,7 @@ def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
     """
     if is_streamed(settings):
         return None
-    paths = {spoken: at_hand(one) for spoken, one in entries_by_language(settings).items()}
+    paths = {spoken: local_file(one) for spoken, one in entries_by_language(settings).items()}
     here = {spoken: path for spoken, path in paths.items() if path is not None}
     return here if len(here) == len(paths) else None
 

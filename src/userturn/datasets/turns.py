@@ -117,8 +117,8 @@ def parts_of_tree(node: Row, path: Sequence[Message], where: str) -> Iterator[Pa
     """Yield a part per user message of a tree, up to the first synthetic or deleted message."""
     if node.get("synthetic") or node.get("deleted"):
         return
-    said = {"role": node["role"], "content": node["text"]}
-    messages = [*path, *conversation([said], where)]
+    added = {"role": node["role"], "content": node["text"]}
+    messages = [*path, *conversation([added], where)]
     if messages[-1]["role"] == "user":
         turn = sum(message["role"] == "user" for message in messages)
         yield Part(turn, f"/{node['message_id']}", messages)
@@ -126,7 +126,7 @@ def parts_of_tree(node: Row, path: Sequence[Message], where: str) -> Iterator[Pa
         yield from parts_of_tree(unpacked(reply), messages, where)
 
 
-def wanted_parts(parts: Iterable[Part], turns: str | Sequence[int], where: str) -> list[Part]:
+def selected_parts(parts: Iterable[Part], turns: str | Sequence[int], where: str) -> list[Part]:
     """Return the parts whose turns an entry asks for.
 
     Raises:

@@ -37,7 +37,7 @@ def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str
     return key
 
 
-def without_key(text: str, key: str | None) -> str:
+def remove_key(text: str, key: str | None) -> str:
     """Return a text with the API key replaced, however it is encoded.
 
     Replaced are the key itself, its characters escaped as in JSON, URLs and HTML (in any mixture),
@@ -62,10 +62,10 @@ def _character(character: str) -> str:
 
 def _base64(key: str) -> list[str]:
     """Return the base64 forms of an API key, one per offset at which it may begin."""
-    found = []
+    encodings = []
     for n_before in range(3):
         data = b"\0" * n_before + key.encode()
         whole = len(data) * 8 // 6  # characters that do not depend on the next byte
         text = b64encode(data).decode()[-(-n_before * 8 // 6) : whole]
-        found += [text, text.replace("+", "-").replace("/", "_")]
-    return found
+        encodings += [text, text.replace("+", "-").replace("/", "_")]
+    return encodings

@@ -18,7 +18,7 @@ from typing import Any, Self
 from userturn.endpoints.corrections import CORRECTIONS, Correction, read_corrections
 from userturn.endpoints.usage import NOTHING_SEEN, Price, Seen, Spent, metered, money, unmetered
 from userturn.errors import UserError
-from userturn.storage.files import NoLocksError, alone, is_held, lock
+from userturn.storage.files import NoLocksError, alone, is_locked, lock
 from userturn.storage.journal import decode_line, encode_line
 
 SLOT = 1024  # bytes
@@ -85,7 +85,7 @@ class AccountOnDisk:
                 f'in all: `userturn costs --paid {self.judge}=MONEY --because "..."`'
             )
         spent = self.cost(prices) or 0.0
-        return max(spent, self.allowance) if self.allowance and is_held(self.path) else spent
+        return max(spent, self.allowance) if self.allowance and is_locked(self.path) else spent
 
 
 def read_account(path: Path) -> AccountOnDisk:
@@ -128,16 +128,16 @@ def read_accounts(folder: Path) -> list[AccountOnDisk]:
 
     Requests in flight when a process died count at the size that replies to equal requests suggest.
     """
-    found = [read_account(path) for path in sorted(folder.glob("*/[!.]*.account"))]
+    accounts = [read_account(path) for path in sorted(folder.glob("*/[!.]*.account"))]
     seen: dict[tuple[str, str], Seen] = {}
-    for one in found:
-        known = seen.get((one.judge, one.asked_as), NOTHING_SEEN)
-        seen[one.judge, one.asked_as] = known.and_all(one.seen)
+    for one in accounts:
+        before = seen.get((one.judge, one.asked_as), NOTHING_SEEN)
+        seen[one.judge, one.asked_as] = before.and_all(one.seen)
     bounded = [
         one
         if not one.in_flight.n_requests or _may_live(one.path)
         else replace(one, in_flight=seen[one.judge, one.asked_as].bound(one.in_flight))
-        for one in found
+        for one in accounts
     ]
     last = {one.judge: one for one in read_corrections(folder)}
     return [*_open(bounded, last), *(_correction(folder, bounded, one) for one in last.values())]
@@ -146,7 +146,7 @@ def read_accounts(folder: Path) -> list[AccountOnDisk]:
 def _may_live(path: Path) -> bool:
     """Return whether the process of an account may still live, False in a read-only folder."""
     try:
-        return is_held(path)
+        return is_locked(path)
     except NoLocksError:
         return True
     except OSError:
@@ -176,7 +176,7 @@ def cost_of(accounts: Sequence[AccountOnDisk], prices: Mapping[str, Price]) -> f
     """
     corrections = [one.cost(prices) for one in accounts if one.paid is not None]
     counted = [one for one in accounts if one.paid is None]
-    price = next((found for one in counted if (found := prices.get(one.judge, one.price))), None)
+    price = next((listed for one in counted if (listed := prices.get(one.judge, one.price))), None)
     if any(one.is_damaged for one in counted) or (counted and price is None):
         return None
     spent = sum((one.total for one in counted), start=Spent())

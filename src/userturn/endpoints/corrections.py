@@ -35,18 +35,18 @@ class Correction(NamedTuple):
 def correct(folder: Path, judge: str, paid: float, because: str, covers: Iterable[str]) -> None:
     """Write a correction of a judge's cost into the folder of all accounts."""
     at = datetime.now(UTC).isoformat(timespec="microseconds")
-    said = {"judge": judge, "paid": paid, "because": because, "at": at, "covers": [*covers]}
+    fields = {"judge": judge, "paid": paid, "because": because, "at": at, "covers": [*covers]}
     with Writer(folder / judge / CORRECTIONS) as writer:
-        writer.append({"key": f"{judge} {at}", "outcome": "corrected", **said})
+        writer.append({"key": f"{judge} {at}", "outcome": "corrected", **fields})
 
 
 def read_corrections(folder: Path) -> list[Correction]:
     """Return all corrections of a study, oldest first."""
-    found = [
+    corrections = [
         Correction(**{name: record_of(line)[name] for name in Correction._fields})
-        for place in sorted(folder.glob(f"*/{CORRECTIONS}"))
-        for path in files_of_journal(place)
+        for journal in sorted(folder.glob(f"*/{CORRECTIONS}"))
+        for path in files_of_journal(journal)
         for lines in read_lines(path)
         for line in lines.whole
     ]
-    return sorted(found, key=lambda one: one.at)
+    return sorted(corrections, key=lambda one: one.at)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import aiohttp
 
 from userturn.config.judge_keys import ServerEntry
-from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.api_keys import remove_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_replies import (
     NotSentError,
@@ -27,16 +27,16 @@ from userturn.endpoints.http_replies import (
     error_in,
     error_of,
     is_other_model,
+    replace_surrogates,
     retry_after,
-    without_surrogates,
 )
 from userturn.endpoints.rate_limit import Pace, one_slot
-from userturn.endpoints.usage import Spent, at_most
+from userturn.endpoints.usage import Spent, largest_request
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes read of a reply
 LONGEST_NAME = 200  # characters of a model's name
-KEPT = 4_000  # characters kept of an unreadable reply; of an error, 300
+LONGEST_TEXT = 4_000  # characters kept of an unreadable reply; of an error, 300
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TIMEOUTS = 3  # attempts that may time out, each of which may have been billed
 # The endpoint, or the proxy before it, cannot be reached.
@@ -121,9 +121,9 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         """Whether the endpoint is on this machine, which a proxy could not reach."""
         return HERE.match(self.url) is not None
 
-    def redacted(self, text: str, length: int = KEPT) -> str:
+    def redacted(self, text: str, length: int = LONGEST_TEXT) -> str:
         """Return a text without the API key, cut to a length."""
-        text = without_key(text, self.key)
+        text = remove_key(text, self.key)
         return text if len(text) <= length else f"{text[:length]}[…]"
 
     def other_name(self, reply: Replied) -> str | None:
@@ -151,7 +151,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             CapReachedError: one more request could pass the hard cap.
         """
         body = json.dumps(self.body(asked)).encode()
-        most = at_most(len(body), self.largest_reply(asked))
+        most = largest_request(len(body), self.largest_reply(asked))
         n_timeouts = 0
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()
@@ -188,9 +188,9 @@ class Endpoint(ABC, Generic[Asked, Replied]):
                 return self.unread(received)
             whole = Received(received)
             reply, usage = self.read(whole)
-            if (found := error_in(whole)) is not None:
-                status, told = found
-                shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
+            if (fault := error_in(whole)) is not None:
+                status, told = fault
+                shown = f"an error in a reply: {self.redacted(replace_surrogates(told), 300)}"
                 raise error_of(status, told, shown)
             return reply
         except NotSentError:
@@ -216,8 +216,8 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             seconds = self.settings["timeout"]
             raise TimedOutError(f"no whole reply within {seconds:g} s") from None
         except aiohttp.ClientError as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            text = self.redacted(said, 300)
+            description = " ".join(f"{type(error).__name__}: {error}".split())
+            text = self.redacted(description, 300)
             raise RetriableError(f"the connection broke: {text}") from None
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:

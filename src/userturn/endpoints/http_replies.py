@@ -12,7 +12,7 @@ from typing import Any
 SURROGATE = re.compile("[\\ud800-\\udfff]")
 
 
-def without_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return a text that can be written as UTF-8, with each lone surrogate as U+FFFD."""
     return SURROGATE.sub("\ufffd", text)
 
@@ -34,7 +34,7 @@ class Received:
     @cached_property
     def text(self) -> str:
         """The body's text, with bytes that are not UTF-8 replaced."""
-        return without_surrogates(self.content.decode(errors="replace"))
+        return replace_surrogates(self.content.decode(errors="replace"))
 
 
 # Why a judge gives no verdict: reasons in journals and tables.
@@ -155,7 +155,7 @@ def error_in(received: Received) -> tuple[int, str] | None:
         parsed = parsed[0]  # Gemini's errors are in a list
     choices = parsed.get("choices") if isinstance(parsed, dict) else None
     places = [parsed, *(choices[:1] if isinstance(choices, list) else [])]
-    errors = [place.get("error") for place in places if isinstance(place, dict)]
+    errors = [part.get("error") for part in places if isinstance(part, dict)]
     error = next(filter(None, errors), None)
     if error is None:
         return None
@@ -220,6 +220,6 @@ def is_other_model(asked: str, answered: str) -> bool:
     if _plain(asked) != _plain(answered):
         return True
     snapshots = [
-        found[0] for name in (asked, answered) if (found := re.search(r"\d{3,}[\d-]*$", name))
+        match[0] for name in (asked, answered) if (match := re.search(r"\d{3,}[\d-]*$", name))
     ]
     return len(set(snapshots)) == 2

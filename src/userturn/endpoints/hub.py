@@ -33,18 +33,20 @@ def _answers(address: str) -> bool:
     return True
 
 
-def not_given(what: str, name: str, error: BaseException | None, place: str = "") -> UserError:
+def missing_from_hub(
+    what: str, name: str, error: BaseException | None, where: str = ""
+) -> UserError:
     """Return the error for a model or dataset that the hub does not give.
 
     Args:
         what: `model` or `dataset`.
         name: its id on the hub, such as org/name.
         error: the exception of the hub's client, or None if the hub does not answer.
-        place: the revision and file, in words.
+        where: the revision and file, in words.
     """
-    near = nearest(name, _known(what))
+    near = nearest(name, _shipped_ids(what))
     meant = f", did you mean '{near}'?" if near else ""
-    told = f"{what} '{name}'{place}"
+    told = f"{what} '{name}'{where}"
     if error is None or not hub_answers():
         forbidden = os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0")
         why = "HF_HUB_OFFLINE forbids to ask the hub" if forbidden else "the hub cannot be reached"
@@ -80,7 +82,7 @@ def _chain(error: BaseException | None) -> Iterable[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _known(what: str) -> set[str]:
+def _shipped_ids(what: str) -> set[str]:
     """Return the hub ids of the shipped models, or of the catalogue's datasets."""
     file, key = (CONFIG, "source") if what == "model" else (CATALOGUE, "hub")
     content: Any = yaml.safe_load(installed(file).read_text("utf-8"))

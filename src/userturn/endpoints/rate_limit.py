@@ -60,7 +60,7 @@ class Pace:
 
 WAIT = 0.02  # seconds between two looks for a free slot
 # Slots that this process gave back, by folder and number of slots: they are likely free.
-_given_back: dict[tuple[str, int], list[int]] = {}
+_freed: dict[tuple[str, int], list[int]] = {}
 
 
 def _open(folder: str, number: int) -> int:
@@ -72,9 +72,9 @@ def _open(folder: str, number: int) -> int:
         return os.open(path, os.O_CREAT | os.O_RDWR)
 
 
-def _taken(folder: str, most: int) -> tuple[int, int] | None:
+def _take_slot(folder: str, most: int) -> tuple[int, int] | None:
     """Return (number, open file) of a slot that was free, or None if all are taken."""
-    likely, first = _given_back.setdefault((folder, most), []), random.randrange(most)
+    likely, first = _freed.setdefault((folder, most), []), random.randrange(most)
     any_other = ((first + number) % most for number in range(most))
     for number in chain([likely.pop()] if likely else [], any_other):
         slot = _open(folder, number)
@@ -87,12 +87,12 @@ def _taken(folder: str, most: int) -> tuple[int, int] | None:
 @asynccontextmanager
 async def one_slot(folder: Path, most: int) -> AsyncIterator[None]:
     """Hold one of `most` slots, which becomes free when its process dies."""
-    place = str(folder)
-    while (taken := _taken(place, most)) is None:
+    name = str(folder)
+    while (acquired := _take_slot(name, most)) is None:
         await asyncio.sleep(WAIT)
-    number, slot = taken
+    number, slot = acquired
     try:
         yield
     finally:
         os.close(slot)
-        _given_back[place, most].append(number)
+        _freed[name, most].append(number)

@@ -70,7 +70,7 @@ def money(spent: Spent, price: Price) -> float:
     return (fresh + cached + price["output"] * spent.output_tokens) / MILLION
 
 
-def at_most(n_bytes: int, max_output: int) -> Spent:
+def largest_request(n_bytes: int, max_output: int) -> Spent:
     """Return the largest count of a request, since a token has at least one byte."""
     return Spent(1, 1, 0, n_bytes, 0, max_output)
 

@@ -22,7 +22,7 @@ import yaml
 from userturn.config.load import CONFIG, RUBRICS
 from userturn.errors import NoRoomError, UserError, is_full_disk
 from userturn.export.read_archive import opened, read_left_out
-from userturn.processes import without_network
+from userturn.processes import block_network
 from userturn.storage.files import copy_folder, write_text
 from userturn.storage.hashing import file_sha256
 from userturn.study.powers import check_may_run
@@ -152,7 +152,7 @@ def remake(path: Path, folder: Path) -> Outcome:
         UserError: there is no finished study, or the folder is not empty.
     """
     check_is_new(folder)
-    with opened(path) as results, without_network():
+    with opened(path) as results, block_network():
         return remake_after_verdicts(results, folder)
 
 

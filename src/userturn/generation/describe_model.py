@@ -35,7 +35,7 @@ from userturn.storage.files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
 from userturn.study.grid import Grid
-from userturn.study.model_description import model_setup, with_prompts
+from userturn.study.model_description import add_shortest_prompt, model_setup
 
 
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
@@ -47,7 +47,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     """
     entry = grid.entries[model]
     is_loaded = not has_endpoint(entry)  # else a server has the weights
-    pins = [_path_to_pin(grid, name) for name in (model, grid.places.of_model(model))]
+    pins = [_path_to_pin(grid, name) for name in (model, grid.places.model_name(model))]
     pinned = pinned_revision(pins, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], pinned, is_loaded)
     folder = model_folder(entry["source"], revision, is_loaded)
@@ -57,9 +57,9 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         check_weights(folder)
     is_shared = begins_with_shared_headers(grid)
     template = load_template(folder, entry, grid.config["today"], is_shared=is_shared)
-    check_setup(with_prompts(setup, template))
+    check_setup(add_shortest_prompt(setup, template))
     _check_conversations(grid, model, template)
-    source = source_identity(entry["source"], revision, aliases.of_folder)
+    source = source_identity(entry["source"], revision, aliases.folder_identity)
     description = {
         "source": entry["source"],
         "revision": revision,
@@ -68,7 +68,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "longest_text": setup.architecture.longest,
         "identity": {
             "source": source,
-            **tokenizer_identity(template, partial(aliases.of_template, source=source)),
+            **tokenizer_identity(template, partial(aliases.template_identity, source=source)),
         },
         "settings_read": settings_read(str(template.tokenizer.chat_template), has_own_code(folder)),
         "forms": aliases.forms,

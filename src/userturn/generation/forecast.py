@@ -225,7 +225,7 @@ def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     earlier version have no ask.
     """
     names = filter(None, [model, answers_as(grid.models, model)])
-    journals = [grid.results / "journal" / grid.places.of_model(name) for name in names]
+    journals = [grid.results / "journal" / grid.places.model_name(name) for name in names]
     paths = (path for folder in journals for path in sorted(folder.glob("[!.]*")))
     folders = [path for path in paths if path.is_dir()]
     is_needed = pl.col("outcome").fill_null("") != "error"

@@ -35,15 +35,15 @@ from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.storage.files import given_object, write_json
+from userturn.storage.files import read_json, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
 from userturn.study.model_description import (
-    in_words,
     longest_text,
     recorded_runners,
     request_identity,
+    runners_in_words,
 )
 
 # The same model in another precision finds the tokens of a text up to 0.06 nats likelier or less
@@ -57,7 +57,7 @@ SAME = 0.5
 def server_records(grid: Grid, model: str) -> Iterator[dict[str, Any]]:
     """Yield the record of a model's server that each shard of its sweep wrote, in their order."""
     for path in sorted((grid.results / "served" / model).glob("[!.]*.json")):
-        yield given_object(path)
+        yield read_json(path)
 
 
 def note_server(
@@ -82,7 +82,7 @@ def note_server(
         if noted.get("described_as") == described_as:
             _check_same(grid, model, noted, check)
     path = grid.results / "served" / model / f"{shard}.json"
-    noted = given_object(path) if path.is_file() else {}
+    noted = read_json(path) if path.is_file() else {}
     content = {"described_as": described_as, **check.to_json()}
     if noted.get("described_as") == described_as:
         content |= _first_fingerprint(noted, check)
@@ -208,8 +208,8 @@ def _warn_of_runners(grid: Grid, model: str) -> None:
     if now and before.keys() - now:
         say(
             f"WARNING: vLLM's model runner {', '.join(sorted(now))} writes the texts of '{model}', "
-            f"and other texts of this study are of another ({in_words(before)}): the two draw "
-            "different tokens with equal seeds; VLLM_USE_V2_MODEL_RUNNER=0 in the environment "
+            f"and other texts of this study are of another ({runners_in_words(before)}): the two "
+            "draw different tokens with equal seeds; VLLM_USE_V2_MODEL_RUNNER=0 in the environment "
             "takes V1 (docs/engines.md)"
         )
 

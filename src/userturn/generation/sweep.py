@@ -131,7 +131,7 @@ def run_sweep(
 def _note_earlier(grid: Grid, model: str, shard: str) -> None:
     """Note the journals and plans under a model's earlier name as written by this sweep."""
     for dataset in grid.prepared_datasets:
-        if grid.places.of_pair(model, dataset) != f"{model}/{dataset}":
+        if grid.places.pair_folder(model, dataset) != f"{model}/{dataset}":
             journal = grid.journal_folder(model, dataset)
             plans = grid.requests_folder(model, dataset, "").rglob(f"{shard}.parquet")
             for path in (*files_of_journal(journal), *plans):
@@ -157,7 +157,7 @@ def request_runner(
 def present_items(grid: Grid) -> dict[Name, str]:
     """Return the hash of each item's messages, by the names that the item is asked under."""
     return {
-        (grid.places.of_dataset(name), item.id): digest_of(item.messages)
+        (grid.places.dataset_name(name), item.id): digest_of(item.messages)
         for name in grid.prepared_datasets
         if grid.dataset_path(name).is_file()
         for item in read_items(grid.dataset_path(name))

@@ -168,7 +168,7 @@ class SweepPlans:
         if any(map(self._shows_another, after)):
             planned[self.scratch / f"{of.identity}.parquet"] = self._borrowed_items(of.dataset)
         self._written[of.path] = [*planned]
-        asked_as, role = self.grid.places.of_dataset(of.dataset), role_at("assistant", of.depth)
+        asked_as, role = self.grid.places.dataset_name(of.dataset), role_at("assistant", of.depth)
         for path, items in planned.items():
             rows = (
                 self.planner.answer(asked_as, position, item, sampling, sample, of.depth).columns
@@ -184,7 +184,7 @@ class SweepPlans:
         n_answers = asked(self.grid)[first.stands_after].n_samples
         operator = operator_of(self.grid, first)
         donors = self._donors[first.dataset] if needs_donor(operator) else {}
-        asked_as, depth = self.grid.places.of_dataset(first.dataset), first.depth
+        asked_as, depth = self.grid.places.dataset_name(first.dataset), first.depth
         plans, draws = [], []
         with ExitStack() as stack:
             for of in tables:
@@ -207,7 +207,7 @@ class SweepPlans:
         return plans
 
     def _scores(self, of: Asked) -> ScoringPlan:
-        scorer = replace(self.scorer, dataset=self.grid.places.of_dataset(of.dataset))
+        scorer = replace(self.scorer, dataset=self.grid.places.dataset_name(of.dataset))
         turns, path = turns_to_score(self.grid, of, self.shard), self._path(of)
         write_plan(scorer.rows(turns), path, of.identity, scorer.identity, SCORING_PLAN_SCHEMA)
         return ScoringPlan(path, of.dataset)

@@ -106,10 +106,10 @@ def is_same(first: Any, second: Any) -> bool | None:
     return _is_same_number(a.subs(values), b.subs(values))
 
 
-def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool | None:
+def second_look(answer: str, reference: str, parsed: Any, expected: Any) -> bool | None:
     """Return whether an answer that math-verify accepts is the reference, or None if in doubt.
 
-    Both are final answers in LaTeX. `found` and `expected` are what math-verify parsed from them.
+    Both are final answers in LaTeX. `parsed` and `expected` are what math-verify parsed from them.
     """
     if SPACES.sub("", answer) == SPACES.sub("", reference):
         return True
@@ -119,9 +119,9 @@ def second_look(answer: str, reference: str, found: Any, expected: Any) -> bool 
     units = [unit_of(text) for text in (answer, reference)]
     if all(units) and units[0] != units[1]:
         return False if {u.rstrip("23") for u in units if u} <= UNITS else None
-    if isinstance(found, str) or isinstance(expected, str):
+    if isinstance(parsed, str) or isinstance(expected, str):
         return None
-    return is_same(found, expected)
+    return is_same(parsed, expected)
 
 
 FINAL_LINE = re.compile(

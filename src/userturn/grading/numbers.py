@@ -152,38 +152,38 @@ def _plain(digits: str, has_comma: bool) -> list[Fraction]:
     return values
 
 
-def _unsigned(found: re.Match[str], has_comma: bool) -> Reading:
+def _unsigned(match: re.Match[str], has_comma: bool) -> Reading:
     """Return the reading of a number without its sign."""
-    digits, shift = found["plain"], int(found["exponent"] or found["ten"] or 0)
-    n_digits = max(abs(shift), len(digits) * max(1, abs(int(found["power"] or 1))))
+    digits, shift = match["plain"], int(match["exponent"] or match["ten"] or 0)
+    n_digits = max(abs(shift), len(digits) * max(1, abs(int(match["power"] or 1))))
     if n_digits > MOST_DIGITS:
         return Reading(frozenset({TOO_LONG}))
-    below = Fraction((found["below"] or "1").replace(",", "."))
-    part = found["over"] and (int(found["over"]), int(found["under"]))
+    below = Fraction((match["below"] or "1").replace(",", "."))
+    part = match["over"] and (int(match["over"]), int(match["under"]))
     is_divided_by_zero = below == 0 or (part and part[1] == 0)
-    is_raised_zero = found["power"] and not any(_plain(digits, has_comma))
+    is_raised_zero = match["power"] and not any(_plain(digits, has_comma))
     # A billion is another number in other languages.
-    if is_divided_by_zero or is_raised_zero or (has_comma and found["scale"]):
+    if is_divided_by_zero or is_raised_zero or (has_comma and match["scale"]):
         return OPEN
-    shift += SCALES.get((found["scale"] or "").lower(), 0)
+    shift += SCALES.get((match["scale"] or "").lower(), 0)
     values = [
-        (value ** int(found["power"] or 1) / below + (Fraction(*part) if part else 0))
+        (value ** int(match["power"] or 1) / below + (Fraction(*part) if part else 0))
         * Fraction(10) ** shift
         for value in _plain(digits, has_comma)
     ]
-    others = [value / 100 for value in values] if found["percent"] else []
-    if found["factorial"] and values[0].denominator == 1 and values[0] < 100:
+    others = [value / 100 for value in values] if match["percent"] else []
+    if match["factorial"] and values[0].denominator == 1 and values[0] < 100:
         others.append(Fraction(factorial(int(values[0]))))
     return Reading(frozenset(values), frozenset(others))
 
 
-def _token(found: re.Match[str], text: str, has_comma: bool) -> Token:
+def _token(match: re.Match[str], text: str, has_comma: bool) -> Token:
     """Return a number with the dash before it, which may be a sign, a bullet or a pause."""
-    start, end = found.span()
+    start, end = match.span()
     is_unsure = UNSURE_BEFORE.search(text[max(0, start - 40) : start])
     if is_unsure or UNSURE_AFTER.match(text, end):
         return Token(start, end, OPEN)
-    reading = _unsigned(found, has_comma)
+    reading = _unsigned(match, has_comma)
     dash = DASH.search(text[max(0, start - 8) : start])
     is_attached = dash and re.fullmatch(r"\s+-", dash["dash"])
     if dash is None or (re.match(r"[\w.)\]}%]", dash["before"]) and not is_attached):
@@ -200,11 +200,11 @@ def tokens(text: str, language: str | None) -> list[Token]:
     return [_token(match, text, has_comma) for match in NUMBER[has_comma].finditer(text)]
 
 
-def _together(text: str, found: Sequence[Token]) -> Reading:
+def _together(text: str, read: Sequence[Token]) -> Reading:
     """Return one reading of all numbers in a final text, any of which may be meant."""
-    if any(JOINED.fullmatch(text[a.end : b.start]) for a, b in pairwise(found)):
+    if any(JOINED.fullmatch(text[a.end : b.start]) for a, b in pairwise(read)):
         return OPEN
-    values, others, are_open = zip(*(token.reading for token in found), strict=True)
+    values, others, are_open = zip(*(token.reading for token in read), strict=True)
     return Reading(frozenset().union(*values), frozenset().union(*others), any(are_open))
 
 
@@ -251,7 +251,7 @@ def _unmarked(text: str, language: str | None) -> Reading:
     return Reading(last.reading.values, frozenset(others), last.reading.is_open)
 
 
-def _after(mark: re.Match[str]) -> str:
+def _final_text(mark: re.Match[str]) -> str:
     """Return the final text that a mark begins: in the braces, in its line, or in the next one."""
     rest = mark.string[mark.end() :]
     if mark[0].endswith("{"):
@@ -269,7 +269,7 @@ def final_reading(text: str, language: str | None = None) -> Reading:
     """
     text = as_written(text)
     marks = list(MARK.finditer(text))
-    reading = _marked(_after(marks[-1]), language) if marks else None
+    reading = _marked(_final_text(marks[-1]), language) if marks else None
     if reading is not None:
         return reading
     last = _unmarked(text, language)

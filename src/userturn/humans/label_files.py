@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from userturn.datasets.rows import once, separator
-from userturn.endpoints.http_replies import without_surrogates
+from userturn.endpoints.http_replies import replace_surrogates
 from userturn.errors import UserError
 from userturn.storage.table_files import as_written
 
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return without_surrogates(value.strip())  # half an emoji in a note is no reason to lose it
+        return replace_surrogates(value.strip())  # half an emoji in a note is no reason to lose it
     return "" if value is None else str(value)
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import openai
 
-from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.api_keys import remove_key
 from userturn.endpoints.budget import cap_reached
-from userturn.endpoints.usage import Spent, at_most
+from userturn.endpoints.usage import Spent, largest_request
 from userturn.errors import UserError
 from userturn.judges.batch_files import (
     Batch,
@@ -102,7 +102,7 @@ def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> It
         try:
             yield Batches(client, reader, session, questions)
         except (openai.OpenAIError, UnreadError) as error:
-            text = without_key(f"{type(error).__name__}: {error}", endpoint.key)[:300]
+            text = remove_key(f"{type(error).__name__}: {error}", endpoint.key)[:300]
             raise UserError(
                 f"the Batch API cannot be used: {text}; run the same command again, nothing is "
                 "submitted twice"
@@ -163,7 +163,7 @@ class Batches:
             body = {**endpoint.fixed, "messages": list(asked.messages)}
             line = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
             content = json.dumps(line).encode()
-            most = at_most(len(content), endpoint.max_output)
+            most = largest_request(len(content), endpoint.max_output)
             if not self.session.account.allows(self._pending + most):
                 return
             self._pending += most

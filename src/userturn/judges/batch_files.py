@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.endpoints.usage import Spent, at_most
+from userturn.endpoints.usage import Spent, largest_request
 from userturn.errors import UserError, near_miss
-from userturn.storage.files import alone, is_held
+from userturn.storage.files import alone, is_locked
 from userturn.storage.journal import Writer, files_of_journal, read_lines, record_of
 
 LARGEST_BATCH = 50_000  # questions, as many as the API takes
@@ -72,7 +72,7 @@ class Batch:
 
     def share(self, number: int) -> Spent:
         """Return the most that the question with a number counts."""
-        return at_most(self.sizes[number], self.max_output)
+        return largest_request(self.sizes[number], self.max_output)
 
     @property
     def most(self) -> Spent:
@@ -156,7 +156,7 @@ def give_up(journals: Path, name: str, because: str) -> int:
         near = near_miss(name, there) if there else ""
         raise UserError(f"no batch '{name}' is open (`userturn costs` lists those that are){near}")
     journal, one = there[name]
-    if is_held(journal / "lock"):
+    if is_locked(journal / "lock"):
         raise UserError(
             f"a job is waiting for batch '{name}'; end that job first, then give the batch up"
         )

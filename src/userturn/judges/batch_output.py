@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import openai
 
-from userturn.endpoints.http_replies import Received, error_in, why_unscored, without_surrogates
+from userturn.endpoints.http_replies import Received, error_in, replace_surrogates, why_unscored
 from userturn.judges.batch_files import Batch
 from userturn.judges.decisions import Record
 from userturn.judges.parse_reply import read_reply
@@ -140,7 +140,7 @@ def record_of_reply(
         return left_open(record, first_reason or "") if is_left_open else record, usage
     status, message = error
     what = "an error in a reply" if is_good else f"status {status}"
-    text = session.endpoint.redacted(f"batch: {what}: {without_surrogates(message)}", 300)
+    text = session.endpoint.redacted(f"batch: {what}: {replace_surrogates(message)}", 300)
     record = {"key": reply.key, "outcome": "error", "reason": text}
     if (why := why_unscored(message)) is not None:
         record = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}

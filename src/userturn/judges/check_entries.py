@@ -17,7 +17,7 @@ from userturn.judges.question import judge_prompt
 from userturn.models.engine_setup import Setup
 from userturn.models.fetch import check_access, check_source, folder_at_hand, is_local
 from userturn.models.setup_refusals import check_setup
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 
 
 def check_judges(config: Config) -> None:
@@ -86,7 +86,7 @@ def _shortest_question(entry: Mapping[str, Any], folder: Path) -> int:
         return 1
     from tokenizers import Tokenizer
 
-    prompt = judge_prompt(given_text(entry["rubric"]), given_text(entry["prompt"]), {})
+    prompt = judge_prompt(read_text(entry["rubric"]), read_text(entry["prompt"]), {})
     about = prompt.user.safe_substitute(marker="", conversation="", turn="")
     tokenizer = Tokenizer.from_file(str(path))
     return sum(len(tokenizer.encode(text).ids) for text in (prompt.system, about))

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast, get_a
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.logs import say
-from userturn.storage.files import alone, is_held
+from userturn.storage.files import alone, is_locked
 from userturn.storage.journal import (
     BODY,
     Writer,
@@ -83,7 +83,7 @@ def decision_of(record: Record) -> Decision:
 def only_writer(folder: Path) -> Iterator[None]:
     """Let only one process at a time ask for a journal, so that nothing is asked twice."""
     lock = folder / "lock"
-    if is_held(lock):
+    if is_locked(lock):
         judge, dataset = folder.parts[-2:]
         say(f"judge {judge}: waiting for another job that asks about '{dataset}'")
     with alone(lock):

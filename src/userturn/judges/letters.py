@@ -27,7 +27,7 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.reasoning import answer_beginning
 from userturn.prompts.tokenize import TemplateError
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 
 DATE = "2026-04-02"  # for templates that print one: a verdict does not depend on the day
 NOT_SHOWN = "the chat template of the judge's model cannot show the conversation"
@@ -210,7 +210,7 @@ def read_scores(reply: Reply, labels: Sequence[str]) -> Content:
 def letter_format(judge: Judge) -> ReplyFormat:
     """Return the prompt, endpoint and reader of replies of a judge that is asked for letters."""
     entry: Any = judge.settings
-    rubric, prompt = (given_text(entry[key]) for key in ("rubric", "prompt"))
+    rubric, prompt = (read_text(entry[key]) for key in ("rubric", "prompt"))
     prompts = lettered_prompts(rubric, prompt, judge_identity(entry))
     labels = prompts[0].labels
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from userturn.endpoints.http_replies import REFUSED, Received, without_surrogates
+from userturn.endpoints.http_replies import REFUSED, Received, replace_surrogates
 from userturn.endpoints.usage import tokens_read, tokens_written, was_cut
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
@@ -73,12 +73,12 @@ def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
         usage = parsed.get("usage")
     except (LookupError, TypeError, AttributeError):
         return Reply(None, None, None, received.text), {}
-    text = without_surrogates("".join(texts)) if texts else None
+    text = replace_surrogates("".join(texts)) if texts else None
     refusal = "".join(refusals) or refusal
-    refusal_text = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
+    refusal_text = replace_surrogates(refusal) if isinstance(refusal, str) and refusal else None
     raw = text if text is not None else received.text
     model = parsed.get("model")
-    name = without_surrogates(model) if isinstance(model, str) and model else None
+    name = replace_surrogates(model) if isinstance(model, str) and model else None
     usage = usage if isinstance(usage, dict) else {}
     n_read = tokens_read(usage)
     if was_cut(tokens_written(usage), [text or ""]):

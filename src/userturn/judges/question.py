@@ -16,7 +16,7 @@ from userturn.judges.kinds import judge_identity
 from userturn.judges.rubric import SYSTEM_ENDS, Rubric, described, fill_in_rules, parse_rubric
 from userturn.judges.verdict import ARGUABLE, UserTurn
 from userturn.prompts.tokenize import MAY_OPEN_TOKEN, NAMES_ROLE, WIDE_TOKEN
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 from userturn.storage.hashing import fingerprint
 from userturn.wording import UNSEEN
 
@@ -60,7 +60,7 @@ class JudgePrompt:
 
 def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
     """Read the rubric and the prompt that a judge's entry names."""
-    rubric, prompt = (given_text(settings[key]) for key in ("rubric", "prompt"))
+    rubric, prompt = (read_text(settings[key]) for key in ("rubric", "prompt"))
     return judge_prompt(rubric, prompt, judge_identity(settings))
 
 

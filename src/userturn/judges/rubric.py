@@ -16,7 +16,7 @@ import yaml
 from userturn.config.load import RUBRIC
 from userturn.errors import ConfigError, near_path
 from userturn.judges.verdict import GENUINE
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 from userturn.wording import label_name
 
 SYSTEM_ENDS = "\n-----\n"
@@ -124,7 +124,7 @@ def read_rubric(path: str | Path) -> Rubric:
         ConfigError: as `parse_rubric`, with the file's name.
     """
     try:
-        return parse_rubric(given_text(path))
+        return parse_rubric(read_text(path))
     except ConfigError as error:
         raise ConfigError(f"'{path}': {error}") from error
 
@@ -174,7 +174,7 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
                 f"{where}: the file '{path}' does not exist or is not a file; correct the path"
                 f"{near_path(path)}"
             )
-    rubric, prompt = read_rubric(entry["rubric"]), given_text(entry["prompt"])
+    rubric, prompt = read_rubric(entry["rubric"]), read_text(entry["prompt"])
     if GENUINE not in rubric.labels or len(rubric.labels) == 1:
         raise ConfigError(
             f"{where}.rubric: '{entry['rubric']}' has the labels "

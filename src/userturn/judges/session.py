@@ -18,7 +18,7 @@ from userturn.endpoints.http_replies import (
     EndpointError,
     Received,
     UnscoredError,
-    without_surrogates,
+    replace_surrogates,
 )
 from userturn.endpoints.usage import most_written, was_cut
 from userturn.judges.decisions import Content, Decisions, Outcome, Record
@@ -151,7 +151,7 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Rec
         record = {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
     else:
         texts = {
-            name: endpoint.redacted(without_surrogates(value))
+            name: endpoint.redacted(replace_surrogates(value))
             for name, value in content.items()
             if isinstance(value, str) and name != "label"  # a label comes from the rubric
         }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import aiohttp
 
-from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.api_keys import remove_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import LARGEST_BODY, Endpoint, bounded_body
 from userturn.endpoints.http_replies import Received
@@ -96,7 +96,7 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
             return ServerReply(None, {}, {}, self.redacted(received.text, 300)), {}
         told = usage if isinstance(usage, dict) else {}
         text = choice["text"]
-        if isinstance(text, str) and without_key(text, self.key) != text:  # no file may hold it
+        if isinstance(text, str) and remove_key(text, self.key) != text:  # no file may hold it
             return ServerReply(None, {}, told, "it shows the key"), told
         return ServerReply(name if isinstance(name, str) else None, choice, told), told
 

@@ -10,7 +10,7 @@ from typing import Any
 from userturn.errors import UserError, cache_folder, how_to_install, is_full_disk
 from userturn.models.whole_model import adapted, check_safetensors, check_weight_files, whole_model
 from userturn.prompts.load_template import note_pre_tokenizer
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 from userturn.storage.hashing import file_sha256
 
 ADAPTER = "adapter_config.json"
@@ -128,7 +128,7 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
     path = folder / ADAPTER
     if not path.is_file():
         return None
-    settings = given_object(path)
+    settings = read_json(path)
     base = settings.get("base_model_name_or_path")
     if not base or not isinstance(base, str):
         raise UserError(

@@ -13,7 +13,7 @@ import numpy as np
 from userturn.errors import UserError
 from userturn.models.fetch import model_folder
 from userturn.models.whole_model import NOT_UNDERSTOOD
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 MOST_READ = 512  # of a text; the rest is not read
 AT_ONCE = 64  # texts
@@ -100,7 +100,7 @@ def _check_averages(folder: Path) -> None:
     """
     for step in sorted(folder.glob("[0-9]_*")):
         path, kind = step / "config.json", step.name[2:]
-        about = given_object(path) if path.is_file() else {}
+        about = read_json(path) if path.is_file() else {}
         is_mean = about.get("pooling_mode_mean_tokens", about.get("pooling_mode") == "mean")
         if kind not in AVERAGING or (kind == "Pooling" and not is_mean):
             raise UserError(f"embedder '{folder}' does not average (see '{step.name}'); {EXPECTED}")

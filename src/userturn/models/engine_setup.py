@@ -13,7 +13,7 @@ from typing import Any
 from userturn.config.entries import Config
 from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 # Keys in which vLLM 0.32 finds the longest text that a model takes, of which the smallest counts.
 LENGTHS = (
@@ -108,7 +108,7 @@ def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architectur
     Raises:
         UserError: config.json cannot be read.
     """
-    whole = given_object(folder / "config.json") | dict(overrides)
+    whole = read_json(folder / "config.json") | dict(overrides)
     own = whole.get("text_config") or whole.get("llm_config") or whole
     if not isinstance(own, Mapping):
         raise UserError(f"'{folder / 'config.json'}': text_config is not an object; fetch it again")

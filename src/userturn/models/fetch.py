@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from userturn.endpoints.hub import hub_answers, not_given
+from userturn.endpoints.hub import hub_answers, missing_from_hub
 from userturn.errors import UserError, hub_cache, is_full_disk, near_path
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
@@ -160,7 +160,7 @@ def bytes_to_download(source: str, revision: str | None) -> int | None:
 
 
 def _not_downloaded(source: str, at_revision: str, error: Exception) -> UserError:
-    missing = not_given("model", source, error, at_revision)
+    missing = missing_from_hub("model", source, error, at_revision)
     if not Path(source).is_dir():
         return missing
     return UserError(f"{missing}; a folder of this name is here: './{source}'")
@@ -251,7 +251,7 @@ def pinned_revision(paths_to_pins: Iterable[Path], source: str, revision: str) -
     To use a newer commit, delete the file.
     """
     for path in filter(Path.is_file, paths_to_pins):
-        pin = given_object(path)
+        pin = read_json(path)
         if (pin.get("source"), pin.get("asked_for")) == (source, revision):
             return str(pin.get("revision") or revision)
     return revision

@@ -11,7 +11,7 @@ from userturn.endpoints.http_replies import (
     BROKEN_AFTER,
     EndpointError,
     UnscoredError,
-    without_surrogates,
+    replace_surrogates,
 )
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import CompletionEndpoint, Dialect
@@ -120,7 +120,7 @@ class ServedModel:
         try:
             completion = await self._complete(request, dialect)
         except (ReplyError, EndpointError) as error:
-            reason = without_surrogates(str(refusal(error).error))
+            reason = replace_surrogates(str(refusal(error).error))
             completion = replace(
                 refusal(error), error=self.endpoint.redacted(reason, LONGEST_ERROR)
             )

@@ -16,7 +16,7 @@ from userturn.endpoints.http_replies import (
     BusyError,
     EndpointError,
     UnreachedError,
-    without_surrogates,
+    replace_surrogates,
 )
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import CompletionEndpoint, Dialect
@@ -68,7 +68,7 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
 
 
 def _redacted(endpoint: CompletionEndpoint, value: Any) -> str:
-    return endpoint.redacted(without_surrogates(str(value)), LONGEST_NAME)
+    return endpoint.redacted(replace_surrogates(str(value)), LONGEST_NAME)
 
 
 QUESTIONS = (

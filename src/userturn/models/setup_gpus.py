@@ -11,7 +11,7 @@ from pathlib import Path
 
 from userturn.models.engine_setup import Architecture, Setup
 from userturn.models.whole_model import INDEX, LENGTH, LONGEST
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of a number, by its stored type
 OTHERS = {"I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}  # and 1 of any type else
@@ -29,7 +29,7 @@ def weight_bytes(setup: Setup) -> float:
     if n_bytes := sum(_bytes(path, dtype, setup.quantization) for path in files):
         return n_bytes
     path = setup.folder / INDEX
-    about = given_object(path).get("metadata") if path.is_file() else None
+    about = read_json(path).get("metadata") if path.is_file() else None
     size = about.get("total_size") if isinstance(about, dict) else None
     return float(size) if isinstance(size, int | float) else 0.0
 

@@ -21,7 +21,7 @@ from userturn.models.requests import (
     refusal,
     scores,
 )
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 
 def scoring_parameters(shares_prefix: bool = True) -> Any:
@@ -114,7 +114,7 @@ def _is_hybrid(settings: Mapping[str, Any]) -> bool:
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
     """Return vLLM's settings for a model on this machine, and start workers on other nodes."""
-    config = given_object(folder / "config.json")
+    config = read_json(folder / "config.json")
     has_encoders = any(config.get(part) for part in ("vision_config", "audio_config"))
     only_text = {"language_model_only": True} if has_encoders else {}  # which is all that is sent
     settings = only_text | dict(settings)

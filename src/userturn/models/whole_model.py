@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 INDEX = "model.safetensors.index.json"
 LENGTH = 8  # bytes at the beginning of a safetensors file: the length of its header
@@ -33,7 +33,7 @@ def check_weight_files(folder: Path) -> None:
         UserError: config.json is no object.
         BrokenWeightsError: a file of the index is missing, a file is damaged, or there is none.
     """
-    given_object(folder / "config.json")
+    read_json(folder / "config.json")
     index = folder / INDEX
     named = _named_files(index) if index.is_file() else set()
     missing = sorted(name for name in named if not (folder / name).is_file())
@@ -53,7 +53,7 @@ def check_weight_files(folder: Path) -> None:
 
 
 def _named_files(index: Path) -> set[str]:
-    weights = given_object(index).get("weight_map")
+    weights = read_json(index).get("weight_map")
     if not isinstance(weights, dict) or not all(isinstance(n, str) for n in weights.values()):
         raise BrokenWeightsError(f"'{index}' has no `weight_map` from weights to files; {AGAIN}")
     return set(weights.values())
@@ -131,7 +131,7 @@ def check_weights(folder: Path) -> None:
         BrokenWeightsError: the folder lacks weights of the architecture that its config.json names,
             or has them in another shape.
     """
-    config = given_object(folder / "config.json")
+    config = read_json(folder / "config.json")
     configs = (config, config.get("text_config") or {})
     named = any("quantization_config" in one or "compression_config" in one for one in configs)
     if named or (folder / "hf_quant_config.json").is_file() or "auto_map" in config:

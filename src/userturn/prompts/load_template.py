@@ -27,7 +27,7 @@ from userturn.prompts.chat_template import RolePlayTemplate, Template
 from userturn.prompts.given_messages import LEAVE_OUT
 from userturn.prompts.header import SHARED, header_of
 from userturn.prompts.tokenize import TemplateError
-from userturn.storage.files import given_object, given_text, written_whole
+from userturn.storage.files import read_json, read_text, written_whole
 
 ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 
@@ -104,7 +104,7 @@ def load_template(
         )
     make: Callable[..., Template] = Template
     if plays_the_user(entry):
-        told = given_text(instruction_file(entry)).strip()
+        told = read_text(instruction_file(entry)).strip()
         make = partial(RolePlayTemplate, instruction=told, roles=roles_of(entry))
     template = make(
         tokenizer,
@@ -137,7 +137,7 @@ def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
         )
     except (*UNREADABLE, StrictDataclassError) as error:
         for path in sorted(folder.glob("tokenizer*.json")):
-            given_object(path)  # which names the file that is broken
+            read_json(path)  # which names the file that is broken
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({type(error).__name__}: {str(error).splitlines()[0]}); expected tokenizer.json "
@@ -149,11 +149,11 @@ def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
 def _own_template(folder: Path, entry: ModelEntry, tokenizer: Any) -> str | None:
     """Return the chat template of an entry, else the tokenizer's or the folder's, else None."""
     if "chat_template" in entry:
-        return given_text(entry["chat_template"])
+        return read_text(entry["chat_template"])
     template: str | None = getattr(tokenizer, "chat_template", None)
     of_processor = folder / "chat_template.json"  # of older vision models
     if template is None and of_processor.is_file():
-        template = given_object(of_processor).get("chat_template")
+        template = read_json(of_processor).get("chat_template")
     return template
 
 
@@ -161,7 +161,7 @@ def _system(entry: ModelEntry) -> str | None:
     """Return the system prompt of an entry: its file's text, "" for none, None where unchanged."""
     path = system_file(entry)
     if path is not None:
-        return given_text(path).strip()
+        return read_text(path).strip()
     return "" if entry.get("system") == NO_SYSTEM else None
 
 
@@ -173,7 +173,7 @@ def _end_of_sequence(folder: Path) -> tuple[int, ...]:
     path = folder / "generation_config.json"
     if not path.is_file():
         path = folder / "config.json"
-    settings = given_object(path) if path.is_file() else {}
+    settings = read_json(path) if path.is_file() else {}
     token_ids = settings.get(
         "eos_token_id", (settings.get("text_config") or {}).get("eos_token_id")
     )

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from userturn.storage.files import given_object, given_text
+from userturn.storage.files import read_json, read_text
 from userturn.storage.hashing import canonical_json
 
 WORDS = r"[\w\s.,;:!?'\"()/=+*-]*?"  # what a remark is made of: no bracket, no bar
@@ -87,7 +87,7 @@ def settings_read(template: str, has_code: bool) -> list[str] | None:
 def has_own_code(folder: Path) -> bool:
     """Return whether a model's folder has code that `trust_remote_code` lets run."""
     return any(folder.glob("*.py")) or any(
-        "auto_map" in given_object(path)
+        "auto_map" in read_json(path)
         for path in (folder / "config.json", folder / "tokenizer_config.json")
         if path.is_file()
     )
@@ -100,9 +100,9 @@ def settings_read_in(folder: Path, own: str | None = None) -> list[str] | None:
     """
     path, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
     if own or path.is_file():
-        template: Any = given_text(own or path)
+        template: Any = read_text(own or path)
     else:
-        template = given_object(config).get("chat_template") if config.is_file() else None
+        template = read_json(config).get("chat_template") if config.is_file() else None
     return settings_read(template, has_own_code(folder)) if isinstance(template, str) else None
 
 

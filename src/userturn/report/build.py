@@ -30,7 +30,7 @@ from userturn.storage.files import write_text
 from userturn.storage.table_files import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
-from userturn.study.model_description import in_words, recorded_runners
+from userturn.study.model_description import recorded_runners, runners_in_words
 from userturn.tables.added_columns import read_joined
 from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.judge_validity import warning
@@ -55,9 +55,8 @@ def origins(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[l
     judges = [["judge", name, _judge_text(entry)] for name, entry in grid.judges.items()]
     settings = [["setting", name, _setting_text(grid.config[name])] for name in SETTINGS]
     if len(runners := recorded_runners(grid.results)) > 1:
-        warning = (
-            f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(runners)}"
-        )
+        words = runners_in_words(runners)
+        warning = f"TWO model runners of vLLM wrote texts, which draw differently: {words}"
         settings.append(["setting", "engine", warning])
     played = _instructions(descriptions)
     return [*models, *datasets, *judges, *played, *settings, *_headers(descriptions)]

@@ -112,8 +112,8 @@ def walls(reach: Reach, scratch: Path) -> list[str]:
     for path in (*map(Path, SYSTEM), *readable):
         command += ["--ro-bind-try", str(path), str(path)]
     for link in dict.fromkeys(path.absolute() for path in reach.readable):
-        place = link.parent.resolve() / link.name
-        if link != link.resolve() and not any(place.is_relative_to(path) for path in readable):
+        real = link.parent.resolve() / link.name
+        if link != link.resolve() and not any(real.is_relative_to(path) for path in readable):
             command += ["--symlink", str(link.resolve()), str(link)]
     command += ["--proc", "/proc", "--dev", "/dev", "--dir", str(Path.cwd())]
     for folder in (scratch, reach.folder):

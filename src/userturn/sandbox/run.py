@@ -146,11 +146,11 @@ def sandbox_command(calls: int) -> list[str]:
     return [*command, python, "-s", "-S", "-P", "-B", "-X", "utf8", "/inside.py"]
 
 
-def _ending(said: str, token: str, status: int | None) -> Ending:
-    if said == token:
+def _ending(output: str, token: str, status: int | None) -> Ending:
+    if output == token:
         return Ending(True)
-    if re.fullmatch("[A-Za-z]{1,40}", said):
-        return Ending(False, f"its tests ended in {said}")
+    if re.fullmatch("[A-Za-z]{1,40}", output):
+        return Ending(False, f"its tests ended in {output}")
     if status is None:
         return Ending(False, f"took more than {WALL_SECONDS} s")
     return Ending(False, ENDED_BY.get(status, "ended before its tests did"))

@@ -17,7 +17,7 @@ from userturn.slurm.scheduler import reason, run
 JOB_LOGS = Path("logs", "slurm")  # `slurm-logdir` of the profile
 ACCOUNTED = ("JobIDRaw", "State", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "AllocTRES")
 ASKED_AT_ONCE = 500  # jobs that sacct is asked about in one call
-KEPT_IN = {  # folders of a rule's results, by the model or judge of its job
+RESULT_PATTERNS = {  # folders of a rule's results, by the model or judge of its job
     "sweep": "results/journal/{name}",
     "sweep_after_others": "results/journal/{name}",
     "train": "results/checkpoints/{name}",
@@ -53,24 +53,24 @@ class Run(NamedTuple):
 
 def jobs_of(logs: Path = JOB_LOGS) -> dict[str, tuple[str, str]]:
     """Return (rule, wildcards) of each job with a log, by the job's number."""
-    found = {}
+    jobs = {}
     for path in sorted(logs.glob("rule_*/*/*.log")):
         if path.stem.isdigit():
-            found[path.stem] = (path.parts[-3].removeprefix("rule_"), path.parts[-2])
-    return found
+            jobs[path.stem] = (path.parts[-3].removeprefix("rule_"), path.parts[-2])
+    return jobs
 
 
-def _moment(said: str) -> datetime | None:
+def _moment(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(said)  # local time, as files have it
+        return datetime.fromisoformat(text)  # local time, as files have it
     except ValueError:  # Unknown, None
         return None
 
 
-def read_runs(said: str, jobs: Mapping[str, tuple[str, str]]) -> list[Run]:
+def read_runs(output: str, jobs: Mapping[str, tuple[str, str]]) -> list[Run]:
     """Return the runs of some jobs from sacct's output with the fields ACCOUNTED, by start."""
     runs = []
-    for line in said.splitlines():
+    for line in output.splitlines():
         values = dict(zip(ACCOUNTED, line.split("|"), strict=False))
         if values.get("JobIDRaw") not in jobs or len(values) < len(ACCOUNTED):
             continue
@@ -112,22 +112,22 @@ def runs_of(logs: Path = JOB_LOGS) -> list[Run]:
     return runs
 
 
-def useful_seconds(one: Run, kept: Iterable[float]) -> int:
+def useful_seconds(one: Run, written: Iterable[float]) -> int:
     """Return the seconds of a run until it last wrote a result, or all if it completed.
 
-    `kept` are the times at which results of its model were written, in seconds since 1970.
+    `written` are the times at which results of its model were written, in seconds since 1970.
     """
     if one.began is None:
         return 0
     begin = one.began.timestamp()
-    inside = [moment - begin for moment in kept if begin <= moment <= begin + one.seconds + 1]
+    inside = [moment - begin for moment in written if begin <= moment <= begin + one.seconds + 1]
     if inside and one.state == "COMPLETED":
         return one.seconds
     return min(one.seconds, round(max(inside, default=0)))
 
 
-def kept_times(root: Path, one: Run) -> list[float]:
+def result_times(root: Path, one: Run) -> list[float]:
     """Return the times at which the results of a run's rule were written, in seconds since 1970."""
-    pattern = KEPT_IN.get(one.rule)
-    found = (root / pattern.format(name=one.name)).rglob("*") if pattern else ()
-    return [path.stat().st_mtime for path in found if path.is_file()]
+    pattern = RESULT_PATTERNS.get(one.rule)
+    paths = (root / pattern.format(name=one.name)).rglob("*") if pattern else ()
+    return [path.stat().st_mtime for path in paths if path.is_file()]

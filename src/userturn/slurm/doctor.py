@@ -107,14 +107,14 @@ def look_here(grid: Grid) -> Iterator[CheckResult]:
 
 def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
     """Check the profile, and what the scheduler says of the study's jobs; none is submitted."""
-    attempts, found, known = attempts_of(grid, profile), partitions(), accounting()
+    attempts, cluster, accounts = attempts_of(grid, profile), partitions(), accounting()
     lost = "; ".join(misnamed(profile, every_job()))
     yield CheckResult("rules and resources in the profile are known", lost or None)
-    yield look_at_preemption(attempts, found)
+    yield look_at_preemption(attempts, cluster)
     yield from filter(None, (look_at_job_age(profile), look_at_accounts(attempts)))
-    yield from look_at_limits(attempts, owners_of(attempts, known), profile)
-    yield from look_at_qos(attempts, known)
-    yield from look_at_requests(attempts, found, kinds_of_nodes())
+    yield from look_at_limits(attempts, owners_of(attempts, accounts), profile)
+    yield from look_at_qos(attempts, accounts)
+    yield from look_at_requests(attempts, cluster, kinds_of_nodes())
 
 
 def _setups(grid: Grid) -> Iterator[CheckResult]:
@@ -152,13 +152,13 @@ def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Itera
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
     question.write_text(json.dumps(_question(grid) | {"tries_gpu": tries_gpu}))
-    place = {name: value for name, value in options.items() if name not in SIZED}
+    placement = {name: value for name, value in options.items() if name not in SIZED}
     needs_gpu = tries_gpu or any(entry["gpus"] for entry in entries_of_jobs(grid).values())
     gpus = ["--gres=gpu:1" if "--gres" in options else "--gpus=1"] if needs_gpu else []
     command = [sys.executable, "-m", "userturn.slurm.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
-    asked = [*as_words(place), *gpus, *NODE_CHECK, *(OF_GPU if tries_gpu else SHORT)]
+    asked = [*as_words(placement), *gpus, *NODE_CHECK, *(OF_GPU if tries_gpu else SHORT)]
     job = run(["sbatch", "--parsable", *asked, *called, *wrapped])
     if job.returncode:
         yield CheckResult("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
@@ -194,8 +194,8 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
     what = f"a job on a compute node (SLURM job {job})"
     state, why = _wait(job, answer, patience)
     if answer.is_file():
-        found: Mapping[str, str | None] = json.loads(answer.read_text())
-        yield from (CheckResult(key, value) for key, value in found.items())
+        checks: Mapping[str, str | None] = json.loads(answer.read_text())
+        yield from (CheckResult(key, value) for key, value in checks.items())
     elif state is None:
         run(["scancel", job])
         yield CheckResult(
@@ -215,8 +215,8 @@ def _wait(job: str, answer: Path, patience: int) -> tuple[str | None, str]:
     """Wait for a job to end; return its state, None if it did not end in time, and the reason."""
     deadline, why = time.monotonic() + patience, ""
     while time.monotonic() < deadline:
-        said = run(["squeue", "--noheader", "--format=%T|%r", "--jobs", job]).stdout.strip()
-        queued, _, why = said.partition("|")
+        line = run(["squeue", "--noheader", "--format=%T|%r", "--jobs", job]).stdout.strip()
+        queued, _, why = line.partition("|")
         if answer.is_file() or queued in ("", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"):
             time.sleep(1)  # a shared file system may show the file a moment later
             return queued or "gone", why

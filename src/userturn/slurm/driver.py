@@ -48,15 +48,15 @@ def lease_of(grid: Grid, rule: str, wildcards: Mapping[str, str]) -> tuple[Path,
     )
 
 
-def is_made(grid: Grid, job: Any) -> bool:
+def is_done(grid: Grid, job: Any) -> bool:
     """Return whether another job has made all that a job of Snakemake would, as it is asked for."""
-    made = [str(path) for path in job.output]
-    if not all(map(os.path.exists, made)):
+    outputs = [str(path) for path in job.output]
+    if not all(map(os.path.exists, outputs)):
         return False
     params = dict(job.params.items())
     pending: Any = params.get("pending")
-    wanted = params.get("identity") if pending is None else fingerprint(sorted(pending))
-    return wanted in map(read_identity, made) or (
+    identity = params.get("identity") if pending is None else fingerprint(sorted(pending))
+    return identity in map(read_identity, outputs) or (
         job.rule.name in SWEEPS and _is_swept(grid, set(pending), **dict(job.wildcards.items()))
     )
 
@@ -102,7 +102,7 @@ class Gate:
         """Run those jobs that nobody else does, and have the others wait."""
         queued, free = self._queued(), []
         for job in jobs:
-            busy = None if job.is_group() else self._at_work(job, queued)
+            busy = None if job.is_group() else self._worker_on(job, queued)
             if busy is None:
                 free.append(job)
                 continue
@@ -123,10 +123,10 @@ class Gate:
         """Return the jobs of other runs in this folder; None if SLURM does not answer."""
         if self.own is None:
             return []
-        found = queue(Path.cwd())
-        return found if found is None else [job for job in found if job.name != self.own]
+        queued = queue(Path.cwd())
+        return queued if queued is None else [job for job in queued if job.name != self.own]
 
-    def _at_work(self, job: Any, queued: list[QueuedJob] | None) -> str | None:
+    def _worker_on(self, job: Any, queued: list[QueuedJob] | None) -> str | None:
         """Return who does what a job would do, "" if that has to be looked at, or None."""
         rule, wildcards = job.rule.name, dict(job.wildcards.items())
         for other in queued or ():
@@ -148,7 +148,7 @@ class Gate:
             self.ended.wait(self.pause)
         if self.ended.is_set():
             return
-        if is_made(self.grid, job):
+        if is_done(self.grid, job):
             say(f"{_name(job)}: another job has made it")
             self.executor.workflow.scheduler.finish_callback(job)
         else:
@@ -171,15 +171,15 @@ class Gate:
 
     def report_error(self, info: Any, msg: str | None = None, **more: Any) -> None:
         """Report that a job failed, unless SLURM takes it later; a routine end is one line."""
-        job, said = info.job, msg or ""
-        if info.external_jobid is None and (refusal := self._passing(said)):
+        job, message = info.job, msg or ""
+        if info.external_jobid is None and (refusal := self._passing(message)):
             line = f"{_name(job)} waits until SLURM takes it (sbatch says '{refusal}')"
             if line not in self.told:
                 self.told.add(line)
                 say(line)
             threading.Thread(target=self._try_again, args=(job,), daemon=True).start()
             return
-        state = STATE.search(said)
+        state = STATE.search(message)
         why = _end(state[1] if state else "", info)
         if why and not job.is_group():
             for log in job.log:  # both sweeps of a model have the resources of the first
@@ -190,14 +190,14 @@ class Gate:
             return
         self._report_error(info, msg, **more)
 
-    def _passing(self, said: str) -> str | None:
+    def _passing(self, message: str) -> str | None:
         """Return why sbatch refused a job for now; None if it would refuse it for ever."""
-        found = PASSES.search(said)
-        if found is None:
+        match = PASSES.search(message)
+        if match is None:
             return None
-        if OF_A_USER.search(found[0]) and not _any_job():
+        if OF_A_USER.search(match[0]) and not _any_job():
             return None  # the limit is 0
-        return found[0]
+        return match[0]
 
     def _try_again(self, job: Any) -> None:
         if not self.ended.wait(self.pause):
@@ -223,26 +223,26 @@ def _end(state: str, info: Any) -> str:
     """Return why a job ended, if that is no fault: "time", "memory" or ""."""
     if state == "TIMEOUT" or WARNED in _stopped(info.job):
         return "time"
-    log, said = (info.aux or {}).get("slurm_logfile"), ""
+    log, text = (info.aux or {}).get("slurm_logfile"), ""
     with suppress(OSError):
-        said = Path(log).read_text("utf-8", "replace") if log else ""
-    return "memory" if state == "OUT_OF_MEMORY" or OUT_OF_MEMORY.search(said) else ""
+        text = Path(log).read_text("utf-8", "replace") if log else ""
+    return "memory" if state == "OUT_OF_MEMORY" or OUT_OF_MEMORY.search(text) else ""
 
 
 def _stopped(job: Any) -> str:
     """Return what a job said last of a signal that stopped it, or nothing."""
-    found: list[str] = []
+    lines: list[str] = []
     for log in job.log:
         with suppress(OSError):
-            found += STOPPED.findall(Path(log).read_text("utf-8", "replace"))
-    return found[-1] if found else ""
+            lines += STOPPED.findall(Path(log).read_text("utf-8", "replace"))
+    return lines[-1] if lines else ""
 
 
 def _told(info: Any, why: str) -> str:
     """Return how a job ended, with what it said last about itself."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
-    said = _stopped(info.job)
-    return f"SLURM job {info.external_jobid} {ends[why]}{f' ({said})' if said else ''}"
+    last_words = _stopped(info.job)
+    return f"SLURM job {info.external_jobid} {ends[why]}{f' ({last_words})' if last_words else ''}"
 
 
 def _next(n_left: int, why: str) -> str:

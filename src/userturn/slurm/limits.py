@@ -44,33 +44,33 @@ class Owner(NamedTuple):
     qos: frozenset[str] = frozenset()  # that an account may use
 
 
-def _limit(kind: str, said: str) -> int | None:
+def _limit(kind: str, value: str) -> int | None:
     if kind == "minutes":
-        return minutes(said)
+        return minutes(value)
     if kind == "gpus":
-        found = re.search(r"gres/gpu=(\d+)", said)
-        return int(found[1]) if found else None
-    return int(said) if said.isdigit() else None
+        match = re.search(r"gres/gpu=(\d+)", value)
+        return int(match[1]) if match else None
+    return int(value) if value.isdigit() else None
 
 
-def read_owners(said: str, fields: Mapping[str, str]) -> dict[str, Owner]:
+def read_owners(output: str, fields: Mapping[str, str]) -> dict[str, Owner]:
     """Return the owners that `sacctmgr --parsable2` tells with some fields, by lower-case name.
 
     Of several limits of one kind, as of several associations of an account, the lowest counts.
     """
-    found: dict[str, Owner] = {}
-    for line in said.splitlines():
+    owners: dict[str, Owner] = {}
+    for line in output.splitlines():
         values = dict(zip(fields, line.split("|"), strict=False))
         name = values.get("Account") or values.get("Name", "")
         kind = "account" if "Account" in fields else "QOS"
         default, usable = (values.get(key, "").lower() for key in ("DefaultQOS", "QOS"))
         new = Owner(f"{kind} {name}", {}, default, frozenset(filter(None, usable.split(","))))
-        owner = found.setdefault(name.lower(), new)
+        owner = owners.setdefault(name.lower(), new)
         for field, of in fields.items():
             limit = _limit(of, values.get(field, "")) if of else None
             if limit is not None:
                 owner.limits[of] = min(limit, owner.limits.get(of, limit))
-    return found
+    return owners
 
 
 def _ask(what: Sequence[str], fields: Mapping[str, str]) -> dict[str, Owner]:
@@ -98,30 +98,30 @@ def accounting() -> Accounting:
     return Accounting(accounts, _ask(["qos"], OF_QOS), default.strip())
 
 
-def owners_of(attempts: Sequence[Attempt], known: Accounting) -> dict[str, list[Owner]]:
+def owners_of(attempts: Sequence[Attempt], accounts: Accounting) -> dict[str, list[Owner]]:
     """Return by job, such as `model x`, the accounts and QOS that it is charged to."""
-    found: dict[str, list[Owner]] = {}
+    by_job: dict[str, list[Owner]] = {}
     for attempt in attempts:
-        account = known.account(attempt.options)
+        account = accounts.account(attempt.options)
         default = account.default_qos if account else ""
-        qos = known.qos.get(attempt.options.get("--qos", default).lower())
-        found[attempt.job] = [owner for owner in (account, qos) if owner is not None]
-    return found
+        qos = accounts.qos.get(attempt.options.get("--qos", default).lower())
+        by_job[attempt.job] = [owner for owner in (account, qos) if owner is not None]
+    return by_job
 
 
-def look_at_qos(attempts: Sequence[Attempt], known: Accounting) -> Iterator[CheckResult]:
+def look_at_qos(attempts: Sequence[Attempt], accounts: Accounting) -> Iterator[CheckResult]:
     """Check that each QOS that is named exists, and that the job's account may use it."""
-    said = run(["scontrol", "show", "config"]).stdout
-    enforced = re.search(r"^AccountingStorageEnforce\s*=.*\bqos\b", said, re.MULTILINE)
+    output = run(["scontrol", "show", "config"]).stdout
+    enforced = re.search(r"^AccountingStorageEnforce\s*=.*\bqos\b", output, re.MULTILINE)
     told: set[str] = set()
-    for attempt in attempts if known.qos else ():
-        qos, account = attempt.options.get("--qos", "").lower(), known.account(attempt.options)
+    for attempt in attempts if accounts.qos else ():
+        qos, account = attempt.options.get("--qos", "").lower(), accounts.account(attempt.options)
         if not qos or qos in told:
             continue
         told.add(qos)
         trouble = None
-        if qos not in known.qos:
-            trouble = f"correct qos: the cluster has no '{qos}'{near_miss(qos, known.qos)}"
+        if qos not in accounts.qos:
+            trouble = f"correct qos: the cluster has no '{qos}'{near_miss(qos, accounts.qos)}"
         elif enforced and account and account.qos and qos not in account.qos:
             trouble = f"correct qos: {account.name} may not use it{near_miss(qos, account.qos)}"
         yield CheckResult(f"QOS {qos} of the job of {attempt.job}", trouble)
@@ -142,7 +142,7 @@ def look_at_limits(
                 yield CheckResult(f"limits of {owner.name} for the job of {attempt.job}", trouble)
     if not told:
         yield CheckResult("no job is beyond a limit of its account or QOS")
-    yield from _at_once(owners, profile)
+    yield from _check_submissions(owners, profile)
 
 
 def _beyond(attempt: Attempt, owner: Owner) -> str | None:
@@ -162,22 +162,26 @@ def _beyond(attempt: Attempt, owner: Owner) -> str | None:
     return None
 
 
-def _at_once(owners: Mapping[str, Sequence[Owner]], profile: Profile) -> Iterator[CheckResult]:
+def _check_submissions(
+    owners: Mapping[str, Sequence[Owner]], profile: Profile
+) -> Iterator[CheckResult]:
     """Say what `jobs` should be where fewer may be submitted at once."""
-    given = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
-    wanted = min(given, len(owners))
+    n_jobs = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
+    n_submitted = min(n_jobs, len(owners))
     of_all = {owner.name: owner for of_job in owners.values() for owner in of_job}
     for owner in of_all.values():
         most = owner.limits.get("submitted")
         if most == 0:
             trouble = "no job may be submitted; name another account or QOS in the profile"
             yield CheckResult(f"{owner.name} takes jobs", trouble)
-        elif most is not None and wanted > most:
+        elif most is not None and n_submitted > most:
             yield CheckResult(
-                f"{owner.name} takes {wanted} jobs at once",
+                f"{owner.name} takes {n_submitted} jobs at once",
                 f"at most {most} may be submitted, so others would be refused until these end; set "
                 f"`jobs: {most}` in the profile",
             )
         running = owner.limits.get("running")
-        if running is not None and wanted > running and (most is None or wanted <= most):
-            yield CheckResult(f"{owner.name} runs {running} of {wanted} jobs at once; others wait")
+        if running is not None and n_submitted > running and (most is None or n_submitted <= most):
+            yield CheckResult(
+                f"{owner.name} runs {running} of {n_submitted} jobs at once; others wait"
+            )

@@ -29,8 +29,11 @@ def mistakes_of(workflow: Any) -> Iterator[str]:
         UserError: an account is none of the user's, or sbatch refuses every job. What it takes may
             run after all, where a site's own rules change jobs.
     """
-    given = workflow.resource_settings
-    profile = {"set-resources": given.overwrite_resources, "set-threads": given.overwrite_threads}
+    overrides = workflow.resource_settings
+    profile = {
+        "set-resources": overrides.overwrite_resources,
+        "set-threads": overrides.overwrite_threads,
+    }
     yield from misnamed(profile, [rule.name for rule in workflow.rules])
     jobs = _submitted(workflow)
     try:
@@ -41,10 +44,10 @@ def mistakes_of(workflow: Any) -> Iterator[str]:
     account = look_at_accounts(jobs)
     if account and account.trouble:  # the plugin itself submits nothing then
         raise UserError(f"{account.what}: {account.trouble}")
-    said = [f"{look.what}: {look.trouble}" for look in bad]
-    if said and all(refusal(as_words(job.options)) for job in jobs):
-        raise UserError("; ".join(said))
-    yield from said
+    refusals = [f"{look.what}: {look.trouble}" for look in bad]
+    if refusals and all(refusal(as_words(job.options)) for job in jobs):
+        raise UserError("; ".join(refusals))
+    yield from refusals
 
 
 def _submitted(workflow: Any) -> list[Attempt]:

@@ -43,8 +43,8 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield f"{node} has dataset {dataset}", None if Path(path).is_file() else fix
     yield f"{node} has a free port on 127.0.0.1", _port()
     if question["tries_gpu"]:
-        said, trouble = _gpu_check()
-        yield f"{node} writes texts on its GPU\n{said}", trouble
+        text, trouble = _gpu_check()
+        yield f"{node} writes texts on its GPU\n{text}", trouble
 
 
 def lock_trouble(results: Path) -> str | None:
@@ -74,14 +74,17 @@ def _import(engine: str) -> str | None:
 def _devices() -> Iterator[tuple[str, str | None]]:
     import torch
 
-    given = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if given is not None:
-        n_given, n_seen = len(given.split(",")), torch.cuda.device_count()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        n_visible, n_seen = len(visible.split(",")), torch.cuda.device_count()
         other = (
             f"PyTorch {torch.__version__} sees {n_seen}; check driver and `make setup`, whose lock "
             "for NVIDIA GPUs has to be the one in use"
         )
-        yield f"computes on the {n_given} GPU it was given", None if n_seen == n_given else other
+        yield (
+            f"computes on the {n_visible} GPU it was given",
+            None if n_seen == n_visible else other,
+        )
     free = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").is_dir() else SHARED_MEMORY
     few = f"{free / 1e6:.0f} MB; models on several GPUs need more: ask your administrator"
     yield "has shared memory", None if free >= SHARED_MEMORY else few

@@ -26,10 +26,10 @@ class Kind(NamedTuple):
         return self.gpus.get(of, 0) if of else sum(self.gpus.values())
 
 
-def read_kinds(said: str) -> list[Kind]:
+def read_kinds(output: str) -> list[Kind]:
     """Return the kinds of nodes that `sinfo --exact` tells in FORMAT."""
     kinds = []
-    for line in said.splitlines():
+    for line in output.splitlines():
         values = line.split("|")
         if len(values) == 5 and values[1].isdigit() and values[2].isdigit():
             partition, cores, mem_mb, resources, features = values
@@ -44,8 +44,8 @@ def gpus_asked(options: Mapping[str, str]) -> tuple[str, int]:
     total = re.fullmatch(r"(?:(.+):)?(\d+)", options.get("--gpus", ""))
     if total:
         return (total[1] or "").lower(), ceil(int(total[2]) / int(options.get("--nodes", 1)))
-    found = GPUS.search(options.get("--gres", ""))
-    return ((found[1] or "").lower(), int(found[2])) if found else ("", 0)
+    match = GPUS.search(options.get("--gres", ""))
+    return ((match[1] or "").lower(), int(match[2])) if match else ("", 0)
 
 
 def lacking(

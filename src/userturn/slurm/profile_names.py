@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from userturn.slurm.scheduler import run
-from userturn.slurm.submission import OPTIONS, SIZES, Profile, given_resources
+from userturn.slurm.submission import OPTIONS, SIZES, Profile, profile_resources
 
 RESOURCES = {  # that Snakemake and the plugin (2.8.0) know
     *(*OPTIONS, *SIZES, "gpu_model", "slurm_extra", "mem_mb_per_cpu", "cpus_per_task", "mpi"),
@@ -17,16 +17,16 @@ RESOURCES = {  # that Snakemake and the plugin (2.8.0) know
 ALIKE = 0.7  # a name that is less like any known one may be somebody's own
 
 
-def _meant(name: str, known: Iterable[str]) -> str | None:
+def _meant(name: str, options: Iterable[str]) -> str | None:
     """Return the known name that a name most likely stands for; None if it is known or no typo."""
-    known = list(known)
-    return None if name in known else next(iter(get_close_matches(name, known, 1, ALIKE)), None)
+    options = list(options)
+    return None if name in options else next(iter(get_close_matches(name, options, 1, ALIKE)), None)
 
 
 def misnamed(profile: Profile, rules: Iterable[str]) -> Iterator[str]:
     """Yield a sentence on each rule and resource that a profile sets and that is likely a typo."""
     rules = list(rules)
-    of_rules = given_resources(profile)
+    of_rules = profile_resources(profile)
     for rule in dict.fromkeys([*of_rules, *(profile.get("set-threads") or {})]):
         if meant := _meant(rule, rules):
             yield f"the profile sets resources of rule '{rule}', did you mean '{meant}'?"
@@ -37,10 +37,10 @@ def misnamed(profile: Profile, rules: Iterable[str]) -> Iterator[str]:
 
 def unknown_options(profile: Profile) -> Iterator[str]:
     """Yield a sentence on each setting of a profile that Snakemake refuses."""
-    known = _options()
-    for key in profile if known else ():
-        if key not in known and key[:1].isalpha():  # not those of a template
-            meant = _meant(key, known)
+    options = _options()
+    for key in profile if options else ():
+        if key not in options and key[:1].isalpha():  # not those of a template
+            meant = _meant(key, options)
             like = f", did you mean '{meant}'?" if meant else "; remove it"
             yield f"the profile sets '{key}', which Snakemake does not know{like}"
 
@@ -48,5 +48,5 @@ def unknown_options(profile: Profile) -> Iterator[str]:
 @cache
 def _options() -> set[str]:
     """Return the long options that Snakemake and its plugins take; none if it does not run."""
-    said = run([sys.executable, "-m", "snakemake", "--help"]).stdout
-    return set(re.findall(r"--([a-z][\w-]+)", said))
+    help_text = run([sys.executable, "-m", "snakemake", "--help"]).stdout
+    return set(re.findall(r"--([a-z][\w-]+)", help_text))

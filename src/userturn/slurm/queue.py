@@ -28,9 +28,9 @@ class QueuedJob(NamedTuple):
     what: str
 
 
-def read_queue(said: str) -> list[QueuedJob]:
+def read_queue(output: str) -> list[QueuedJob]:
     """Return the jobs in squeue's output, which has the format FORMAT."""
-    lines = [line.split("|", len(QueuedJob._fields) - 1) for line in said.splitlines()]
+    lines = [line.split("|", len(QueuedJob._fields) - 1) for line in output.splitlines()]
     return [QueuedJob(*line) for line in lines if len(line) == len(QueuedJob._fields)]
 
 
@@ -64,5 +64,5 @@ def does_the_same(job: QueuedJob, rule: str, wildcards: Mapping[str, str]) -> bo
     if rule not in SWEEPS:
         return job.what == comment_of(rule, wildcards)
     model = re.escape(wildcards["model"])
-    found = re.fullmatch(f"rule_({'|'.join(SWEEPS)})_wildcards_{model}_{SHARD}", job.what)
-    return found is not None and overlap(found["shard"], wildcards["shard"])
+    match = re.fullmatch(f"rule_({'|'.join(SWEEPS)})_wildcards_{model}_{SHARD}", job.what)
+    return match is not None and overlap(match["shard"], wildcards["shard"])

@@ -282,19 +282,21 @@ def look_at_preemption(
 
 def look_at_accounts(attempts: Sequence[Attempt]) -> CheckResult | None:
     """Check whether the user has the accounts that the profile names, if it names any."""
-    given = {name for a in attempts for name in a.options.get("--account", "").split(",") if name}
-    if not given:
+    accounts = {
+        name for a in attempts for name in a.options.get("--account", "").split(",") if name
+    }
+    if not accounts:
         return None
-    what = f"account {', '.join(sorted(given))}"
+    what = f"account {', '.join(sorted(accounts))}"
     done = run(["sacctmgr", "-n", "-s", "-P", "list", "user", getuser(), "format=account"])
-    known = {line.strip().lower() for line in done.stdout.splitlines() if line.strip()}
-    wrong = sorted(name for name in given if name.lower() not in known)
-    if done.returncode or not known or not wrong:
+    usable = {line.strip().lower() for line in done.stdout.splitlines() if line.strip()}
+    wrong = sorted(name for name in accounts if name.lower() not in usable)
+    if done.returncode or not usable or not wrong:
         return CheckResult(what)
     return CheckResult(
         what,
         f"{', '.join(wrong)} is not one of yours, so every submission would be refused: correct "
-        f"slurm_account in the profile{near_miss(wrong[0].lower(), known)}",
+        f"slurm_account in the profile{near_miss(wrong[0].lower(), usable)}",
     )
 
 

@@ -47,28 +47,28 @@ def read_profile(folder: Path) -> dict[str, Any]:
     return read_config_file(path)
 
 
-def _value(key: str, given: Any, of_job: Mapping[str, Any]) -> Any:
+def _value(key: str, setting: Any, of_job: Mapping[str, Any]) -> Any:
     """Return a resource's value for one job: Snakemake evaluates text in it as Python.
 
     Raises:
         UserError: the text is Python that fails, or that gives neither a text nor a number.
     """
-    if not isinstance(given, str):
-        return given
-    text = os.path.expandvars(given)
+    if not isinstance(setting, str):
+        return setting
+    text = os.path.expandvars(setting)
     try:
         value = eval(text, {"shutil": shutil, **of_job})
     except (NameError, SyntaxError):
         return text
     except Exception as error:
         raise UserError(
-            f"the profile's {key} is '{given}', which Python refuses ({error}); correct it, or "
+            f"the profile's {key} is '{setting}', which Python refuses ({error}); correct it, or "
             "quote it twice, \"'...'\", if it is a text"
         ) from error
     if not isinstance(value, str | int | float | None):
         raise UserError(
-            f"the profile's {key} is '{given}', which is a {type(value).__name__} of Python; quote "
-            f"it twice: \"'{given}'\""
+            f"the profile's {key} is '{setting}', which is a {type(value).__name__} of Python; "
+            f"quote it twice: \"'{setting}'\""
         )
     return value
 
@@ -97,20 +97,20 @@ def job_options(
     wildcards = SimpleNamespace(model=name, judge=name, shard=f"1of{entry.get('shards', 1)}")
     cores = (profile.get("set-threads") or {}).get(rule) or cores_of(entry)
     of_job = {"wildcards": wildcards, "attempt": attempt, "threads": cores, "input": ()}
-    given = given_resources(profile)
+    settings = profile_resources(profile)
     resources = {
-        **_evaluated(given[DEFAULTS], of_job),
+        **_evaluated(settings[DEFAULTS], of_job),
         **resources_of(entry, attempt),
-        **_evaluated(given.get(rule, {}), of_job),
+        **_evaluated(settings.get(rule, {}), of_job),
     }
     for key in ("qos", "reservation"):  # for all jobs
         resources[key] = profile.get(f"slurm-{key}") or resources.get(key)
     return options_of(resources, cores)
 
 
-def _evaluated(given: Mapping[str, Any], of_job: Mapping[str, Any]) -> dict[str, Any]:
+def _evaluated(settings: Mapping[str, Any], of_job: Mapping[str, Any]) -> dict[str, Any]:
     """Return resources that a profile sets with their values for one job; `mem` is `mem_mb`."""
-    values = {key: _value(key, value, of_job) for key, value in given.items()}
+    values = {key: _value(key, value, of_job) for key, value in settings.items()}
     return {
         "mem_mb" if key == "mem" else key: _size(key, value) if key in SIZES else value
         for key, value in values.items()
@@ -135,10 +135,10 @@ def _size(key: str, value: Any) -> int:
         if number < 1:
             raise ValueError(value)
     except (InvalidSize, InvalidTimespan, ValueError) as error:
-        form = {"mem": "MB or a size such as 8GB", "mem_mb": "MB, a whole number"}
+        expected = {"mem": "MB or a size such as 8GB", "mem_mb": "MB, a whole number"}
         raise UserError(
             f"the profile's {key} is '{value}', expected "
-            f"{form.get(key, 'minutes or a time such as 2h')}, above 0; correct it"
+            f"{expected.get(key, 'minutes or a time such as 2h')}, above 0; correct it"
         ) from error
     return number
 
@@ -146,7 +146,7 @@ def _size(key: str, value: Any) -> int:
 DEFAULTS = ""  # the name under which `default-resources` stand beside those of rules
 
 
-def given_resources(profile: Profile) -> dict[str, dict[str, Any]]:
+def profile_resources(profile: Profile) -> dict[str, dict[str, Any]]:
     """Return the resources that a profile sets, by rule.
 
     Both settings may be mappings, or lists of KEY=VALUE and RULE:KEY=VALUE.
@@ -155,13 +155,13 @@ def given_resources(profile: Profile) -> dict[str, dict[str, Any]]:
     of_rules = profile.get("set-resources") or {}
     if isinstance(defaults, list):
         defaults = dict(str(pair).split("=", 1) for pair in defaults)
-    found: dict[str, dict[str, Any]] = {DEFAULTS: dict(defaults)}
+    resources: dict[str, dict[str, Any]] = {DEFAULTS: dict(defaults)}
     if isinstance(of_rules, list):
         for rule, _, pair in (str(one).partition(":") for one in of_rules):
             key, _, value = pair.partition("=")
-            found.setdefault(rule, {})[key] = value
-        return found
-    return found | {rule: dict(own or {}) for rule, own in of_rules.items()}
+            resources.setdefault(rule, {})[key] = value
+        return resources
+    return resources | {rule: dict(own or {}) for rule, own in of_rules.items()}
 
 
 def as_words(options: Mapping[str, str]) -> list[str]:

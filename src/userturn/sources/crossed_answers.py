@@ -67,12 +67,12 @@ def check(config: Config) -> None:
     Raises:
         ConfigError: an answerer or the perturbation `none` is missing.
     """
-    known = [*models_in_formats(config), REFERENCE]
+    allowed = [*models_in_formats(config), REFERENCE]
     for name in answerers(config):
-        if name not in known:
+        if name not in allowed:
             raise ConfigError(
                 f"answers_from: '{name}' is not a model of the run; correct the name, or add it to "
-                f"run.models{near_miss(name, known)}"
+                f"run.models{near_miss(name, allowed)}"
             )
     if answerers(config) and PLAIN not in selected(config, "perturbations"):
         raise ConfigError(

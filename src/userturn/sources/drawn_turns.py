@@ -23,7 +23,7 @@ from userturn.sources.source import (
     requests,
 )
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import PLAIN, Cell, by_source, files_of, verdicts_of
+from userturn.study.cells import PLAIN, Cell, files_of, group_by_source, verdicts_of
 from userturn.study.grid import Grid
 
 CHANCE_FLOOR_VERSION, EDITED_VERSION, UNSEEN_VERSION = 1, 1, 1  # of how turns are drawn
@@ -43,13 +43,13 @@ def swapped_cells_of(grid: Grid) -> OfSource:
     """
     controls = controls_of(grid.perturbations)
     measured = [cell for cell in grid.cells if cell.perturbation not in controls]
-    return by_source(measured) if _n_turns(grid, "chance_floor") else {}
+    return group_by_source(measured) if _n_turns(grid, "chance_floor") else {}
 
 
 def _edited_cells_of(grid: Grid) -> OfSource:
     """Return the unperturbed cells by model and dataset."""
     plain = [cell for cell in grid.cells if cell.perturbation == PLAIN]
-    return by_source(plain) if _n_turns(grid, "edited") else {}
+    return group_by_source(plain) if _n_turns(grid, "edited") else {}
 
 
 def _unseen_cells_of(grid: Grid) -> OfSource:
@@ -63,7 +63,7 @@ def _unseen_cells_of(grid: Grid) -> OfSource:
         for cell in grid.cells
         if cell.perturbation in controls and cell._replace(perturbation=PLAIN) in grid.cells
     ]
-    return by_source(unseen) if _n_turns(grid, "unseen_answer") else {}
+    return group_by_source(unseen) if _n_turns(grid, "unseen_answer") else {}
 
 
 def _answering(cells: OfSource) -> OfSource:
@@ -74,7 +74,7 @@ def _answering(cells: OfSource) -> OfSource:
     }
 
 
-def _drawn(
+def _turns_from_cells(
     grid: Grid,
     rule: JudgeRule,
     version: int,
@@ -103,19 +103,19 @@ def _drawn(
 def swapped(grid: Grid) -> Iterator[Turns]:
     """Yield the turns of each model and dataset beside other items' answers."""
     n_turns = _n_turns(grid, "chance_floor")
-    return _drawn(grid, SWAPPED, CHANCE_FLOOR_VERSION, swapped_cells_of(grid), n_turns)
+    return _turns_from_cells(grid, SWAPPED, CHANCE_FLOOR_VERSION, swapped_cells_of(grid), n_turns)
 
 
 def edited(grid: Grid) -> Iterator[Turns]:
     """Yield the turns of each model and dataset after edited answers."""
     n_turns = _n_turns(grid, "edited")
-    return _drawn(grid, EDITED, EDITED_VERSION, _edited_cells_of(grid), n_turns)
+    return _turns_from_cells(grid, EDITED, EDITED_VERSION, _edited_cells_of(grid), n_turns)
 
 
 def unseen(grid: Grid) -> Iterator[Turns]:
     """Yield the turns of each model and dataset after answers that they were written without."""
     n_turns, cells = _n_turns(grid, "unseen_answer"), _unseen_cells_of(grid)
-    return _drawn(grid, UNSEEN, UNSEEN_VERSION, cells, n_turns, _answering(cells))
+    return _turns_from_cells(grid, UNSEEN, UNSEEN_VERSION, cells, n_turns, _answering(cells))
 
 
 def judged(grid: Grid) -> Iterator[Turns]:

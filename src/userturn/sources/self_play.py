@@ -212,8 +212,8 @@ def judged(grid: Grid) -> Iterator[Turns]:
     """Yield the user turns of each depth beyond the first."""
     written = {of.path: of for of in _written(grid)}
     for at in depths(grid):
-        made_of = at.previous.path_to_conversations, at.previous.path_to_user_turns
-        yield turns_of(written[at.path_to_user_turns], at.path_to_conversations, made_of)
+        paths = at.previous.path_to_conversations, at.previous.path_to_user_turns
+        yield turns_of(written[at.path_to_user_turns], at.path_to_conversations, paths)
 
 
 def conversations(grid: Grid) -> dict[str, str]:

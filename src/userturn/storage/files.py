@@ -144,7 +144,7 @@ def check_is_file(path: Path, expected: str) -> None:
         raise UserError(f"'{path}' {state}; expected {expected}{near_path(path)}")
 
 
-def given_text(path: str | Path) -> str:
+def read_text(path: str | Path) -> str:
     """Return the text of a file.
 
     Raises:
@@ -164,14 +164,14 @@ def given_text(path: str | Path) -> str:
         ) from error
 
 
-def given_object(path: str | Path) -> dict[str, Any]:
+def read_json(path: str | Path) -> dict[str, Any]:
     """Return the object in a JSON file.
 
     Raises:
-        UserError: as for `given_text`, or the file is not JSON, or its value is no object.
+        UserError: as for `read_text`, or the file is not JSON, or its value is no object.
     """
     try:
-        content = json.loads(given_text(path))
+        content = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"'{path}' is not JSON ({error}); fetch or write it again") from error
     if not isinstance(content, dict):
@@ -217,7 +217,7 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Return whether a process of this machine holds the lock of a file, which may not exist.
 
     Raises:

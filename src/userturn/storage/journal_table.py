@@ -76,12 +76,12 @@ def has_failed(folder: str | Path) -> bool:
     return any((block["outcome"] == "error").any() for block in blocks_of(folder, schema))
 
 
-def _only(wanted: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
+def _only(keys: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
     """Return the records of some sorted keys, which is faster than `is_in`, or all for None."""
-    if wanted is None or wanted.is_empty():
-        return records if wanted is None else records.clear()
-    places = wanted.search_sorted(records["key"]).clip(upper_bound=len(wanted) - 1)
-    return records.filter(wanted.gather(places) == records["key"])
+    if keys is None or keys.is_empty():
+        return records if keys is None else records.clear()
+    places = keys.search_sorted(records["key"]).clip(upper_bound=len(keys) - 1)
+    return records.filter(keys.gather(places) == records["key"])
 
 
 def _one_a_key(records: pl.DataFrame) -> pl.DataFrame:

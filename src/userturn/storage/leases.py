@@ -141,7 +141,7 @@ def rivals(folder: Path, shard: str) -> dict[str, Content]:
     """Return by shard the owners of leases on the same items, unless they are surely gone."""
     return {
         other: content["owner"]
-        for other, content in held(folder).items()
+        for other, content in active_leases(folder).items()
         if overlap(shard, other) and not is_free(folder, other)
     }
 
@@ -151,7 +151,7 @@ def swept_now(folder: Path) -> bool:
     return any(not is_free(folder, shard) for shard in newest(folder))
 
 
-def held(folder: Path) -> dict[str, Content]:
+def active_leases(folder: Path) -> dict[str, Content]:
     """Return the content of each shard's lease that was not released."""
     contents = {shard: _read(path) for shard, (_, path) in newest(folder).items()}
     return {shard: c for shard, c in contents.items() if c is not None and not c["released"]}

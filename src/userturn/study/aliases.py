@@ -37,11 +37,11 @@ def read_object(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _is_like(found: Any, pattern: Mapping[str, Any]) -> bool:
+def _is_like(value: Any, pattern: Mapping[str, Any]) -> bool:
     """Return whether a value is a mapping with the same nested mappings as a pattern."""
-    if not isinstance(found, Mapping):
+    if not isinstance(value, Mapping):
         return False
-    return all(_is_like(found.get(key), within) for key, within in pattern.items())
+    return all(_is_like(value.get(key), within) for key, within in pattern.items())
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class AsDescribed:
 
     forms: Mapping[str, str]  # by the hash of a form, the identity that it first had
 
-    def of_folder(self, identity: str, folder: Path) -> str:
+    def folder_identity(self, identity: str, folder: Path) -> str:
         """Return the identity by which a folder is known, given the `identity` of its bytes."""
         return self.forms.get(normalised_folder_hash(folder), identity)
 
-    def of_template(self, identity: str, text: str, source: str) -> str:
+    def template_identity(self, identity: str, text: str, source: str) -> str:
         """Return the hash by which a template is known, given the `identity` of its text."""
-        return self.forms.get(_form_of_template(text, source), identity)
+        return self.forms.get(_normalised_template(text, source), identity)
 
 
-def _form_of_template(text: str, source: str) -> str:
+def _normalised_template(text: str, source: str) -> str:
     """Return the hash of a chat template's form, which is shared only within one model."""
     return fingerprint([source, normalised_template_hash(text)])
 
@@ -74,7 +74,7 @@ class Aliases:
         self._met: dict[str, tuple[str, Callable[[], str]]] = {}
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
+    def _written(self) -> dict[str, Any]:
         """What is written down.
 
         Raises:
@@ -82,55 +82,57 @@ class Aliases:
         """
         if not self._path.exists():
             return NOTHING
-        kept = {**NOTHING, **(read_object(self._path) or {"places": None})}
-        if not _is_like(kept, NOTHING):
+        written = {**NOTHING, **(read_object(self._path) or {"places": None})}
+        if not _is_like(written, NOTHING):
             raise UserError(
                 f"'{self._path}' is damaged; take it from a copy of the study, or remove it, and "
                 "models and datasets that were renamed or reformatted are asked again"
             )
-        return kept
+        return written
 
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
         """The descriptions of the study's models, also under earlier names."""
         nothing: dict[str, Any] = {"identity": {}, "forms": {}}
-        found = (read_object(path) for path in sorted(self._results.glob(STORED["models"])))
-        complete = ({**nothing, **description} for description in found)
+        descriptions = (read_object(path) for path in sorted(self._results.glob(STORED["models"])))
+        complete = ({**nothing, **description} for description in descriptions)
         return [description for description in complete if _is_like(description, nothing)]
 
     @cached_property
     def _forms(self) -> dict[str, str]:
         """The identity that each form first had."""
-        forms = {form: known for d in self._described for form, known in d["forms"].items()}
-        return {**forms, **self._kept["forms"]}
+        forms = {
+            digest: identity for d in self._described for digest, identity in d["forms"].items()
+        }
+        return {**forms, **self._written["forms"]}
 
     @cached_property
     def _described_by(self) -> set[str]:
         return {identity for d in self._described for identity in d["identity"].values()}
 
-    def _known_as(self, content: str, form: Callable[[], str]) -> str:
-        identity: str = self._kept["contents"].get(content, content)
-        is_known = content in self._kept["contents"] or content in self._described_by
-        if self._forms and not is_known:
-            identity = self._forms.get(form(), content)
-        self._met[content] = identity, form
+    def _alias_of(self, content: str, normalised: Callable[[], str]) -> str:
+        identity: str = self._written["contents"].get(content, content)
+        is_recorded = content in self._written["contents"] or content in self._described_by
+        if self._forms and not is_recorded:
+            identity = self._forms.get(normalised(), content)
+        self._met[content] = identity, normalised
         return identity
 
-    def of_folder(self, identity: str, folder: Path) -> str:
+    def folder_identity(self, identity: str, folder: Path) -> str:
         """Return the identity by which a folder is known, given the `identity` of its bytes."""
-        return self._known_as(identity, lambda: normalised_folder_hash(folder))
+        return self._alias_of(identity, lambda: normalised_folder_hash(folder))
 
-    def of_template(self, identity: str, text: str, source: str) -> str:
+    def template_identity(self, identity: str, text: str, source: str) -> str:
         """Return the hash by which a template is known, given the `identity` of its text.
 
         A template is compared only with others of the same model, whose identity is `source`.
         """
-        return self._known_as(identity, lambda: _form_of_template(text, source))
+        return self._alias_of(identity, lambda: _normalised_template(text, source))
 
     @property
     def forms(self) -> dict[str, str]:
         """The identity by which all content that was read here is known, by its form."""
-        return {form(): identity for identity, form in self._met.values()}
+        return {normalised(): identity for identity, normalised in self._met.values()}
 
     def places(self, kind: str, identities: Mapping[str, str]) -> dict[str, str]:
         """Return the place of each name of the present configuration.
@@ -139,32 +141,36 @@ class Aliases:
         of its own, in its own place. If not, it takes over the place of the first name.
         `identities` has the identity of each name of a kind, models or datasets.
         """
-        own = {name: self._kept["places"][kind].get(name, name) for name in identities}
-        places = self._known_places[kind]
-        known = {name: places.get(digest, []) for name, digest in identities.items()}
-        staying = {name for name in own if own[name] in known[name] or not known[name]}
-        taken = {(identities[name], own[name]) for name in staying}
+        own = {name: self._written["places"][kind].get(name, name) for name in identities}
+        places = self._used_places[kind]
+        used_names = {name: places.get(digest, []) for name, digest in identities.items()}
+        staying = {name for name in own if own[name] in used_names[name] or not used_names[name]}
+        occupied = {(identities[name], own[name]) for name in staying}
         for name in sorted(identities.keys() - staying):
-            free = [place for place in known[name] if (identities[name], place) not in taken]
+            free = [
+                first_name
+                for first_name in used_names[name]
+                if (identities[name], first_name) not in occupied
+            ]
             own[name] = next(iter(free), own[name])
-            taken.add((identities[name], own[name]))
+            occupied.add((identities[name], own[name]))
         return own
 
     @property
     def has_places(self) -> bool:
         """Whether anything was asked or described before, else every name has its own place."""
-        return any(self._known_places.values())
+        return any(self._used_places.values())
 
     @cached_property
-    def _known_places(self) -> dict[str, dict[str, list[str]]]:
+    def _used_places(self) -> dict[str, dict[str, list[str]]]:
         """The places under which each identity was asked, those written down first."""
-        found: dict[str, dict[str, list[str]]] = deepcopy(self._kept["identities"])
+        used: dict[str, dict[str, list[str]]] = deepcopy(self._written["identities"])
         for kind, digest, name in self._stored():
-            places = found[kind].setdefault(digest, [])
-            place = self._kept["places"][kind].get(name, name)
-            if place not in places:
-                places.append(place)
-        return found
+            places = used[kind].setdefault(digest, [])
+            first_name = self._written["places"][kind].get(name, name)
+            if first_name not in places:
+                places.append(first_name)
+        return used
 
     def _stored(self) -> Iterator[tuple[str, str, str]]:
         """Yield kind, identity and name of every model and dataset that the study has."""
@@ -176,13 +182,14 @@ class Aliases:
 
     def keep(self, places: Mapping[str, Mapping[str, str]]) -> None:
         """Write down the present aliases, with the places of this configuration's names."""
-        kept = self._kept["contents"]
-        new = {name: met for name, met in self._met.items() if name not in kept}
+        contents = self._written["contents"]
+        new = {name: met for name, met in self._met.items() if name not in contents}
         content = {
-            "contents": {name: identity for name, (identity, _) in new.items()} | kept,
-            "forms": {form(): identity for identity, form in new.values()} | self._forms,
-            "identities": self._known_places,
-            "places": {kind: {**self._kept["places"][kind], **places[kind]} for kind in STORED},
+            "contents": {name: identity for name, (identity, _) in new.items()} | contents,
+            "forms": {normalised(): identity for identity, normalised in new.values()}
+            | self._forms,
+            "identities": self._used_places,
+            "places": {kind: {**self._written["places"][kind], **places[kind]} for kind in STORED},
         }
-        if content != self._kept:
+        if content != self._written:
             write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", self._path)

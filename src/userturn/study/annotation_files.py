@@ -15,9 +15,9 @@ LEFT_BY_PROGRAMS = (  # of systems, spreadsheets and editors: no file of an anno
 )
 
 
-def _is_given(path: Path) -> bool:
+def _is_of_people(path: Path) -> bool:
     parts = path.relative_to(ANNOTATIONS).parts
-    return not any(fnmatch(part, form) for part in parts for form in LEFT_BY_PROGRAMS)
+    return not any(fnmatch(part, pattern) for part in parts for pattern in LEFT_BY_PROGRAMS)
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -27,9 +27,9 @@ def annotation_files(round_name: str) -> list[str]:
         UserError: a path cannot be read as a file, or its name is not UTF-8.
     """
     folder = ANNOTATIONS / round_name
-    below = filter(_is_given, paths_below(folder) if folder.is_dir() else [])
-    given = [path for path in below if path.is_symlink() or not path.is_dir()]
-    for path in given:
+    below = filter(_is_of_people, paths_below(folder) if folder.is_dir() else [])
+    paths = [path for path in below if path.is_symlink() or not path.is_dir()]
+    for path in paths:
         name = str(path).encode("utf-8", "replace").decode()
         if not path.is_file():
             raise UserError(
@@ -38,12 +38,12 @@ def annotation_files(round_name: str) -> list[str]:
             )
         if name != str(path):
             raise UserError(f"the name of '{name}' is not UTF-8; rename that file")
-    return sorted(map(str, given))
+    return sorted(map(str, paths))
 
 
-def of_no_round(rounds: Collection[str]) -> list[str]:
+def files_of_no_round(rounds: Collection[str]) -> list[str]:
     """Return the sorted paths of files and folders with labels of none of the given rounds."""
     here = ANNOTATIONS.iterdir() if ANNOTATIONS.is_dir() else ()
-    given = [path for path in here if path != ABOUT and _is_given(path)]
-    others = [path for path in given if path.name not in rounds or not path.is_dir()]
+    paths = [path for path in here if path != ABOUT and _is_of_people(path)]
+    others = [path for path in paths if path.name not in rounds or not path.is_dir()]
     return sorted(str(path) for path in others if not path.is_dir() or any(path.iterdir()))

@@ -62,12 +62,14 @@ def digest_of_answer(answer: ShownAnswer | None) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _drawn(model: str, seed: int, role: str, depth: int, sample: int, sampling: Sampling) -> str:
+def _sampling_hash(
+    model: str, seed: int, role: str, depth: int, sample: int, sampling: Sampling
+) -> str:
     """Return the hash of how a reply is drawn, with seed and role only above temperature 0."""
     of = sampling
-    drawn = [of.temperature, of.top_p, of.top_k, of.presence_penalty, of.max_tokens]
+    settings = [of.temperature, of.top_p, of.top_k, of.presence_penalty, of.max_tokens]
     by_seed = [seed, role_at(role, depth)] if sampling.temperature > 0 else []
-    return fingerprint([model, role, drawn, sample, by_seed])
+    return fingerprint([model, role, settings, sample, by_seed])
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,12 @@ class Asks:
         self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
     ) -> str:
         """Return the ask of an answer to a conversation."""
-        drawn = _drawn(self.answering, self.seed, "assistant", depth, sample, sampling)
+        drawn = _sampling_hash(self.answering, self.seed, "assistant", depth, sample, sampling)
         return digest(drawn, digest_of(messages))
 
     def user_turn(self, shown: str, sampling: Sampling, sample: int, depth: int) -> str:
         """Return the ask of a user turn, where `shown` is the result of `digest_of_probe`."""
-        return digest(_drawn(self.model, self.seed, "user", depth, sample, sampling), shown)
+        return digest(_sampling_hash(self.model, self.seed, "user", depth, sample, sampling), shown)
 
     def score(self, kind: str, prompt: Iterable[Message], answer: ShownAnswer, turn: str) -> str:
         """Return the ask of the score of a turn after a context of a kind."""
@@ -188,11 +190,11 @@ def journal_of(grid: Grid, model: str, dataset: str, plans: Iterable[Path]) -> J
     """
     asked = scan_plans(plans)
     if isinstance(grid, ForecastGrid):
-        known = grid.replies[model]
+        replies = grid.replies[model]
         lacking = asked.select("key").drop_nulls().unique().collect()
-        lacking = lacking.join(known, on="key", how="anti")
+        lacking = lacking.join(replies, on="key", how="anti")
         unknown = lacking.with_columns(outcome=pl.lit("ok"), text=pl.lit(UNKNOWN))
-        return pl.concat([known, unknown], how="diagonal").sort("key")
+        return pl.concat([replies, unknown], how="diagonal").sort("key")
     own = grid.journal_folder(model, dataset)
     names = asked.select(pl.col("asked_as").unique().drop_nulls()).collect()["asked_as"]
     return [own, *(own.with_name(name) for name in sorted({*names} - {own.name}))]

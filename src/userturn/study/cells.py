@@ -57,9 +57,9 @@ def description_files(names: Iterable[str]) -> list[str]:
     return [f"results/models/{name}.json" for name in names]
 
 
-def by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
+def group_by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
     """Return some cells grouped by model and dataset, in their order."""
-    found: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.model, cell.dataset), []).append(cell)
-    return found
+        groups.setdefault((cell.model, cell.dataset), []).append(cell)
+    return groups

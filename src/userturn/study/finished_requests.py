@@ -50,12 +50,12 @@ def sweeps_folder(grid: Grid, model: str, after_others: bool = False) -> Path:
 
 def must_send(grid: Grid, model: str) -> set[str]:
     """Return the identities of tables some of whose requests unexpectedly lack a reply."""
-    found: set[str] = set()
+    identities: set[str] = set()
     for after_others in (False, True):
         path = sweeps_folder(grid, model, after_others) / UNSENT
         with suppress(OSError, ValueError, LookupError, TypeError):
-            found.update(map(str, json.loads(path.read_text())["pending"]))
-    return found
+            identities.update(map(str, json.loads(path.read_text())["pending"]))
+    return identities
 
 
 def note_unsent(
@@ -108,26 +108,26 @@ def note_finished(
     note = _read_note(path, described_as)
     lengths = {*_lengths(note), grid.models[model]["max_model_len"]}
     for dataset, identities in finished.items():
-        place = grid.places.of_dataset(dataset)
-        note["finished"][place] = sorted({*note["finished"].get(place, ()), *identities})
-        note["journals"][place] = _sizes(grid.journal_folder(model, dataset))
-    if grid.places.of_model(model) != model:
-        note["place"] = grid.places.of_model(model)
-    said = {"described_as": described_as, "max_model_len": sorted(lengths)}
-    write_json(note | said, path, described_as)
+        first_name = grid.places.dataset_name(dataset)
+        note["finished"][first_name] = sorted({*note["finished"].get(first_name, ()), *identities})
+        note["journals"][first_name] = _sizes(grid.journal_folder(model, dataset))
+    if grid.places.model_name(model) != model:
+        note["place"] = grid.places.model_name(model)
+    about = {"described_as": described_as, "max_model_len": sorted(lengths)}
+    write_json(note | about, path, described_as)
 
 
 def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
-    journals = grid.results / "journal" / grid.places.of_model(model)
-    for place, identities in note["finished"].items():
-        now = _sizes(journals / place)
-        if all(now.get(name, 0) >= size for name, size in note["journals"][place].items()):
+    journals = grid.results / "journal" / grid.places.model_name(model)
+    for first_name, identities in note["finished"].items():
+        now = _sizes(journals / first_name)
+        if all(now.get(name, 0) >= size for name, size in note["journals"][first_name].items()):
             yield from identities
 
 
 def _notes(grid: Grid, model: str) -> Iterator[Path]:
     """Yield the paths of the notes of all a model's shards, also under its earlier name."""
-    for name in sorted({model, grid.places.of_model(model)}):
+    for name in sorted({model, grid.places.model_name(model)}):
         for after_others in (False, True):
             folder = sweeps_folder(grid, name, after_others) / FINISHED
             yield from sorted(folder.glob("[1-9]*of[1-9]*.json"))
@@ -135,8 +135,12 @@ def _notes(grid: Grid, model: str) -> Iterator[Path]:
 
 def _lengths(note: Mapping[str, Any]) -> set[int]:
     """Return the values of `max_model_len` under which requests of a note finished."""
-    found = note.get("max_model_len")
-    return {length for length in found if type(length) is int} if isinstance(found, list) else set()
+    lengths = note.get("max_model_len")
+    return (
+        {length for length in lengths if type(length) is int}
+        if isinstance(lengths, list)
+        else set()
+    )
 
 
 def finished_by_shard(grid: Grid, model: str) -> dict[str, set[str]]:
@@ -190,7 +194,7 @@ def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
     except LostRecordsError as error:
         if isinstance(error, LostPlansError):
             rmtree(error.folder, ignore_errors=True)
-        names = model, grid.places.of_model(model)
+        names = model, grid.places.model_name(model)
         for name, after_others, shard in product(names, (False, True), grid.shards(model)):
             (sweeps_folder(grid, name, after_others) / f"{shard}.json").unlink(missing_ok=True)
         if not isinstance(error, LostPlansError):

@@ -26,7 +26,7 @@ from userturn.config.trust import confined
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, by_source, temperature_name
+from userturn.study.cells import Cell, group_by_source, temperature_name
 from userturn.study.inputs import Contents, FileContents
 
 
@@ -46,24 +46,24 @@ class Places:
     models: Mapping[str, str] = field(default_factory=dict)
     datasets: Mapping[str, str] = field(default_factory=dict)
 
-    def of_model(self, model: str) -> str:
+    def model_name(self, model: str) -> str:
         """Return the name that a model was first asked under."""
         return self.models.get(model, model)
 
-    def of_dataset(self, dataset: str) -> str:
+    def dataset_name(self, dataset: str) -> str:
         """Return the name that a dataset was first asked under."""
         return self.datasets.get(dataset, dataset)
 
-    def of_pair(self, model: str, dataset: str) -> str:
+    def pair_folder(self, model: str, dataset: str) -> str:
         """Return the folder of a model and a dataset, below journals and plans."""
-        return f"{self.of_model(model)}/{self.of_dataset(dataset)}"
+        return f"{self.model_name(model)}/{self.dataset_name(dataset)}"
 
-    def of_folder(self, folder: str) -> str:
+    def turns_folder(self, folder: str) -> str:
         """Return a folder of turns or grades with the names that they were first asked under."""
         if folder.count("/") < 2:  # of no model
             return folder
         kind, model, dataset, *rest = folder.split("/")
-        return "/".join([kind, self.of_pair(model, dataset), *rest])
+        return "/".join([kind, self.pair_folder(model, dataset), *rest])
 
 
 IDENTITY_VERSION = 1
@@ -115,7 +115,7 @@ class Grid:
     @cached_property
     def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
         """The cells of each model and dataset."""
-        return by_source(self.cells)
+        return group_by_source(self.cells)
 
     def training_identity(self, model: str) -> str:
         """Return the identity of a trained model's training."""
@@ -129,8 +129,8 @@ class Grid:
     @cached_property
     def trained(self) -> list[str]:
         """The models of `described` that a recipe trains here, in the default format, sorted."""
-        known = default_format_models({name: self.entries[name] for name in self.described})
-        return [name for name, entry in known.items() if "recipe" in entry]
+        in_default = default_format_models({name: self.entries[name] for name in self.described})
+        return [name for name, entry in in_default.items() if "recipe" in entry]
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
@@ -156,10 +156,10 @@ class Grid:
 
     def dataset_identity(self, dataset: str) -> str:
         """Return the identity of a dataset's prepared table, also of one that no run selects."""
-        known = self.contents.datasets
-        if dataset not in known and dataset in self.config["datasets"]:
+        identities = self.contents.datasets
+        if dataset not in identities and dataset in self.config["datasets"]:
             return fingerprint(shaping(self.dataset_settings(dataset)))
-        return known[dataset]
+        return identities[dataset]
 
     @cached_property
     def _answer_identities(self) -> dict[tuple[str, str], str]:
@@ -215,11 +215,11 @@ class Grid:
 
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
         """Return the folder of the plans of a cell or of a dataset's answers."""
-        return self.results / "requests" / self.places.of_pair(model, dataset) / identity
+        return self.results / "requests" / self.places.pair_folder(model, dataset) / identity
 
     def journal_folder(self, model: str, dataset: str) -> Path:
         """Return the folder of the journal of a model and dataset."""
-        return self.results / "journal" / self.places.of_pair(model, dataset)
+        return self.results / "journal" / self.places.pair_folder(model, dataset)
 
     def leases_folder(self, model: str) -> Path:
         """Return the folder of the leases of a model's sweeps."""
@@ -259,7 +259,7 @@ class Grid:
 
     def n_rejudged(self, judge: str, folder: str) -> int:
         """Return how often a judge's unscored verdicts or grades on a folder were voided."""
-        return self._rounds[judge].get(self.places.of_folder(folder), 0)
+        return self._rounds[judge].get(self.places.turns_folder(folder), 0)
 
     def rounds_path(self, judge: str) -> Path:
         """Return the path of the counts of how often a judge's unscored verdicts were voided."""

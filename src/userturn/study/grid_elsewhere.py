@@ -21,42 +21,42 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents, RecordedContents
 
 
-def asked_elsewhere(function: str, grid: Grid, given: Mapping[str, Any], state: Any) -> Any:
+def asked_elsewhere(function: str, grid: Grid, arguments: Mapping[str, Any], state: Any) -> Any:
     """Return the result of a function of a grid, or None if it ended in an error.
 
     Args:
-        function: dotted name of a function of the grid and `given`, whose result JSON can hold.
+        function: dotted name of a function of the grid and `arguments`, whose result JSON can hold.
         grid: the grid.
-        given: further arguments by name, as JSON can hold them.
+        arguments: further arguments by name, as JSON can hold them.
         state: everything else that the result depends on.
     """
-    kept = NOTES / f"{function.rpartition('.')[2]}.json"
-    made_of = fingerprint([grid.config, given, state])
-    known = _read(kept)
-    if known.get("made_of") == made_of:
-        return known["answer"]
-    answer = _ask(function, grid, given)
+    note = NOTES / f"{function.rpartition('.')[2]}.json"
+    inputs_hash = fingerprint([grid.config, arguments, state])
+    noted = _read(note)
+    if noted.get("made_of") == inputs_hash:
+        return noted["answer"]
+    answer = _ask(function, grid, arguments)
     if answer is not None and NOTES.parent.is_dir():
         NOTES.mkdir(exist_ok=True)
-        kept.write_text(json.dumps({"made_of": made_of, "answer": answer}))
+        note.write_text(json.dumps({"made_of": inputs_hash, "answer": answer}))
     return answer
 
 
-def _read(kept: Path) -> dict[str, Any]:
+def _read(note: Path) -> dict[str, Any]:
     try:
-        known = json.loads(kept.read_text())
-        return known if isinstance(known, dict) else {}
+        noted = json.loads(note.read_text())
+        return noted if isinstance(noted, dict) else {}
     except (OSError, ValueError):
         return {}
 
 
-def _ask(function: str, grid: Grid, given: Mapping[str, Any]) -> Any:
+def _ask(function: str, grid: Grid, arguments: Mapping[str, Any]) -> Any:
     contents = grid.contents
     recorded = asdict(contents) if isinstance(contents, RecordedContents) else None
     told = {"config": grid.config, "results": str(grid.results), "contents": recorded}
     done = subprocess.run(
         [sys.executable, "-m", "userturn.study.grid_elsewhere"],
-        input=json.dumps({"function": function, "grid": told, "given": given}),
+        input=json.dumps({"function": function, "grid": told, "given": arguments}),
         capture_output=True,
         text=True,
     )
@@ -71,18 +71,18 @@ def main() -> None:
     """Read a function, a grid and arguments as JSON from standard input, and write the result."""
     told = json.load(sys.stdin)
     config, results, contents = (told["grid"][key] for key in ("config", "results", "contents"))
-    known = FileContents(config, results) if contents is None else RecordedContents(**contents)
+    inputs = FileContents(config, results) if contents is None else RecordedContents(**contents)
     module, _, name = told["function"].rpartition(".")
     with redirect_stdout(sys.stderr):
         function = getattr(import_module(module), name)
-        answer = function(Grid(config, results, known), **told["given"])
+        answer = function(Grid(config, results, inputs), **told["given"])
     json.dump(answer, sys.stdout)
 
 
 def states(paths: list[Path]) -> list[list[Any]]:
     """Return path, size and modification time (ns) of each file."""
-    known = ((path, path.stat()) for path in paths)
-    return [[str(path), now.st_size, now.st_mtime_ns] for path, now in known]
+    files = ((path, path.stat()) for path in paths)
+    return [[str(path), now.st_size, now.st_mtime_ns] for path, now in files]
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from userturn.errors import ConfigError
 from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
-from userturn.storage.files import given_text, read_artifact
+from userturn.storage.files import read_artifact, read_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import is_without_asks
 from userturn.study.aliases import Aliases, read_object
@@ -49,7 +49,7 @@ def operator_contents(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     settings = dict(entry)
     path = settings.pop("texts", None)
     if path is not None:
-        texts = given_text(path).splitlines()
+        texts = read_text(path).splitlines()
         choice = settings.pop("choice", 1)
         if choice > len(texts):
             raise ConfigError(
@@ -137,11 +137,11 @@ class FileContents:
         return complete_entries(self._config, "results")
 
     def _model(self, name: str) -> dict[str, Any]:
-        entry, known = self._entries[name], self._aliases
+        entry, aliases = self._entries[name], self._aliases
         if "recipe" in entry:
             source = f"trained:{self.training(model_of(name))}"
         else:
-            source = source_identity(entry["source"], entry["revision"], known.of_folder)
+            source = source_identity(entry["source"], entry["revision"], aliases.folder_identity)
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             **_system(entry),
@@ -156,8 +156,10 @@ class FileContents:
     def _template(self, entry: ModelEntry, source: str) -> dict[str, str]:
         if not (path := entry.get("chat_template")):
             return {}
-        digest, text = file_sha256(path), given_text(path)
-        return {"chat_template": self._aliases.of_template(digest, text, f"file for {source}")}
+        digest, text = file_sha256(path), read_text(path)
+        return {
+            "chat_template": self._aliases.template_identity(digest, text, f"file for {source}")
+        }
 
     def training(self, name: str) -> str:
         """Return the identity of a trained model's training.
@@ -166,10 +168,10 @@ class FileContents:
         """
         recipe, judges = self.recipes[name], complete_judges(self._config)
         asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
-        made_of = recipe, self._model(self._entries[name]["base"]), asked
-        earlier = training_identity(*made_of, ROUNDED_VERSION)
+        parts = recipe, self._model(self._entries[name]["base"]), asked
+        earlier = training_identity(*parts, ROUNDED_VERSION)
         is_earlier = self._trained(name).get("training") == earlier
-        return earlier if is_earlier else training_identity(*made_of)
+        return earlier if is_earlier else training_identity(*parts)
 
     @cached_property
     def recipes(self) -> dict[str, Recipe]:
@@ -238,7 +240,7 @@ class FileContents:
         if not self._aliases.has_places:
             return {}  # and no file of a model or dataset is read for it
         other = {
-            kind: {name: place for name, place in places.items() if place != name}
+            kind: {name: first_name for name, first_name in places.items() if first_name != name}
             for kind, places in self._places.items()
         }
         return {kind: places for kind, places in other.items() if places}

@@ -28,7 +28,7 @@ def judge_of(grid: Grid, name: str) -> Judge:
         config.get("max_unscored_share", 1.0),  # a study from before there was such a limit
         grid.places.datasets,
         frozenset(config["judges"]),
-        frozenset({LABELLED, INJECTED, *map(grid.places.of_dataset, grid.prepared_datasets)}),
+        frozenset({LABELLED, INJECTED, *map(grid.places.dataset_name, grid.prepared_datasets)}),
     )
 
 

@@ -68,7 +68,7 @@ def _writes(grid: Grid, model: str) -> dict[str, int]:
     return {"an answer": grid.answer_settings(model)["max_tokens"], "a user turn": turn}
 
 
-def with_prompts(setup: Setup, template: Template) -> Setup:
+def add_shortest_prompt(setup: Setup, template: Template) -> Setup:
     """Return a setup with the number of tokens in the shortest prompt of a template."""
     return replace(setup, prompt_tokens=len(template.answer_prompt([user("?")]).token_ids))
 
@@ -100,24 +100,24 @@ Runners = Mapping[str, list[str]]  # models by the runner that wrote texts of th
 
 def recorded_runners(results: Path) -> Runners:
     """Return the models of each vLLM runner, such as V2, from the records of sweeps."""
-    found: dict[str, set[str]] = {}
+    models_by_runner: dict[str, set[str]] = {}
     for path in sorted((results / "provenance").glob("sweep*/*/[!.]*.json")):
         for account in _engines(path):
             if "runner" in account:
-                found.setdefault(str(account["runner"]), set()).add(path.parent.name)
-    return {runner: sorted(models) for runner, models in sorted(found.items())}
+                models_by_runner.setdefault(str(account["runner"]), set()).add(path.parent.name)
+    return {runner: sorted(models) for runner, models in sorted(models_by_runner.items())}
 
 
 def _engines(path: Path) -> list[dict[str, Any]]:
     """Return the engines in a record, or none if it is damaged, which the audit reports."""
     try:
-        found = json.loads(path.read_bytes())["made"].get("engines", [])
-        return [account for account in found if isinstance(account, dict)]
+        engines = json.loads(path.read_bytes())["made"].get("engines", [])
+        return [account for account in engines if isinstance(account, dict)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []
 
 
-def in_words(runners: Runners) -> str:
+def runners_in_words(runners: Runners) -> str:
     """Return the runners and their models in words, as in `V1: a, b; V2: c`."""
     return "; ".join(f"{runner}: {', '.join(models)}" for runner, models in runners.items())
 
@@ -135,10 +135,10 @@ def present_description(grid: Grid, model: str) -> dict[str, Any]:
     Raises:
         LookupError: the model has not been described yet.
     """
-    wanted = grid.model_fingerprint(model)
-    for name in (model, grid.places.of_model(model)):
+    identity = grid.model_fingerprint(model)
+    for name in (model, grid.places.model_name(model)):
         path = grid.results / "models" / f"{name}.json"
-        if path.is_file() and read_identity(path) == wanted:
+        if path.is_file() and read_identity(path) == identity:
             return read_description(grid, name)
     raise LookupError(f"no description of {model} as it is now")
 

@@ -21,7 +21,7 @@ from userturn.config.validation import allowed_fault
 from userturn.errors import UserError
 from userturn.logs import say
 from userturn.prompts.perturbations import perturbation_schema
-from userturn.storage.files import given_text
+from userturn.storage.files import read_text
 from userturn.storage.hashing import fingerprint
 
 OFF = (False, None, "none")  # values of keys that start nothing
@@ -90,15 +90,15 @@ def powers(config: Config, folder: Path) -> list[Power]:
         UserError: a key, a type or a name is not described.
     """
     _check(config, config_schema(), ())
-    found = [*_of(config, config_schema(), "", {})]
+    all_powers = [*_powers_below(config, config_schema(), "", {})]
     for name, entry in config.get("perturbations", {}).items():
         schema = perturbation_schema(f"perturbations.{name}", entry)
         _check(entry, schema, ("perturbations", name))
-        found += _of(entry, schema, f"perturbations.{name}", {})
+        all_powers += _powers_below(entry, schema, f"perturbations.{name}", {})
     for path, recipe in _recipes(config, folder):
         _check(recipe, recipe_schema(), (path,))
-        found += _of(recipe, recipe_schema(), path, {})
-    return sorted({power for power in found if _is_used(power, folder)})
+        all_powers += _powers_below(recipe, recipe_schema(), path, {})
+    return sorted({power for power in all_powers if _is_used(power, folder)})
 
 
 def _check(values: Any, schema: Mapping[str, Any], where: tuple[str, ...]) -> None:
@@ -106,25 +106,25 @@ def _check(values: Any, schema: Mapping[str, Any], where: tuple[str, ...]) -> No
         raise UserError(fault)
 
 
-def _of(
+def _powers_below(
     value: Any, schema: Mapping[str, Any], key: str, entry: Mapping[str, Any]
 ) -> Iterator[Power]:
     """Yield the powers of a value and all values below it, where `entry` is its mapping."""
     kind, name = schema.get("power"), key.rpartition(".")[2]
     if isinstance(value, str) and "source" in properties_of(schema):  # a model's short form
-        yield from _of({"source": value}, schema, key, entry)
+        yield from _powers_below({"source": value}, schema, key, entry)
     elif kind is not None:
         is_name = (name == "file" and "hub" in entry) or (name == "system" and value in NO_FILES)
         is_harmless = kind == "harmless" or is_name or value in OFF
         yield from () if is_harmless else (Power(kind, key, str(v)) for v in _values(value))
     elif isinstance(value, Mapping):
-        known, others = properties_of(schema), schema.get("additionalProperties")
+        properties, others = properties_of(schema), schema.get("additionalProperties")
         for below, part in value.items():
-            of = known.get(below, others if isinstance(others, Mapping) else {})
-            yield from _of(part, of, f"{key}.{below}" if key else below, value)
+            of = properties.get(below, others if isinstance(others, Mapping) else {})
+            yield from _powers_below(part, of, f"{key}.{below}" if key else below, value)
     elif isinstance(value, list):
         for part in value:
-            yield from _of(part, schema["items"], key, {})
+            yield from _powers_below(part, schema["items"], key, {})
 
 
 def _values(value: Any) -> Iterable[Any]:
@@ -146,6 +146,6 @@ def _recipes(config: Config, folder: Path) -> Iterator[tuple[str, Any]]:
             raise UserError(f"{path} is {fault}")
         if (folder / path).is_file():
             try:
-                yield path, yaml.safe_load(given_text(folder / path))
+                yield path, yaml.safe_load(read_text(folder / path))
             except (yaml.YAMLError, RecursionError) as error:
                 raise UserError(f"{path} is not YAML ({type(error).__name__})") from error

@@ -86,7 +86,9 @@ def record_study(config: Config, identity: str, path_to_record: str) -> None:
 
 def _check_names(record: StudyRecord) -> None:
     """Check that every name in a record is a single part of a path, or raise a ValueError."""
-    places = [place for names in record.contents.places.values() for place in names.values()]
+    places = [
+        first_name for names in record.contents.places.values() for first_name in names.values()
+    ]
     name = next((p for p in places if not is_part(p)), None) or misleading_name(record.config)
     if name is not None:
         raise ValueError(f"'{name}' is a path, expected a name")

@@ -12,7 +12,7 @@ import polars as pl
 
 from userturn.judges.heuristic import judge_by_words
 from userturn.stats.clustered_measures import clustered_mean
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 from userturn.storage.table_files import Schema
 from userturn.tables.layout import Column, Layout, column, texts
 from userturn.tables.make_tables import Material
@@ -57,7 +57,7 @@ def table(material: Material) -> pl.DataFrame:
     rows = [
         {"model": Path(path).parent.name, **row}
         for path in sorted(material.paths["training_curves"])
-        for row in curve(given_object(path)["curve"], judge)
+        for row in curve(read_json(path)["curve"], judge)
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from userturn.storage.files import given_object
+from userturn.storage.files import read_json
 
 UNKNOWN = "not known"
 
@@ -19,7 +19,7 @@ UNKNOWN = "not known"
 def measured(results: Path) -> Iterator[dict[str, str]]:
     """Yield a row per trained model of a study, with divergence, held-out loss, time and memory."""
     for path in sorted(results.glob("training/*/training.json")):
-        record, model = given_object(path), path.parent.name
+        record, model = read_json(path), path.parent.name
         change = record.get("kept_change", {})
         losses = [_number(change[n]) for n in ("loss_before", "loss_after") if n in change]
         yield {

@@ -38,7 +38,7 @@ FORECAST = "userturn.generation.forecast.forecasts_as_json"  # reads tables
 
 
 def _journals(grid: Grid, model: str) -> list[Path]:
-    return sorted((grid.results / "journal" / grid.places.of_model(model)).glob("*/[!.]*.jsonl"))
+    return sorted((grid.results / "journal" / grid.places.model_name(model)).glob("*/[!.]*.jsonl"))
 
 
 def _state(grid: Grid, models: Collection[str]) -> list[Any]:
@@ -48,7 +48,7 @@ def _state(grid: Grid, models: Collection[str]) -> list[Any]:
     contents = [grid.contents.models[model] for model in models]
     journals = [states(_journals(grid, model)) for model in models]
     tables = asked(grid).values()
-    requests = [grid.results / "requests" / grid.places.of_model(model) for model in models]
+    requests = [grid.results / "requests" / grid.places.model_name(model) for model in models]
     plans = [states(sorted(folder.rglob("[!.]*.parquet"))) for folder in requests]
     paths = {path for of in tables if follows_others(grid, of) for path in of.after}
     answers = states([path for path in map(grid.at, sorted(paths)) if path.is_file()])

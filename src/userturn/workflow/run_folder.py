@@ -25,8 +25,8 @@ from userturn.storage.leases import (
     PATIENCE,
     PAUSE,
     LeaseError,
+    active_leases,
     describe_owner,
-    held,
     how_to_end,
     is_free,
     lease,
@@ -117,7 +117,7 @@ def take_folder(folder: Path = FOLDER, patience: float = PATIENCE) -> None:
     try:
         folder.mkdir(exist_ok=True)
         had_runs = (folder / DRIVER).is_dir()
-        for content in held(folder / DRIVER).values():
+        for content in active_leases(folder / DRIVER).values():
             if not is_free(folder / DRIVER, DRIVER):
                 print(
                     f"is the run of {describe_owner(content['owner'])} still at work in this "

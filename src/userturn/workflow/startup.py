@@ -34,7 +34,7 @@ from userturn.errors import (
 )
 from userturn.processes import let_early_warning_pass
 from userturn.sources.registry import check_study, sources
-from userturn.study.annotation_files import of_no_round
+from userturn.study.annotation_files import files_of_no_round
 from userturn.study.grid import Grid
 from userturn.wording import number_of
 from userturn.workflow.downloads import too_large
@@ -283,7 +283,7 @@ def prepare(study: Study, workflow: Any) -> None:
 
 def _name_unread_labels(study: Study) -> None:
     rounds = [*study.humans.rounds, *study.pairs.rounds]
-    for path in of_no_round(rounds):
+    for path in files_of_no_round(rounds):
         near = near_miss(Path(path).name, rounds)
         print(
             f"'{path}' is not read: expected a folder named as a round of humans.rounds{near}",
