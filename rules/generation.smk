@@ -47,7 +47,7 @@ ruleorder: sweep_served > plan_again > sweep
 
 use rule sweep as sweep_after_others with:
     input:
-        before=function_of_wildcards(study.generation.after_others),
+        before=function_of_wildcards(study.generation.second_sweep_inputs),
         description="results/models/{model}.json",
     output:
         path_to_marker="results/sweeps/{model}/after_others/{shard}.json",

@@ -35,7 +35,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     items = grid.dataset_path(DATASET)
     items.parent.mkdir()
     pl.DataFrame({"item": list(ANSWERS), "messages": asked}).write_parquet(items)
-    drawn_from = judged(grid)[FLOOR.as_posix()].made_of
+    drawn_from = judged(grid)[FLOOR.as_posix()].input_paths
     paths = [str(tmp_path / path.removeprefix("results/")) for path in drawn_from]
     for number, path in enumerate(paths):
         Path(path).parent.mkdir(parents=True)

@@ -255,9 +255,9 @@ def test_another_number_of_planted_items_changes_no_human_control(
 def test_another_models_answers_are_those_of_the_next_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert [turns.made_of for turns in controls(control_grid(monkeypatch))] == [(), ()]
+    assert [turns.input_paths for turns in controls(control_grid(monkeypatch))] == [(), ()]
     three = control_grid(monkeypatch, models=dict.fromkeys("abc", "./data"))
-    assert [turns.made_of for turns in [*controls(three)][1:]] == [
+    assert [turns.input_paths for turns in [*controls(three)][1:]] == [
         ("results/answers/b/everyday.parquet",),
         ("results/answers/c/everyday.parquet",),
         ("results/answers/a/everyday.parquet",),

@@ -19,10 +19,10 @@ JOINING = ["qwen 1.5", "yi, smollm 2, dolphin 2.5, hermes 2.5", "minimax m2", "s
 def test_complete_header_is_the_vendors_and_bare_differs_from_it(name: str) -> None:
     template = FORMATS[name].made()
     assert template.user_header_text == FORMATS[name].entry["header"]
-    assert (template.header_form, template.left_to_the_model) == ("complete", "")
+    assert (template.header_extent, template.left_to_the_model) == ("complete", "")
     bare = bare_header_template(template)
     assert bare.user_header_text == FORMATS[name].entry["header"].removesuffix("\n")
-    assert (bare.header_form, bare.left_to_the_model) == ("bare", "\n")
+    assert (bare.header_extent, bare.left_to_the_model) == ("bare", "\n")
 
 
 @pytest.mark.parametrize("name", JOINING)
@@ -33,7 +33,7 @@ def test_header_of_an_earlier_study_is_what_every_message_shares(name: str) -> N
     # An earlier description names no form of header.
     record = {"user_header": header, "left_to_the_model": "\n", "stop_token_ids": [1]}
     kept = replace(FORMATS[name].made(), record=record)
-    assert kept.header_form == "shared"
+    assert kept.header_extent == "shared"
     assert kept.probe_prompt(QUESTION, "Four.") == earlier.probe_prompt(QUESTION, "Four.")
     assert (kept.stop_token_ids, kept.stop_texts) == ((1,), ())
 

@@ -145,7 +145,7 @@ def test_header_ends_in_the_name_of_the_role(name: str) -> None:
     shown = bare.user_header_text
     assert BARE[name].startswith(shown) and BARE[name][len(shown) :].strip(":>#") == ""
     assert bare.user_header_text + bare.left_to_the_model == one.entry["header"]
-    assert bare.header_form == "bare"
+    assert bare.header_extent == "bare"
     assert prove(bare)
 
 

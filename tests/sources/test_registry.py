@@ -88,7 +88,7 @@ def test_every_table_of_texts_says_what_its_prompts_need(grid: Grid) -> None:
     """Else a sweep would end in it, which a plan does not see."""
     known = asked(grid)
     for of in known.values():
-        assert of.kind == SCORES or {"temperature", "max_tokens"} <= of.drawn.keys(), of.path
+        assert of.kind == SCORES or {"temperature", "max_tokens"} <= of.sampling.keys(), of.path
         if of.kind == USER_TURNS:
             assert of.after and known[of.stands_after].kind == ANSWERS, of.path
             assert of.cell.keys() == {"temperature", "perturbation"}, of.path
@@ -118,7 +118,7 @@ def test_a_table_is_asked_for_after_all_that_its_prompts_are_made_of(grid: Grid)
 def test_everything_that_a_prompt_is_made_of_is_asked_for(grid: Grid) -> None:
     known = asked(grid)
     assert {path for of in known.values() for path in of.after} <= known.keys()
-    made_of = {path for turns in judged(grid).values() for path in turns.made_of}
+    made_of = {path for turns in judged(grid).values() for path in turns.input_paths}
     conversations = {turns.items for turns in judged(grid).values()}
     assert made_of - conversations <= known.keys()
 

@@ -18,7 +18,7 @@ from userturn.errors import UserError
 from userturn.models.machine import Machine
 from userturn.sources.registry import check_study
 from userturn.workflow.first_study import (
-    Wanted,
+    StudyArguments,
     first_datasets,
     first_model,
     is_begun,
@@ -29,7 +29,7 @@ from userturn.workflow.first_study import (
 )
 
 CPU = Machine((), 16 * 2**30)
-PLAIN = Wanted(
+PLAIN = StudyArguments(
     "./tiny", None, None, 50, {"prompt": None, "reference": None}, None, None, "completions"
 )
 ROWS = [{"question": f"What is {n} and 1?", "answer": str(n + 1)} for n in range(4)]
@@ -41,13 +41,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def wanted(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wanted]:
+def wanted(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StudyArguments]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.csv").write_text(pl.DataFrame(ROWS).write_csv())
     yield replace(PLAIN, model=str(tiny), data="q.csv")
 
 
-def made(wanted: Wanted, machine: Machine = CPU, folder: str = "study") -> dict[str, Any]:
+def made(wanted: StudyArguments, machine: Machine = CPU, folder: str = "study") -> dict[str, Any]:
     """Make a first study, and return what its own file says."""
     config = shipped()
     datasets = first_datasets(wanted, config)
@@ -74,7 +74,7 @@ def with_context(tiny: Path, tokens: int, folder: Path) -> Path:
 
 @pytest.mark.parametrize("tokens", [1024, 2048, 4096, 8192, 32768])
 def test_prompt_answer_and_turn_fit_into_what_the_model_reads(
-    tokens: int, wanted: Wanted, tiny: Path, tmp_path: Path
+    tokens: int, wanted: StudyArguments, tiny: Path, tmp_path: Path
 ) -> None:
     model = with_context(tiny, tokens, tmp_path / "other")
     said = made(replace(wanted, model=str(model)))
@@ -85,7 +85,7 @@ def test_prompt_answer_and_turn_fit_into_what_the_model_reads(
 
 
 def test_the_study_is_one_that_the_pipeline_takes(
-    wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    wanted: StudyArguments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = made(wanted)
     assert said["datasets"]["q"] == {
@@ -102,14 +102,16 @@ def test_the_study_is_one_that_the_pipeline_takes(
     assert Path(config["datasets"]["q"]["file"]).is_file()
 
 
-def test_the_same_arguments_go_on_and_others_are_refused(wanted: Wanted) -> None:
+def test_the_same_arguments_go_on_and_others_are_refused(wanted: StudyArguments) -> None:
     made(wanted)
     made(wanted)  # goes on
     with pytest.raises(UserError, match="is of another study, or was changed"):
         made(replace(wanted, items=3))
 
 
-def test_a_judge_is_the_primary_one_beside_the_one_that_needs_no_model(wanted: Wanted) -> None:
+def test_a_judge_is_the_primary_one_beside_the_one_that_needs_no_model(
+    wanted: StudyArguments,
+) -> None:
     said = made(replace(wanted, judge="gpt-5.4-mini"))
     assert said["run"]["judges"] == ["heuristic", "gpt-5.4-mini"]
     assert said["primary_judge"] == "gpt-5.4-mini"
@@ -117,7 +119,7 @@ def test_a_judge_is_the_primary_one_beside_the_one_that_needs_no_model(wanted: W
 
 @pytest.mark.parametrize("api", ["completions", "chat"])
 def test_a_server_is_asked_which_model_it_has(
-    api: str, wanted: Wanted, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    api: str, wanted: StudyArguments, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with listing({"data": [{"id": "mine", "root": str(tiny), "max_model_len": 2048}]}) as url:
@@ -132,13 +134,13 @@ def test_a_server_is_asked_which_model_it_has(
     assert config["answer"]["max_tokens"] == 1024  # half of what the server takes
 
 
-def test_without_data_the_projects_own_items_are_asked(wanted: Wanted) -> None:
+def test_without_data_the_projects_own_items_are_asked(wanted: StudyArguments) -> None:
     said = made(replace(wanted, data=None, items=5))
     assert sum(entry["limit"] for entry in said["datasets"].values()) == 5
     assert said["run"]["datasets"] == list(said["datasets"])
 
 
-def test_a_shipped_dataset_is_taken_by_name(wanted: Wanted) -> None:
+def test_a_shipped_dataset_is_taken_by_name(wanted: StudyArguments) -> None:
     datasets = first_datasets(replace(wanted, data="gsm8k", items=7), shipped())
     assert datasets.entries == {"gsm8k": {"limit": 7}}
 
@@ -158,7 +160,9 @@ def test_names_are_those_that_an_entry_may_have(source: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "arrow", "folder"])
-def test_every_form_of_rows_is_read_and_copied(form: str, wanted: Wanted, tmp_path: Path) -> None:
+def test_every_form_of_rows_is_read_and_copied(
+    form: str, wanted: StudyArguments, tmp_path: Path
+) -> None:
     from datasets import Dataset
 
     rows, path = pl.DataFrame(ROWS), tmp_path / f"mine.{form}"
@@ -193,7 +197,7 @@ def test_every_form_of_rows_is_read_and_copied(form: str, wanted: Wanted, tmp_pa
     ],
 )
 def test_what_is_not_there_is_said_before_a_folder_is_made(
-    change: dict[str, str], said: str, wanted: Wanted
+    change: dict[str, str], said: str, wanted: StudyArguments
 ) -> None:
     with pytest.raises(UserError, match=said):
         made(replace(wanted, **change))  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
     depth = asked(pair.grid)[turns.path].depth
 
     def made() -> pl.DataFrame:
-        before, turns_before = map(pair.read, turns.made_of)
+        before, turns_before = map(pair.read, turns.input_paths)
         return continued(before, turns_before, depth - 1)
 
     yield from pair.compare("rows", turns.items, made, ["item"])
@@ -155,7 +155,7 @@ def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
         return
     if (wrong := _wrong_request(pair, table, of)) is not None:
         yield Finding("keys", of.path, *wrong)
-    if (wrong := _wrong_end(pair, table, of.drawn["max_tokens"])) is not None:
+    if (wrong := _wrong_end(pair, table, of.sampling["max_tokens"])) is not None:
         yield Finding("rows", of.path, *wrong)
 
 
@@ -163,7 +163,7 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request, or None."""
     writer = "user" if of.kind == USER_TURNS else "assistant"
     role = role_at(writer, of.depth)
-    settings = {**of.drawn, **turn_ends(pair.description, writer)}
+    settings = {**of.sampling, **turn_ends(pair.description, writer)}
     sent = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     dataset = pair.grid.places.dataset_name(pair.dataset)

@@ -25,7 +25,7 @@ from userturn.study.grid import Grid
 from userturn.wording import number_of
 from userturn.workflow.first_study import (
     FirstModel,
-    Wanted,
+    StudyArguments,
     cap_cost,
     first_datasets,
     first_model,
@@ -87,7 +87,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Output | int:
     """Run the command."""
-    request = Wanted(
+    request = StudyArguments(
         model=arguments.model,
         data=arguments.data,
         judge=arguments.judge,
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> Output | int:
     return Output(rates.parts, names | dict(rates.numbers))
 
 
-def _check(request: Wanted, judges: dict[str, dict[str, str]]) -> None:
+def _check(request: StudyArguments, judges: dict[str, dict[str, str]]) -> None:
     """Check the number of items, the judge and its API key before anything is read."""
     if request.items < 1:
         raise UserError(f"--items: found {request.items}, expected 1 or more")

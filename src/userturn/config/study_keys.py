@@ -110,8 +110,8 @@ class PairRounds(TypedDict):
     ]
 
 
-Drawn = Annotated[PartOfGrid, part("The part of the grid that items are drawn from.")]
-_From = TypedDict("_From", {"from": NotRequired[Drawn]})  # `from` is a word of Python's
+ItemsFrom = Annotated[PartOfGrid, part("The part of the grid that items are drawn from.")]
+_From = TypedDict("_From", {"from": NotRequired[ItemsFrom]})  # `from` is a word of Python's
 
 
 class Humans(_From):

@@ -154,8 +154,8 @@ def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
 
 def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
     """Return whether some recipe of a model rewards the verdict that the study reports."""
-    made_by = recipes_of(entries, recipes, model)
-    return any(recipe.get("trains_on_the_metric", False) for recipe in made_by)
+    recipes_used = recipes_of(entries, recipes, model)
+    return any(recipe.get("trains_on_the_metric", False) for recipe in recipes_used)
 
 
 def learns_user_turns(entries: Entries, recipes: Recipes, model: str) -> bool:

@@ -205,8 +205,8 @@ class RequestRunner:
         """Return the finished and missing keys of a dataset's plans, and journal their notes."""
         requests = self._asked(dataset, plans)
         if self.names is not None:
-            found, journals = finished_of(requests), self.journal(dataset).parent
-            renamed = [self.names.take_over(plan, found, journals) for plan in plans]
+            done, journals = finished_of(requests), self.journal(dataset).parent
+            renamed = [self.names.take_over(plan, done, journals) for plan in plans]
             if any(renamed):
                 requests = self._asked(dataset, plans)
         finished, keys = finished_of(requests), plan_keys(plan.path for plan in plans)

@@ -181,7 +181,7 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
     names, state = template.tokenizer.convert_ids_to_tokens, thinking_state(template)
     return {
         "user_header": template.user_header_text,
-        "header": template.header_form,
+        "header": template.header_extent,
         "left_to_the_model": template.left_to_the_model,
         "user_header_is_by_hand": template.header_is_by_hand,
         "stop": names(list(template.stop_token_ids)),

@@ -104,7 +104,7 @@ class Planner:
             seed=None,
             stop_texts=template.stop_texts,
             begins_with=template.left_to_the_model,
-            is_played=template.header_form == PLAYED,
+            is_played=template.header_extent == PLAYED,
         )
 
     def _answer_prompt(self, item: Item) -> Prompt:

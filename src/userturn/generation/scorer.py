@@ -212,7 +212,7 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
     else:
         literals, contents = template.probe_parts(context.prompt, *context.answer)
         rest = template.left_to_the_model
-        if template.header_form != SHARED:  # the rest of the header is then no part of the turn
+        if template.header_extent != SHARED:  # the rest of the header is then no part of the turn
             literals, rest = [*literals[:-1], literals[-1] + rest], ""
     return _turn_tokens(template, literals, contents, rest, turn.strip())
 

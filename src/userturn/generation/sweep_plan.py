@@ -162,7 +162,7 @@ class SweepPlans:
 
     def _answers(self, of: Asked) -> Iterator[Plan]:
         """Write and yield the plan of answers, and of the answers that other shards' items lend."""
-        sampling = self.planner.sampling("assistant", of.drawn)
+        sampling = self.planner.sampling("assistant", of.sampling)
         planned: dict[Path, Iterable[Numbered]] = {self._path(of): self._items(of)}
         after = [turns for turns in self.tables.values() if turns.stands_after == of.path]
         if any(map(self._shows_another, after)):
@@ -188,7 +188,7 @@ class SweepPlans:
         plans, draws = [], []
         with ExitStack() as stack:
             for of in tables:
-                sampling, path = self.planner.sampling("user", of.drawn), self._path(of)
+                sampling, path = self.planner.sampling("user", of.sampling), self._path(of)
                 plans.append(Plan(path, of.dataset, sampling, role_at("user", depth)))
                 add = stack.enter_context(plan_writer(path, of.identity, self.planner.identity))
                 draws.append((add, sampling, range(of.n_samples)))

@@ -241,7 +241,7 @@ class RolePlayTemplate(Template):
         return ""
 
     @property
-    def header_form(self) -> str:
+    def header_extent(self) -> str:
         """The word for role-play, which a description has in place of the header's form."""
         return PLAYED
 

@@ -94,7 +94,7 @@ class HeaderRenderer(Renderer):
         return self._left + ("" if self.is_shared else self._behind_header)
 
     @cached_property
-    def header_form(self) -> str:
+    def header_extent(self) -> str:
         """How much of the vendor's header is shown: `complete`, `bare`, or what all messages share.
 
         Where the entry has a header of its own, `the entry's`.

@@ -155,7 +155,7 @@ class Renderer:
         """Where the template reads the reasoning before an answer, or None if it writes none."""
         return reasoning_key(
             str(self.tokenizer.chat_template),
-            lambda said, key: self._rendered(said, False, self.takes_parts, key),
+            lambda messages, key: self._rendered(messages, False, self.takes_parts, key),
         )
 
     def literals(

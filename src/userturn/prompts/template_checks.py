@@ -76,7 +76,7 @@ def _prove_true_prefix(template: Template) -> str:
     """Return the sentence on the next messages for which the probe is a true prefix."""
     left = template.left_to_the_model
     beginnings = ", ".join(NEXT_MESSAGES_BY_BEGINNING)
-    if template.header_form != SHARED:
+    if template.header_extent != SHARED:
         beginnings += f", or any of {len(FIRST_CHARACTERS)} first characters"
     rest = f"; the model itself writes the header's end, {left!r}" if left else ""
     return f"the probe's tokens begin those of messages that begin with {beginnings}{rest}"

@@ -44,7 +44,7 @@ def asked(grid: Grid) -> Iterator[Asked]:
                 grid.answers_identity(model, dataset),
                 ANSWERS,
                 partial(_count, dataset, settings["max_tokens"], bool(other)),
-                drawn=settings,
+                sampling=settings,
                 grades=f"results/grades/{model}/{dataset}.parquet",
             )
 

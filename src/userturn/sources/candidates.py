@@ -100,9 +100,9 @@ def asked(grid: Grid) -> Iterator[Asked]:
         answers, turns = table_path(*pair, ANSWERS), table_path(*pair, USER_TURNS)
         settings = grid.answer_settings(pair[0])
         grades = answers.replace("answers.parquet", "grades.parquet")
-        yield _written(grid, pair, ANSWERS, drawn=settings, grades=grades)
+        yield _written(grid, pair, ANSWERS, sampling=settings, grades=grades)
         after, settings = (answers_path(*pair), answers), grid.user_turn_settings(temperature)
-        yield _written(grid, pair, USER_TURNS, after=after, drawn=settings, cell=cell)
+        yield _written(grid, pair, USER_TURNS, after=after, sampling=settings, cell=cell)
         if pair[0] not in scored_models(grid):
             continue
         path, count = scores_path(*pair, REACTIONS), partial(_scores, grid, *pair)

@@ -154,7 +154,7 @@ JOBS = {
         "controls.known_turns.plant_failures",
         {
             "path_to_answers": answers_path("{model}", "{dataset}"),
-            "paths_to_other_answers": f"study.made_of({RULE.folder})",
+            "paths_to_other_answers": f"study.paths_behind_turns({RULE.folder})",
             "path_to_items": ITEMS,
             "path_to_texts": "data/controls/hard_failures.yaml",
             "paths_to_frames": "study.harder_frames",

@@ -143,7 +143,10 @@ JOBS = {
     "swap_answers": Job(
         "Replace the answer before some user turns of each cell by another item's.",
         "controls.swapped_answers.swap_answers",
-        {"paths_to_user_turns": f"study.made_of({SWAPPED.folder})", "path_to_items": ITEMS},
+        {
+            "paths_to_user_turns": f"study.paths_behind_turns({SWAPPED.folder})",
+            "path_to_items": ITEMS,
+        },
         {"path_to_swapped": SWAPPED.user_turns},
         identity(f"identity({SWAPPED.user_turns})"),
         {"n_turns": "controls.chance_floor", "seed": "seed"},
@@ -151,7 +154,10 @@ JOBS = {
     "edit_answers": Job(
         "Exchange in the answer before some user turns of each cell what they take up from it.",
         "controls.swapped_answers.edit_answers",
-        {"paths_to_user_turns": f"study.made_of({EDITED.folder})", "path_to_items": ITEMS},
+        {
+            "paths_to_user_turns": f"study.paths_behind_turns({EDITED.folder})",
+            "path_to_items": ITEMS,
+        },
         {"path_to_edited": EDITED.user_turns},
         identity(f"identity({EDITED.user_turns})"),
         {"n_turns": "controls.edited", "seed": "seed"},

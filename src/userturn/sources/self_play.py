@@ -237,7 +237,7 @@ JOBS = {
         "generation.self_play.collect_self_play",
         {
             "sweeps": f"study.generation.waits_for({ANSWERS_PATH}, {RULE.user_turns})",
-            "paths_before": f"study.made_of({FOLDER})",
+            "paths_before": f"study.paths_behind_turns({FOLDER})",
         },
         {
             "path_to_conversations": RULE.items,

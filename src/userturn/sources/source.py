@@ -139,7 +139,7 @@ class Asked:
         kind: one of `STAGES`.
         count: returns the load of the requests that no table before it has, given dataset sizes.
         after: paths of the tables whose replies its prompts are made of, the nearest last.
-        drawn: sampling settings without the stops of a turn, empty for scores.
+        sampling: sampling settings without the stops of a turn, empty for scores.
         n_samples: rows per item. A turn after one of several answers has that answer's number.
         cell: temperature and perturbation, as columns of user turns.
         depth: that of self-play.
@@ -155,7 +155,7 @@ class Asked:
     kind: str
     count: Count = field(repr=False, compare=False)
     after: tuple[str, ...] = ()
-    drawn: Mapping[str, Any] = field(default_factory=dict)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
     n_samples: int = 1
     cell: Mapping[str, str | float] = field(default_factory=dict)
     depth: int = 1
@@ -188,7 +188,7 @@ class Turns:
         identity: hash of everything that shapes the turns.
         items: path of the conversations before them, from `results/` on.
         count: returns the load of the questions to one judge, given dataset sizes.
-        made_of: paths of other files of the study that the turns are made of.
+        input_paths: paths of other files of the study that the turns are made of.
     """
 
     folder: str
@@ -197,7 +197,7 @@ class Turns:
     identity: str
     items: str
     count: Count = field(repr=False, compare=False)
-    made_of: tuple[str, ...] = ()
+    input_paths: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -275,18 +275,18 @@ def operator_of(grid: Grid, turns: Asked) -> Mapping[str, Any]:
 
 
 def turns_of(
-    of: Asked, items: str = "", made_of: tuple[str, ...] = (), count: Count | None = None
+    of: Asked, items: str = "", input_paths: tuple[str, ...] = (), count: Count | None = None
 ) -> Turns:
     """Return the user turns of a table that sweeps fill, for judges to read.
 
     Args:
         of: the table.
         items: path of the conversations before them, by default the dataset's items.
-        made_of: paths of other files of the study that the turns are made of.
+        input_paths: paths of other files of the study that the turns are made of.
         count: returns the load of one judge's questions, by default one per request.
     """
     items, count = items or ITEMS.format(dataset=of.dataset), count or partial(_questions, of)
-    return Turns(of.folder, of.model, of.dataset, of.identity, items, count, made_of)
+    return Turns(of.folder, of.model, of.dataset, of.identity, items, count, input_paths)
 
 
 def _questions(of: Asked, sizes: Sizes) -> Load:

@@ -84,8 +84,10 @@ class Asks:
         self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
     ) -> str:
         """Return the ask of an answer to a conversation."""
-        drawn = _sampling_hash(self.answering, self.seed, "assistant", depth, sample, sampling)
-        return digest(drawn, digest_of(messages))
+        sampling_hash = _sampling_hash(
+            self.answering, self.seed, "assistant", depth, sample, sampling
+        )
+        return digest(sampling_hash, digest_of(messages))
 
     def user_turn(self, shown: str, sampling: Sampling, sample: int, depth: int) -> str:
         """Return the ask of a user turn, where `shown` is the result of `digest_of_probe`."""

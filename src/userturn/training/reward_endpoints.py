@@ -57,7 +57,9 @@ class KeptReplies:
             seen[key] += 1
         missing = [position for position, key in enumerate(keys) if key not in self._known]
         errors = (
-            ask(missing, lambda place, reply: self._keep(keys[place], reply)) if missing else []
+            ask(missing, lambda position, reply: self._keep(keys[position], reply))
+            if missing
+            else []
         )
         n = len(questions)
         if errors and (len(errors) == n or len(errors) > max(1, share * n)):

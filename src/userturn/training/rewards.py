@@ -182,15 +182,15 @@ def rewards_of(
     def score(name: str) -> Score:
         settings = names[name]
         functions: dict[str, Score] = {
-            "accuracy": lambda drawn, talks: accuracy(
-                settings["verifier"], talks, [turn.reference_answer for turn in drawn]
+            "accuracy": lambda sampled, talks: accuracy(
+                settings["verifier"], talks, [turn.reference_answer for turn in sampled]
             ),
             "interactivity": lambda _, talks: interactivity(talks, ask, interactivity_prompt),
             "length": lambda _, talks: length(talks, count),
-            "followup": lambda drawn, _: followup(
-                drawn, judges[settings["judge"]], paid_by, paid_replies
+            "followup": lambda sampled, _: followup(
+                sampled, judges[settings["judge"]], paid_by, paid_replies
             ),
-            "gain": lambda drawn, _: gain(drawn),
+            "gain": lambda sampled, _: gain(sampled),
         }
         return functions[name]
 

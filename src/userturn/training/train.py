@@ -115,13 +115,13 @@ def _watcher(training: Training, stop: StopFlag, curve: Curve | None) -> Any:
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):  # type: ignore[misc]
-        def on_train_begin(self, args: Any, state: Any, control: Any, **known: Any) -> None:
+        def on_train_begin(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
             if curve is not None:  # of the base, or of a checkpoint whose measuring was killed
-                curve.measure(known["model"], state.global_step)
+                curve.measure(objects["model"], state.global_step)
 
-        def on_save(self, args: Any, state: Any, control: Any, **known: Any) -> None:
+        def on_save(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
             if curve is not None:
-                curve.measure(known["model"], state.global_step)
+                curve.measure(objects["model"], state.global_step)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if stop.reason is not None:

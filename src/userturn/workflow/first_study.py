@@ -48,7 +48,7 @@ UNSURE = ("study:", "max_cost:")  # beginnings of lines that another day or pric
 
 
 @dataclass(frozen=True)
-class Wanted:
+class StudyArguments:
     """The arguments from which a first study is made.
 
     Attributes:
@@ -112,7 +112,9 @@ def short_name(source: str, names: Mapping[str, Any]) -> str:
     return f"my-{name}" if name in names else name
 
 
-def first_model(arguments: Wanted, config: Mapping[str, Any], machine: Machine) -> FirstModel:
+def first_model(
+    arguments: StudyArguments, config: Mapping[str, Any], machine: Machine
+) -> FirstModel:
     """Return the model of a first study, with what is written into its entry.
 
     Raises:
@@ -166,7 +168,7 @@ def _own_source(model: str, models: Mapping[str, Any]) -> str:
     return model
 
 
-def _served_model(arguments: Wanted, config: Mapping[str, Any]) -> FirstModel:
+def _served_model(arguments: StudyArguments, config: Mapping[str, Any]) -> FirstModel:
     """Return the model of a server, with the source that the server names if none is given."""
     url = arguments.server or arguments.model
     served: ServerModel = model_of_server(url, arguments.served_as)
@@ -187,7 +189,7 @@ def _served_model(arguments: Wanted, config: Mapping[str, Any]) -> FirstModel:
     return FirstModel(name, entry, served.longest, None, description)
 
 
-def first_datasets(arguments: Wanted, config: Mapping[str, Any]) -> FirstDatasets:
+def first_datasets(arguments: StudyArguments, config: Mapping[str, Any]) -> FirstDatasets:
     """Return the datasets of a first study, with what is written into their entries.
 
     Raises:
@@ -235,7 +237,9 @@ def first_datasets(arguments: Wanted, config: Mapping[str, Any]) -> FirstDataset
     return FirstDatasets({name: entry}, f"{n} of {data}: {told}; {graded}", own)
 
 
-def study_text(arguments: Wanted, model: FirstModel, datasets: FirstDatasets, folder: Path) -> str:
+def study_text(
+    arguments: StudyArguments, model: FirstModel, datasets: FirstDatasets, folder: Path
+) -> str:
     """Return the text of the configuration file of a first study."""
     longest = model.longest or 8 * LONGEST_TURN
     answer = LONGEST_ANSWER if model.is_quick else SHORT_ANSWER

@@ -14,8 +14,8 @@ from userturn.workflow.registry import (
     TABLE_RULES,
     TABLES,
     figures_of,
+    input_names,
     input_of,
-    made_of,
     paths_of,
     paths_of_figure,
     tables_of,
@@ -34,7 +34,7 @@ def _jobs(
         rule: Job(
             f"Make {'; '.join(_descriptions(rule))}.",
             function,
-            {name: input_of(name) for name in made_of(rule)},
+            {name: input_of(name) for name in input_names(rule)},
             {name: paths(name) for name in names_of(rule)},
             identity(f"{part}.identities.{rule}"),
         )

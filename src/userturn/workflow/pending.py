@@ -190,7 +190,7 @@ class Pending:
         """Return the sorted identities of a model's tables that wait for a sweep."""
         return sorted(_identities(of for of in self.tables.values() if of.model == model))
 
-    def without_plans(self, model: str, after_others: bool = False) -> set[str]:
+    def planless_identities(self, model: str, after_others: bool = False) -> set[str]:
         """Return the identities of a model's finished tables whose plans are lost."""
         planless = self._tables_of_sweep(self._planless[model], after_others)
         return _identities(planless) - _identities(self._absent[model])
@@ -262,7 +262,7 @@ class GenerationGrid:
             raise KeyError(shard)
         return dataset_files(self.pending.datasets(model, after_others))
 
-    def after_others(self, model: str, shard: str) -> list[str]:
+    def second_sweep_inputs(self, model: str, shard: str) -> list[str]:
         """Return the paths that a model's sweep after other models' needs, or has to wait for.
 
         They are prepared datasets and other models' answers. Markers of the model's first sweeps
@@ -309,7 +309,7 @@ class GenerationGrid:
             done = set(map(str, json.loads(marker.read_text())["pending"]))
         except (OSError, ValueError, LookupError, TypeError):  # damaged
             done = set()
-        planless = self.pending.without_plans(model, after_others)
+        planless = self.pending.planless_identities(model, after_others)
         return self.pending.identities(model, after_others) or sorted(done | planless)
 
     def void_markers(self) -> None:

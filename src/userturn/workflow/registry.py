@@ -105,7 +105,7 @@ def paths_of(table: str) -> list[str]:
     return [f"results/tables/{table}{ending}" for ending in TABLES[table].formats]
 
 
-def made_of(rule: str) -> list[str]:
+def input_names(rule: str) -> list[str]:
     """Return the names of the inputs of a rule's tables or figures, each once.
 
     Tables that the same rule makes are left out.

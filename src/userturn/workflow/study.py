@@ -113,9 +113,9 @@ class Study:
         """Return the identity of a source's file, by its path from `results/` on."""
         return artifacts(self.grid)[path]
 
-    def made_of(self, folder: str) -> list[str]:
+    def paths_behind_turns(self, folder: str) -> list[str]:
         """Return the paths from which the user turns in a folder of the results are made."""
-        return list(judged(self.grid)[folder].made_of)
+        return list(judged(self.grid)[folder].input_paths)
 
     def check_setups(self) -> None:
         """End the program if an engine would refuse a model or served judge that it has to load.

@@ -18,7 +18,7 @@ from userturn.workflow.registry import (
     FIGURES,
     TABLE_RULES,
     TABLES,
-    made_of,
+    input_names,
     tables_of,
 )
 
@@ -178,7 +178,7 @@ class FigureGrid:
     def identity_of(self, rule: str) -> str:
         """Return the identity of the figures of a rule."""
         settings = [SETTINGS[name](self.tables.study) for name in SHOWN]
-        tables = {name: self.tables.table_identity(name) for name in made_of(rule)}
+        tables = {name: self.tables.table_identity(name) for name in input_names(rule)}
         return fingerprint([settings, tables])
 
     @property
