@@ -10,24 +10,24 @@ from collections import Counter
 from tests.support.snakemake_runs import ROOT
 
 MOST = {
-    "drawn": 39,
-    "form": 51,
-    "found": 112,
-    "given": 34,
-    "held": 11,
-    "kept": 29,
-    "known": 80,
-    "lent": 1,
-    "made": 28,
-    "place": 36,
-    "said": 72,
-    "taken": 10,
-    "wanted": 25,
+    "drawn": 11,
+    "form": 2,
+    "found": 1,
+    "given": 1,
+    "held": 7,
+    "kept": 1,
+    "known": 5,
+    "lent": 0,
+    "made": 4,
+    "place": 3,
+    "said": 2,
+    "taken": 1,
+    "wanted": 0,
 }
 PREPOSITIONS = frozenset(
     ("of", "with", "without", "by", "in", "at", "beside", "over", "after", "before", "within", "on")
 )
-MOST_PREPOSITIONS = 100  # functions whose names begin with one and convert nothing
+MOST_PREPOSITIONS = 8  # functions whose names begin with one and convert nothing
 
 
 def words_of_names(tree: ast.AST) -> Counter[str]:

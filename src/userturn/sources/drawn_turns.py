@@ -165,7 +165,10 @@ JOBS = {
     "show_unseen_answers": Job(
         "Put before some user turns of each control the answer that they were written without.",
         "controls.swapped_answers.show_unseen_answers",
-        {"paths_to_user_turns": f"study.made_of({UNSEEN.folder})", "path_to_items": ITEMS},
+        {
+            "paths_to_user_turns": f"study.paths_behind_turns({UNSEEN.folder})",
+            "path_to_items": ITEMS,
+        },
         {"path_to_unseen": UNSEEN.user_turns},
         identity(f"identity({UNSEEN.user_turns})"),
         {"n_turns": "controls.unseen_answer", "seed": "seed"},
