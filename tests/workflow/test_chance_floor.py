@@ -63,7 +63,7 @@ def test_turns_of_controls_alone_are_judged_after_the_answer_that_they_lack(
     demo["controls"]["unseen_answer"] = 9
     grid = Grid(demo)
     for turns in unseen(grid):
-        written = {path.split("/")[5] for path in turns.made_of}
+        written = {path.split("/")[5] for path in turns.input_paths}
         assert written == {"none", "no_answer", "header_only"}
     seen = {path.split("/")[5] for path in INPUTS["seen_verdicts"](grid)}
     assert seen == {"none"}
