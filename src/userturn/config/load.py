@@ -40,7 +40,7 @@ DETECTOR_KEY, FORMER_DETECTOR = "language_detector", "langdetect"
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A YAML loader that refuses a key given twice, of which PyYAML would take the last."""
+    """A YAML loader that refuses duplicate keys, where PyYAML would take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -295,7 +295,7 @@ def keep_own_rubric(config: Mapping[str, Any], results: Path = Path("results")) 
 
 
 def detector_of(config: Mapping[str, Any]) -> str:
-    """Return the language detector of a study, by default that of earlier versions."""
+    """Return a study's language detector, by default the detector of earlier versions."""
     return str(config.get(DETECTOR_KEY, FORMER_DETECTOR))
 
 

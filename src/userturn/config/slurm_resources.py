@@ -104,7 +104,7 @@ def _whole(minimum: int, description: str) -> dict[str, Any]:
 
 
 def _placement(key: str, resource: str, description: str) -> Setting:
-    """Return the setting of a text that says where a job may run, or who pays for it."""
+    """Return a setting whose text says where a job may run, or who pays for it."""
 
     def value(entry: ResourceEntry, attempt: int) -> str:
         return str(entry.get(key, ""))

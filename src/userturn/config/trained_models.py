@@ -141,7 +141,7 @@ def check_trained(config: Config) -> None:
 
 
 def recipes_of(entries: Entries, recipes: Recipes, model: str) -> Iterator[Recipe]:
-    """Yield the recipes that made a model: its own, and those of its bases."""
+    """Yield the recipes that made a model: its own recipe, and the recipes of its bases."""
     while "recipe" in entries[model]:
         yield recipes[model]
         model = entries[model]["base"]

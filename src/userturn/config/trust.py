@@ -23,7 +23,7 @@ NOWHERE = "./outside/of/the/study"  # where no file is
 
 
 def is_of_this_folder(results: Path) -> bool:
-    """Return whether a results folder is that of the present folder, and so the user's own.
+    """Return whether a results folder belongs to the present folder, and so to the user.
 
     Without a configuration beside it, it comes from an archive that was unpacked here.
     """
@@ -33,7 +33,7 @@ def is_of_this_folder(results: Path) -> bool:
 def why_not_own(
     results: Path, recorded: Mapping[str, Any], configfiles: Sequence[str] = ()
 ) -> str | None:
-    """Return why a study is not that of the present folder and configuration, or None if it is.
+    """Return why a study does not belong to the present folder and configuration, or None.
 
     Args:
         results: the study's results folder.

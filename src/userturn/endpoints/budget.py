@@ -333,7 +333,7 @@ class Account:
     def replace(
         self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
     ) -> None:
-        """Replace the size that `add` counted for a request of a batch by that of its reply."""
+        """Replace the size that `add` counted for a request of a batch by the size of its reply."""
         self.spent -= most
         self.bill(most, usage, n_bytes_received)
 

@@ -232,7 +232,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
 
 
 async def bounded_body(stream: aiohttp.StreamReader, most: int) -> tuple[bytes, bool]:
-    """Return a body, of which about `most` bytes are read at most, and whether it is complete."""
+    """Return at most about `most` bytes of a body, and whether it is complete."""
     chunks, n_bytes = [], 0
     async for chunk in stream.iter_any():
         chunks.append(chunk)

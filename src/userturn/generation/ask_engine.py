@@ -72,7 +72,7 @@ class JournalState(NamedTuple):
 def to_record(request: Request, completion: Completion, template: Template) -> GenerationRecord:
     """Return the journal record of a completion, with the outcome ok, empty or error.
 
-    Its token ids are those that the model wrote, up to the one that ends the turn. Its text is the
+    Its token ids are what the model wrote, up to the token that ends the turn. Its text is the
     decoded tokens from the end of the header to the stop. For a played turn the text is only what
     a person would see.
     """

@@ -92,8 +92,8 @@ def shown_samples(
 def answers_shown(answers: pl.DataFrame, layout: AnswerLayout) -> Shown:
     """Return a table's answers to show, by item and sample, with None for a missing answer.
 
-    `layout` is that of the model which is shown them as its own. Answers of another model have the
-    common form, and their reasoning is not shown.
+    `layout` belongs to the model that is shown the answers as its own. Answers of another model
+    have the common layout, and their reasoning is not shown.
     """
     sample = "sample" if "sample" in answers.columns else pl.lit(0).alias("sample")
     rows = answers.select("item", sample, "outcome", "answer", "reasoning").iter_rows()

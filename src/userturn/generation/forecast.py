@@ -221,8 +221,8 @@ def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
 def replies_of(grid: Grid, model: str) -> pl.DataFrame:
     """Return the finished lines and notes of a model's journals (`REPLY_SCHEMA`).
 
-    They include those of a model that answers alike, since its answers are this one's. Lines of an
-    earlier version have no ask.
+    Replies of a model that answers alike are included, since its answers are this model's. Lines
+    of an earlier version have no ask.
     """
     names = filter(None, [model, answers_as(grid.models, model)])
     journals = [grid.results / "journal" / grid.places.model_name(name) for name in names]

@@ -202,7 +202,7 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
 
 
 def _warn_of_runners(grid: Grid, model: str) -> None:
-    """Warn if vLLM's model runner differs from that of the study's earlier texts."""
+    """Warn if vLLM's model runner is not the one that wrote the study's earlier texts."""
     now = {account["runner"] for account in noted_engines() if "runner" in account}
     before = recorded_runners(grid.results)
     if now and before.keys() - now:

@@ -93,7 +93,7 @@ def _unwrapped(text: str, layout: AnswerLayout) -> tuple[str, str | None]:
 
 
 def _split(text: str, begin: str, layout: AnswerLayout) -> tuple[str, bool, str]:
-    """Return the text before a wrapper's beginning, whether it was found, and the text behind."""
+    """Return the text before a wrapper's beginning, whether it is there, and the text behind."""
     if _holds_token(begin, layout):
         before, delimiter, answer = text.partition(begin)
         return before, bool(delimiter), answer

@@ -154,7 +154,7 @@ def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange
 
 
 def ending_of(exchange: Exchange) -> Context:
-    """Return the context in which the immediate end of a turn is scored, which has no turn."""
+    """Return the context in which an immediate end, a turn without text, is scored."""
     return Context(ENDING, None, exchange.prompt, exchange.answer)
 
 
@@ -170,7 +170,7 @@ def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[
 
 
 def own_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
-    """Return the contexts of a model's own turn, with its own answer and those to other items."""
+    """Return the contexts of a model's own turn, with its answers to this and to other items."""
     prompt = exchange.prompt
     others = [Context(OTHER_ANSWER, d.item, prompt, d.answer) for d in distractors]
     return [Context(OWN, None, prompt, exchange.answer), *others]
@@ -326,7 +326,7 @@ class Scorer:
 
 
 def named_rows(turns: Iterable[TurnToScore]) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
-    """Yield the columns of a plan's rows that need no template, with their turn and context."""
+    """Yield each turn and context, with the plan's columns that need no template."""
     every = ((turn, context) for turn in turns for context in turn.contexts)
     for position, ((exchange, _, cell), context) in enumerate(every):
         named = {

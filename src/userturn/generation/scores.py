@@ -173,7 +173,7 @@ def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None
 
 
 def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the signals of each candidate, of which a larger value means a better candidate.
+    """Return the signals of each candidate, where a larger value means a better candidate.
 
     `satisfaction` is the log-likelihood of any satisfied turn, log Σ p, and `correction` the
     negative log-likelihood of any correction. Their sum `satisfaction over correction` is the

@@ -69,7 +69,7 @@ def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToSco
 
 
 def exchanges_at(conversations: Conversations, turns: Asked) -> list[Exchange]:
-    """Return the conversations that have an answer before the turns of a table, with the turn."""
+    """Return the exchanges of a table's user turns: conversation, answer, and the turn after it."""
     before = conversations.conversations_before(turns)
     open_ones = going_on(before) if turns.goes_on_from else before
     written = conversations.turns(turns).filter(pl.col("sample") == 0)

@@ -91,7 +91,7 @@ class SweepPlans:
                 yield self._scores(of)
 
     def texts(self, tables: Sequence[Asked]) -> Iterator[Plan]:
-        """Write and yield the plans of those tables of a stage that have texts."""
+        """Write and yield the plans of the tables of a stage that have texts."""
         for of in tables:
             if of.kind == ANSWERS:
                 yield from self._answers(of)

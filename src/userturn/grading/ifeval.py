@@ -1,6 +1,6 @@
 """The verifier `ifeval`: instruction following, strict and loose; `ifbench` uses it too.
 
-The checkers are those of `if-verifiable`. Strict and loose are written here, because its own
+The checkers come from `if-verifiable`. Strict and loose are written here, because its own
 evaluation skips instructions that it does not know. Some checkers draw random numbers, so each is
 seeded. An instruction is open if its checker would check something else than its row asks for:
 `#` and `!` as letters (rows 1122 and 1129 of IFEval), a span from word 0 (row 286 of IFBench).

@@ -24,7 +24,7 @@ def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
 
 
 def grade_number(answer: str, reference: str, language: str | None = None) -> Grade:
-    r"""Compare the final number of an answer with that of the reference.
+    r"""Compare the final number of an answer with the reference's final number.
 
     The final number is that after the last `####`, `Answer:`, `A:` or in `\boxed{}`, else the last
     one of all. An answer without any number is wrong. An answer is undecided if a reader could

@@ -192,7 +192,7 @@ class Batches:
         note_uploaded(self.folder, one)
 
     def _create(self, one: Batch) -> Batch:
-        """Return a file with a new batch of it."""
+        """Make a batch of an uploaded file, and return the file with its batch."""
         with readable("a batch"):
             try:
                 created = self.client.batches.create(
@@ -203,7 +203,7 @@ class Batches:
             return self._noted(one, created)
 
     def _listed(self, one: Batch) -> Batch | None:
-        """Return a file with its batch from the API's list, or None after looks for minutes."""
+        """Look for a file's batch in the API's list for minutes, and return both, or None."""
         for number in range(N_LOOKS):
             with readable("the list of batches"):
                 page = self.reader.batches.list(limit=100)
@@ -216,13 +216,13 @@ class Batches:
         return None
 
     def _noted(self, one: Batch, batch: Any) -> Batch:
-        """Return a file with its batch, which is noted."""
+        """Note the batch of an uploaded file, and return the file with its batch."""
         one = replace(one, batch=self._id_of(batch))
         note(self.folder, "created", one)
         return one
 
     def _id_of(self, created: Any) -> str:
-        """Return the id of what the API made, checked since it is noted and could be an API key."""
+        """Return the id of a new batch, after a check that no API key would be noted."""
         name = created.id
         if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
             raise ValueError("no id that can be noted")

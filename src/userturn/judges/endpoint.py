@@ -130,7 +130,7 @@ def recorded_verdicts(
 
 
 def reply_format(judge: "Judge") -> "ReplyFormat":
-    """Return the prompt, endpoint and reader of replies of a judge that is asked for JSON."""
+    """Return how a judge is asked for JSON: its prompt, its endpoint, and the reader of replies."""
     from userturn.judges.endpoint_verdicts import json_format
 
     return json_format(judge)

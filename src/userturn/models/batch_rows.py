@@ -223,7 +223,7 @@ class RowCache(Cache):  # type: ignore[misc]
 
 
 def _moved(tensor: Any, old: tuple[slice, slice, slice], n_rows: int, end: int) -> Any:
-    """Return a larger tensor with a part of an old one placed before the column `end`."""
+    """Return a larger tensor that has a part of the old one before the column `end`."""
     # Zeros, since a masked column is multiplied by zero, which a stray NaN would survive.
     moved = tensor.new_zeros(n_rows, tensor.shape[1], end + SPARE_COLUMNS, tensor.shape[3])
     part = tensor[old]

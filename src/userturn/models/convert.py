@@ -28,7 +28,7 @@ UNREADABLE = (
 
 
 def fill_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
-    """Return the path of a cache folder, which `make` fills at first, completely or not at all.
+    """Return the path of a cache folder, after `make` has filled it once, wholly or not at all.
 
     Raises:
         UserError: the source files cannot be read.

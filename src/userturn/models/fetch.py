@@ -246,7 +246,7 @@ def resolved_revision(source: str, revision: str, with_weights: bool = True) -> 
 def pinned_revision(paths_to_pins: Iterable[Path], source: str, revision: str) -> str:
     """Return the commit that a study recorded for a source and a branch, else the branch.
 
-    The pins are those of the model's present and earlier names. They are no outputs of a rule, so
+    Pins are kept under the model's present and earlier names. They are no outputs of a rule, so
     they survive when the description is remade, and a study does not follow a branch that moves.
     To use a newer commit, delete the file.
     """

@@ -42,7 +42,7 @@ def is_read(name: str, names: Collection[str]) -> bool:
 
 
 def normalised_folder_hash(folder: Path) -> str:
-    """Return one hash of the names and forms of the files that may be read."""
+    """Return one hash of the names and normalised contents of the files that may be read."""
     files = {path.name: path for path in folder.iterdir() if path.is_file()}
     return fingerprint(
         {n: normalised_file_hash(path) for n, path in files.items() if is_read(n, files)}
@@ -87,7 +87,7 @@ def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
 
 
 def normalised_file_hash(path: Path) -> str:
-    """Return the hash of a file's form, which is equal for two files that are read alike.
+    """Return the hash of a file's normalised content, equal for two files that are read alike.
 
     For a file over 64 MiB (weights), its size and both ends count.
     """
@@ -103,7 +103,7 @@ def normalised_file_hash(path: Path) -> str:
 
 
 def normalised_template_hash(text: str) -> str:
-    """Return the hash of a chat template's normal form."""
+    """Return the hash of a normalised chat template."""
     return fingerprint(["template", normal_template(text)])
 
 

@@ -141,7 +141,7 @@ class Inquiry:
     account: Account
 
     async def written(self, prompt: Prompt, dialect: Dialect, **overrides: Any) -> str:
-        """Return the text of a continuation, checked as every other reply.
+        """Return the text of a continuation, checked like every other reply.
 
         Raises:
             ReplyError, EndpointError: why there is none.

@@ -237,7 +237,7 @@ def _other_code(code: object) -> str:
 
 
 def _files_of_code(auto_map: object) -> list[str]:
-    """Return the names of the files of code in its own folder that an `auto_map` names."""
+    """Return the code files in the model's own folder that an `auto_map` names."""
     named = auto_map.values() if isinstance(auto_map, dict) else []
     own = {one.rpartition(".")[0] for one in named if isinstance(one, str) and "--" not in one}
     return sorted(f"{module}.py" for module in own)

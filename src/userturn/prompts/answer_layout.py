@@ -85,7 +85,7 @@ class AnswerLayout:
 
     @classmethod
     def recorded(cls, description: Mapping[str, Any]) -> "AnswerLayout":
-        """Return the form that a model's description records, or the common form without one."""
+        """Return the layout in a model's description, or the common layout if it has none."""
         noted = dict(description.get("answer_form", {}))
         for key in ("wrappers", "thinking"):
             if key in noted:
@@ -93,12 +93,12 @@ class AnswerLayout:
         return cls(**noted)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form as the JSON object that `of` reads."""
+        """Return the layout as the JSON object that `recorded` reads."""
         return asdict(self)
 
 
 def answer_layout(template: Renderer) -> AnswerLayout:
-    """Return the form of answers that a template implies."""
+    """Return the layout of answers that a template implies."""
     source = remove_comments(str(template.tokenizer.chat_template))
     prompt, before, behind = _around_answer(template)
     pairs = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)

@@ -257,10 +257,10 @@ class RolePlayTemplate(Template):
 
     @property
     def stop_texts(self) -> tuple[str, ...]:
-        """Texts that end a played turn, the same as those that end an answer."""
+        """Texts that end a played turn, the same as for an answer."""
         return self.end_texts
 
     @property
     def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end a played turn, the same as those that end an answer."""
+        """Tokens that end a played turn, the same as for an answer."""
         return self.end_token_ids

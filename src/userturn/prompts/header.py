@@ -193,7 +193,7 @@ class HeaderRenderer(Renderer):
     def _begins_each(
         self, shown: Sequence[str], header: str, contents: Sequence[str], messages: Sequence[str]
     ) -> bool:
-        """Return whether a prompt's token ids begin those of the conversation with each message."""
+        """Return whether the conversation with each message begins with a prompt's token ids."""
         ids = self.encoder.encode(shown, contents)
         whole = [*shown[:-1], header + self._behind_header, ""]
         longer = (self.encoder.encode(whole, [*contents, message]) for message in messages)

@@ -134,7 +134,7 @@ class Renderer:
 
     @cached_property
     def takes_parts(self) -> bool:
-        """Whether the template needs `content` as a list of parts, as those of vision models do.
+        """Whether the template needs `content` as a list of parts, as vision models do.
 
         Plain text is tried first, and parts only if the template does not show plain text.
         """

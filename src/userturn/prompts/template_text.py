@@ -59,7 +59,7 @@ def normal_template(text: str) -> str:
 
 
 def remove_comments(text: str) -> str:
-    """Return a chat template without the words of its remarks, to search it for tokens."""
+    """Return a chat template with empty comments, to search it for tokens."""
     empty = REMARK.sub(r"{#\g<before>\g<behind>#}", text)
     return empty if normal_template(empty) == normal_template(text) else text
 

@@ -230,7 +230,7 @@ def _end(state: str, info: Any) -> str:
 
 
 def _stopped(job: Any) -> str:
-    """Return what a job said last of a signal that stopped it, or nothing."""
+    """Return the last line in a job's logs about a signal that stopped it, or an empty text."""
     lines: list[str] = []
     for log in job.log:
         with suppress(OSError):
@@ -239,7 +239,7 @@ def _stopped(job: Any) -> str:
 
 
 def _told(info: Any, why: str) -> str:
-    """Return how a job ended, with what it said last about itself."""
+    """Return how a job ended, with the last line of its logs about a signal."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
     last_words = _stopped(info.job)
     return f"SLURM job {info.external_jobid} {ends[why]}{f' ({last_words})' if last_words else ''}"

@@ -254,7 +254,7 @@ def _endless_wait(options: Options, partitions: Mapping[str, Partition]) -> str 
 
 
 def jobs_partitions(options: Options, partitions: Mapping[str, Partition]) -> list[Partition]:
-    """Return those of the cluster's partitions in which a job may start."""
+    """Return the partitions of the cluster in which a job may start."""
     named = partitions_of(options)
     return [p for p in partitions.values() if (p.name in named if named else p.is_default)]
 

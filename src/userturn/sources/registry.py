@@ -41,7 +41,7 @@ def judged(grid: Grid) -> dict[str, Turns]:
 
 
 def asked_of(grid: Grid, model: str, pending: Iterable[str] | None = None) -> list[Asked]:
-    """Return the tables that a model's sweeps fill, if given only those of `pending` identities."""
+    """Return the tables that a model's sweeps fill, or only the tables of `pending` identities."""
     mine = [of for of in asked(grid).values() if of.model == model]
     identities = None if pending is None else set(pending)
     return [of for of in mine if identities is None or of.identity in identities]

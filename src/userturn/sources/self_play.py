@@ -65,7 +65,7 @@ class Depth(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of its files below the results, at depth 1 that of the cell."""
+        """The folder of its files below the results, at depth 1 the cell's folder."""
         if self.depth == 1:
             return f"cells/{self.cell.folder}"
         cell = f"{self.model}/{self.dataset}/t{self.temperature}"
@@ -146,7 +146,7 @@ def depths_from_the_first(grid: Grid) -> list[Depth]:
 
 
 def depth_identity(grid: Grid, at: Depth, what: str = USER_TURNS) -> str:
-    """Return the identity of a depth's answers or user turns, at depth 1 that of the cell."""
+    """Return the identity of a depth's answers or user turns, at depth 1 the cell's identity."""
     if at.depth == 1:
         return grid.cell_identity(at.cell)
     return fingerprint([SELF_PLAY_VERSION, what, depth_identity(grid, at.previous)])

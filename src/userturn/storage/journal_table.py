@@ -113,6 +113,6 @@ def read_asked(
 
 
 def finished_keys(journal: Journal, keys: pl.Series) -> set[str]:
-    """Return those of some keys that a journal has finished."""
+    """Return which of some keys a journal has finished."""
     outcomes = read_outcomes(journal, keys, ["key", "outcome"])
     return set(outcomes.filter(pl.col("outcome") != "error")["key"])

@@ -51,16 +51,16 @@ class AsDescribed:
     forms: Mapping[str, str]  # by the hash of a form, the identity that it first had
 
     def folder_identity(self, identity: str, folder: Path) -> str:
-        """Return the identity by which a folder is known, given the `identity` of its bytes."""
+        """Return a folder's identity in the study, given the `identity` of its bytes."""
         return self.forms.get(normalised_folder_hash(folder), identity)
 
     def template_identity(self, identity: str, text: str, source: str) -> str:
-        """Return the hash by which a template is known, given the `identity` of its text."""
+        """Return a template's hash in the study, given the `identity` of its text."""
         return self.forms.get(_normalised_template(text, source), identity)
 
 
 def _normalised_template(text: str, source: str) -> str:
-    """Return the hash of a chat template's form, which is shared only within one model."""
+    """Return the hash of a normalised chat template, which is shared only within one model."""
     return fingerprint([source, normalised_template_hash(text)])
 
 
@@ -75,7 +75,7 @@ class Aliases:
 
     @cached_property
     def _written(self) -> dict[str, Any]:
-        """What is written down.
+        """The content of the file of aliases.
 
         Raises:
             UserError: the file is damaged, and without it renamed models would be asked again.
@@ -100,7 +100,7 @@ class Aliases:
 
     @cached_property
     def _forms(self) -> dict[str, str]:
-        """The identity that each form first had."""
+        """The identity that each normalised content first had, by its hash."""
         forms = {
             digest: identity for d in self._described for digest, identity in d["forms"].items()
         }
@@ -110,20 +110,20 @@ class Aliases:
     def _described_by(self) -> set[str]:
         return {identity for d in self._described for identity in d["identity"].values()}
 
-    def _alias_of(self, content: str, normalised: Callable[[], str]) -> str:
+    def _alias_of(self, content: str, normalised_hash: Callable[[], str]) -> str:
         identity: str = self._written["contents"].get(content, content)
         is_recorded = content in self._written["contents"] or content in self._described_by
         if self._forms and not is_recorded:
-            identity = self._forms.get(normalised(), content)
-        self._met[content] = identity, normalised
+            identity = self._forms.get(normalised_hash(), content)
+        self._met[content] = identity, normalised_hash
         return identity
 
     def folder_identity(self, identity: str, folder: Path) -> str:
-        """Return the identity by which a folder is known, given the `identity` of its bytes."""
+        """Return a folder's identity in the study, given the `identity` of its bytes."""
         return self._alias_of(identity, lambda: normalised_folder_hash(folder))
 
     def template_identity(self, identity: str, text: str, source: str) -> str:
-        """Return the hash by which a template is known, given the `identity` of its text.
+        """Return a template's hash in the study, given the `identity` of its text.
 
         A template is compared only with others of the same model, whose identity is `source`.
         """
@@ -131,11 +131,11 @@ class Aliases:
 
     @property
     def forms(self) -> dict[str, str]:
-        """The identity by which all content that was read here is known, by its form."""
-        return {normalised(): identity for identity, normalised in self._met.values()}
+        """The identity of all content that was read here, by the hash of the normalised content."""
+        return {normalised_hash(): identity for identity, normalised_hash in self._met.values()}
 
     def places(self, kind: str, identities: Mapping[str, str]) -> dict[str, str]:
-        """Return the place of each name of the present configuration.
+        """Return the first name of each name of the present configuration.
 
         While the first name is still configured, another name of the same content is a measurement
         of its own, in its own place. If not, it takes over the place of the first name.
@@ -163,7 +163,7 @@ class Aliases:
 
     @cached_property
     def _used_places(self) -> dict[str, dict[str, list[str]]]:
-        """The places under which each identity was asked, those written down first."""
+        """The names under which each identity was asked, beginning with the names in the file."""
         used: dict[str, dict[str, list[str]]] = deepcopy(self._written["identities"])
         for kind, digest, name in self._stored():
             places = used[kind].setdefault(digest, [])
@@ -186,7 +186,7 @@ class Aliases:
         new = {name: met for name, met in self._met.items() if name not in contents}
         content = {
             "contents": {name: identity for name, (identity, _) in new.items()} | contents,
-            "forms": {normalised(): identity for identity, normalised in new.values()}
+            "forms": {normalised_hash(): identity for identity, normalised_hash in new.values()}
             | self._forms,
             "identities": self._used_places,
             "places": {kind: {**self._written["places"][kind], **places[kind]} for kind in STORED},

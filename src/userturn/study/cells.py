@@ -58,7 +58,7 @@ def description_files(names: Iterable[str]) -> list[str]:
 
 
 def group_by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    """Return some cells grouped by model and dataset, in their order."""
+    """Group cells by model and dataset, in their order."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.model, cell.dataset), []).append(cell)

@@ -102,7 +102,7 @@ class Grid:
 
     @property
     def prices(self) -> dict[str, Any]:
-        """The prices per million tokens of those judges and models of the run that have one."""
+        """The prices per million tokens of the judges and models of the run that have a price."""
         judges = {name: e["price"] for name, e in self.judges.items() if "price" in e}
         return judges | model_prices(self.models)
 
@@ -123,7 +123,7 @@ class Grid:
 
     @cached_property
     def described(self) -> list[str]:
-        """The models of the grid and those that they were trained from, sorted."""
+        """The models of the grid and the models that they were trained from, sorted."""
         return described(self.config)
 
     @cached_property
@@ -138,7 +138,7 @@ class Grid:
         return complete(entry, self.config, self.contents.ids)
 
     def opened(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an entry of a dataset or model with only those files that may be opened."""
+        """Return an entry of a dataset or model with only the files that may be opened."""
         return dict(entry) if self.confined_to is None else confined(entry, self.confined_to)
 
     def n_samples(self, temperature: str) -> int:
@@ -241,7 +241,7 @@ class Grid:
 
     @cached_property
     def asked_judges(self) -> list[str]:
-        """The judges of user turns and those that grade answers, sorted."""
+        """The judges of user turns and the judges that grade answers, sorted."""
         return asked_judges(self.config)
 
     @property

@@ -5,8 +5,8 @@ data.py: conversations to train on, from our own files or CollabLLM's.
 draws.py: the table of what was drawn and how it was rewarded.
 grpo.py: reinforcement learning with TRL's GRPO trainer.
 job.py: one training: inputs, trainer arguments, and the last whole checkpoint.
-kept_change.py: how far a training moved its base, and what of that is swept.
-learnt_turns.py: what is learnt: each turn after the prompt that it is given for.
+kept_change.py: how far a training moved its base, and how much of it the swept model has.
+learnt_turns.py: the rows to learn: each turn after the study's prompt for it.
 measured.py: what a study's trainings measured, as a table.
 reward_endpoints.py: asks the simulated user and the judge of interactivity, nothing twice.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.

@@ -62,7 +62,7 @@ def tasks(
 ) -> list[Task]:
     """Return a task for each place in the conversations where the role `turn` is next.
 
-    Prompts are those of the study, which for a user turn is the probe after an answer. Prompts of
+    Prompts are made as in the study: for a user turn, the probe after an answer. Prompts of
     more than `max_tokens` tokens are left out.
 
     Raises:
@@ -264,7 +264,7 @@ def gains_by_base(
 ) -> Scores:
     """Return the gain of drawn user turns by the base, which training does not change.
 
-    The other answers are those of the tasks.
+    The other answers come from the tasks.
     """
     model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
     others = [_exchange(task.messages, "") for task in grpo_tasks]

@@ -109,7 +109,7 @@ def swap_answers(conversations: Sequence[Sequence[Message]]) -> list[list[Messag
 def held_out(rows: Sequence[Mapping[str, Any]], recipe: Recipe) -> set[str]:
     """Return the ids of the conversations that are not learnt, the first by the hash of the id.
 
-    They are those of the curve and of the validation, which overlap as much as possible.
+    The curve and the validation use them, and overlap as much as possible.
     """
     ids = sorted({str(row["conversation"]) for row in rows}, key=lambda name: fingerprint([name]))
     n_validation = round(recipe.get("sft", {}).get("validation", 0) * len(ids))

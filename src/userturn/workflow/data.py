@@ -52,7 +52,7 @@ class DataGrid:
 
     @property
     def prepared(self) -> list[str]:
-        """The paths of all prepared datasets, those of controls and likelihood included."""
+        """The paths of all prepared datasets, also of datasets for controls and likelihood."""
         return dataset_files(self.grid.prepared_datasets)
 
     @property

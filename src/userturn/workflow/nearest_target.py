@@ -28,7 +28,7 @@ class NearestTarget(logging.Filter):
         self.study, self.workflow = study, workflow
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every message pass, and replace that of a target that no rule makes."""
+        """Pass every message on, and reword the one about a target that no rule makes."""
         if match := NOTHING_MAKES.search(str(record.msg)):
             rules = [rule.name for rule in self.workflow.rules]
             record.msg = nearest_target(match[1], self.study, rules)
@@ -36,5 +36,5 @@ class NearestTarget(logging.Filter):
 
 
 def tell_nearest_target(study: Study, workflow: Any) -> None:
-    """Make Snakemake, in this process, name what is nearest to a target that no rule makes."""
+    """Make Snakemake suggest the nearest target where no rule makes the requested one."""
     logging.getLogger(SNAKEMAKE).addFilter(NearestTarget(study, workflow))

@@ -147,7 +147,7 @@ class Pending:
         return {one for forecast in self.forecasts.values() for one in forecast["outdated"]}
 
     def _planned_otherwise(self, model: str) -> set[str]:
-        """Return the identities of absent tables planned under another description of their model.
+        """Return the identities of absent tables planned under another description of the model.
 
         The description is part of their requests' keys, so these have changed.
         """
@@ -348,7 +348,7 @@ class GenerationGrid:
 
     @cached_property
     def _described(self) -> set[str]:
-        """The names of models whose description is that of the present configuration."""
+        """The names of models that were described under the present configuration."""
         grid = self.grid
         paths = zip(grid.models, description_files(grid.models), strict=True)
         return {n for n, p in paths if read_identity(grid.at(p)) == grid.model_fingerprint(n)}

@@ -83,7 +83,7 @@ def figures_of(rule: str) -> list[str]:
 def report_labels(path: str) -> dict[str, Any]:
     """Return category and labels of a file in Snakemake's report, or none for other files.
 
-    That report has the SVG file of each figure and the CSV file of each table.
+    Snakemake's report has the SVG file of each figure and the CSV file of each table.
     """
     name, ending = Path(path).stem, Path(path).suffix
     words = name.replace("_", " ")

@@ -40,7 +40,7 @@ CRITERIA_OF_AN_UNSEEN_ITEM = 12  # assumed for a dataset with rubrics until its 
 
 
 def dataset_sizes(grid: Grid) -> dict[str, Size]:
-    """Return the size of each dataset of a study, those of controls and likelihood included.
+    """Return the size of each dataset of a study, also of datasets for controls and likelihood.
 
     Raises:
         UserError: a local file cannot be prepared.
@@ -124,7 +124,7 @@ def load_of_judge(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Load:
 
 
 def cost_of_judge(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """Return how often a judge is asked, and the cost of that by the price in its entry.
+    """Return how often a judge is asked, and what this costs at the price in its entry.
 
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
