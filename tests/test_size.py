@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_853, 35_283),
-    "tests": (57_510, 32_693),
+    "src": (63_997, 35_286),
+    "tests": (57_516, 32_693),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
