@@ -1,11 +1,15 @@
 """Each fault of an endpoint has one end, its requests, its tokens and its money.
 
 The rows are in tests/support/faults: what is said to every request, and how the question must end.
+`make test` asks with each of them. In batches and as a run's first question, whose replies are read
+by the same function, it has one row of each end and bill, and `make test-long` the others.
 """
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -34,6 +38,15 @@ DIRECT = BODIES | STATUSES | CONNECTIONS | PROVIDERS
 STOPPING = {name: row for name, row in DIRECT.items() if row.end != "genuine_followup"}
 LIMIT = 100  # tokens of a reply, by the entry that judged_cell writes
 N_BYTES = re.compile(r"(?i)content-length: *(\d+)")
+
+
+def first_of_each_end(rows: Mapping[str, Fault]) -> Iterator[Any]:
+    """Yield the names of rows; those that end and cost as one before are long tests."""
+    seen = set()
+    for name, row in rows.items():
+        end = row.end, row.n_requests, row.n_in_batches, row.bill
+        yield pytest.param(name, marks=[pytest.mark.long] if end in seen else [])
+        seen.add(end)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +104,7 @@ def test_fault_has_its_end_its_requests_its_tokens_and_its_money(name: str, tmp_
     check_bill(tmp_path, row, sent, [max(received, 2 * http_client.LARGEST_BODY)] * len(sent))
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", first_of_each_end(BODIES))
 def test_fault_in_a_batch_ends_as_it_does_elsewhere(name: str, tmp_path: Path) -> None:
     row = BODIES[name]
     api = BatchServer(body=row.says)
@@ -103,7 +116,7 @@ def test_fault_in_a_batch_ends_as_it_does_elsewhere(name: str, tmp_path: Path) -
     check_bill(tmp_path, row, sent, [len(json.dumps(row.says))] * len(sent))
 
 
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", first_of_each_end(STOPPING))
 def test_first_question_stops_the_run_with_the_reason_or_is_settled(
     name: str, tmp_path: Path
 ) -> None:
