@@ -348,7 +348,7 @@ def test_nothing_is_labelled_without_a_name(tab: Any, tmp_path: Path) -> None:
         tab.click("#start")
         tab.keyboard.press("Escape")
         tab.keyboard.press("Escape")
-        tab.locator("#who").wait_for(timeout=5000)
+        tab.locator("#who").wait_for()
     tab.keyboard.press("1")
     assert tab.inner_text("#count") == "0 of 1 labelled"
 

@@ -91,7 +91,7 @@ def tab(browser: Any) -> Iterator[Any]:
     """A tab of its own that notes every request and every error."""
     context = browser.new_context()
     opened = context.new_page()
-    opened.set_default_timeout(10_000)
+    opened.set_default_timeout(60_000)  # of a busy machine, in ms
     opened.noted, opened.asked = [], []
     opened.on("request", lambda request: opened.asked.append(request.url))
     opened.on("console", lambda message: opened.noted.append(message.text))
@@ -163,7 +163,9 @@ def test_back_leads_to_the_place_in_the_list_that_was_left(tab: Any, uri: str) -
 
 def test_report_that_is_loaded_again_stays_where_it_was(tab: Any, uri: str) -> None:
     tab.goto(uri)
+    tab.wait_for_selector("html:not(.starting)")  # all that makes the page as long as it will be
     tab.evaluate("window.scrollTo(0, 700)")
+    tab.wait_for_function("() => window.scrollY === 700")
     tab.reload()
     tab.wait_for_function("() => window.scrollY === 700")
 

@@ -61,7 +61,7 @@ def tab(browser: Any, grid: Grid) -> Iterator[Any]:
     """A tab with the report's first page, in which any error fails the test."""
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     opened = context.new_page()
-    opened.set_default_timeout(10_000)
+    opened.set_default_timeout(60_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("console", lambda message: errors.append(message.text))
