@@ -65,6 +65,7 @@ def told_again(pair: Pair) -> list[Item]:
     return replayed(pair, "detect_languages", [f"results/{TOLD}"], model=MODEL, dataset=DATASET)
 
 
+@pytest.mark.slow
 def test_english_turns_after_prompts_in_six_languages_are_in_another_in_five(pair: Pair) -> None:
     told = pl.read_parquet(pair.grid.results / TOLD)
     assert (told.height, told["turned_in_another"].sum(), told["turned_in_another"].count()) == (

@@ -38,6 +38,7 @@ def audited(grid: Grid) -> list[tuple[str, str]]:
     return [(finding.check, finding.artifact) for finding in findings_of(found)]
 
 
+@pytest.mark.slow
 def test_depths_that_follow_from_their_plans_and_journal_are_not_found(grid: Grid) -> None:
     assert audited(grid) == []
 

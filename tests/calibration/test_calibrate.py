@@ -52,6 +52,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_corrected_rates_are_those_of_a_studys_table(exported: pl.DataFrame) -> None:
     found = SIMULATED
     own = domains(found["turns"], found["verdicts"], found["annotations"], found["key"])
@@ -79,6 +80,7 @@ def test_the_card_is_that_of_a_study(exported: pl.DataFrame, measure: str, own: 
     assert limits(exported, measure, model=ALL) == card.select(LIMITS).row(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measure", "part", "own"),
     [

@@ -224,6 +224,7 @@ def test_pilot_without_verdicts_says_that_it_has_no_rate(
 GAIN = ("--measure", "gain_answer", "--spread", "0.2")
 
 
+@pytest.mark.slow
 def test_a_gain_needs_students_conversations_and_a_few(capsys: pytest.CaptureFixture[str]) -> None:
     # A difference of two gains varies by 2 * .04 * .5 = .04, and conversations are of 1.5; what a
     # sample's own skewness costs is two of them at most.
@@ -239,6 +240,7 @@ def test_a_share_needs_what_items_of_one_turn_need(capsys: pytest.CaptureFixture
     assert "689 items" in items and "691 follow-ups" in text
 
 
+@pytest.mark.slow
 def test_a_sign_of_the_difference_changes_nothing_for_a_gain(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -129,6 +129,7 @@ def test_each_step_of_noise_replaces_its_share_of_words_and_keeps_the_last_steps
     assert all(step.count(",") == 1 and step.endswith(".") for step in steps)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_prompt_and_answer_make_texts_and_the_same_ones_again(prompt: str, answer: str) -> None:
     first, again = (

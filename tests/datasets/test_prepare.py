@@ -278,6 +278,7 @@ def test_a_tree_gives_every_human_reply_to_an_assistant(tmp_path: Path) -> None:
     assert item["reference_context"][1:] == [{"role": "assistant", "content": "Yes."}]
 
 
+@pytest.mark.slow
 def test_twenty_thousand_rows_fit_into_little_memory(tmp_path: Path) -> None:
     words = " ".join(random.Random(1).choices(["soup", "rain", "bread", "tin"], k=100))
     rows = [{"question": f"{words} {n}", "answer": str(n)} for n in range(20_000)]

@@ -168,6 +168,7 @@ def test_numbers_are_rounded_as_python_rounds_them() -> None:
     assert p.to_series().to_list() == ["<0.001", "0.040", None]
 
 
+@pytest.mark.slow
 def test_labels_are_written_as_words() -> None:
     picture = svg_of(failure_profiles(profile(), FAMILIES, "h").to_dict())
     assert ">Genuine<" in picture and ">follow-up<" in picture and ">followup<" not in picture

@@ -5,6 +5,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import polars as pl
+import pytest
 
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
 from userturn.html.chart import svg_of
@@ -72,6 +73,7 @@ def test_rate_of_all_datasets_stands_beside_follow_ups_of_no_dataset_of_the_grid
     assert panels(figure("elsewhere"))[0] == first
 
 
+@pytest.mark.slow
 def test_each_dataset_of_human_follow_ups_has_a_row_of_panels() -> None:
     found = panels(figure("d", "e"))
     assert [place for _, place, _ in found] == ["d", "d", "d", "all datasets", "e", "e"]
@@ -114,6 +116,7 @@ def heights_of_text(svg: str) -> list[tuple[str, float]]:
     return found
 
 
+@pytest.mark.slow
 def test_titles_of_panels_beside_each_other_are_on_one_line() -> None:
     """An axis that ends above its last number would have a lower title than one that does not."""
     chart = figure("d", of_d=(0.3, 0.41))

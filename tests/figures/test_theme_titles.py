@@ -25,6 +25,7 @@ def titles_of(paths_to_figures: list[str]) -> dict[str, str]:
     return {name: title_of(json.loads(path.read_text("utf-8"))) for name, path in charts.items()}
 
 
+@pytest.mark.slow
 def test_every_drawn_figure_has_the_title_of_its_module(tmp_path: Path) -> None:
     grid = Grid(made_up_config(["a-1b"], ["open"]), tmp_path)
     write_results(grid, 6)

@@ -85,6 +85,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "expected"), KEYS.items(), ids=[f.__name__ for f in KEYS])
 def test_keys_of_an_answer_and_a_user_turn_are_as_before(
     family: Callable[[], Template], expected: tuple[str, str]

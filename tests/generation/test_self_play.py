@@ -62,6 +62,7 @@ def test_prompts_of_depth_2_are_what_the_template_renders_for_the_whole_conversa
         assert list(of_turns[item].token_ids) == ids
 
 
+@pytest.mark.slow
 def test_one_turn_more_asks_exactly_its_own_requests(tmp_path: Path) -> None:
     grid = study(tmp_path, 2)
     first = sweep(grid)
@@ -123,6 +124,7 @@ def test_only_first_samples_go_on_and_each_depth_has_seeds_of_its_own(tmp_path: 
     assert len(set(seeds)) == len(seeds)
 
 
+@pytest.mark.slow
 def test_shards_write_the_plans_of_the_whole(tmp_path: Path) -> None:
     whole, parted = study(tmp_path / "a", 2), study(tmp_path / "b", 2)
     one = sweep(whole)
@@ -137,6 +139,7 @@ def test_shards_write_the_plans_of_the_whole(tmp_path: Path) -> None:
     assert prompts(two) == prompts([one])
 
 
+@pytest.mark.slow
 def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     grids = [study(tmp_path / name, 2) for name in "ab"]
     for grid in grids:

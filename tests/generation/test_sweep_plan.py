@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
+import pytest
 
 from tests.support.tiny_grid import tiny_grid
 from userturn.datasets.messages import ShownAnswer
@@ -63,6 +64,7 @@ def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) ->
     assert sorted(n_rows) == sorted([N_ITEMS, N_ITEMS * N_SAMPLES, N_ITEMS * N_SAMPLES] * 2)
 
 
+@pytest.mark.slow
 def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path) -> None:
     found = []
     for temperatures in ([1], [0, 0.5, 1]):

@@ -72,6 +72,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     return grid
 
 
+@pytest.mark.slow
 def test_more_answers_ask_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Per item and further answer: the answer, a turn, itself scored, and six reactions."""
     monkeypatch.chdir(ROOT)
@@ -82,6 +83,7 @@ def test_more_answers_ask_only_what_is_new(tmp_path: Path, monkeypatch: pytest.M
     assert sweep(study(tmp_path, 4)) == []
 
 
+@pytest.mark.slow
 def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +100,7 @@ def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothi
     assert own and all(row.count("own") == row.count("other_answer") == 1 for row in own)
 
 
+@pytest.mark.slow
 def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn(
     swept: Grid,
 ) -> None:
@@ -122,6 +125,7 @@ def test_candidates_are_scored_and_graded_by_item_and_sample(swept: Grid, tmp_pa
     assert dict(grades.schema) == CANDIDATE_GRADES_SCHEMA
 
 
+@pytest.mark.slow
 def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
     swept: Grid, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def table(grid: Grid, path: str) -> pl.DataFrame:
     return pl.read_parquet(place(grid, path))
 
 
+@pytest.mark.slow
 def test_a_turn_stands_after_the_other_models_answer_to_the_same_item(swept: Grid) -> None:
     turns = table(swept, CROSSED.format("other"))
     assert turns["answer"].to_list() == [f"other of {item}." for item in turns["item"]]
@@ -102,6 +103,7 @@ def test_a_turn_after_the_datasets_answer_is_left_out_where_it_has_none(swept: G
     assert set(turns["perturbation"]) == {"reference_answer"}
 
 
+@pytest.mark.slow
 def test_crossing_a_finished_study_asks_only_the_turns_after_others(tmp_path: Path) -> None:
     with chdir(ROOT):
         before, after = study(tmp_path), study(tmp_path, "other", "reference")
@@ -124,6 +126,7 @@ def test_what_waits_for_another_models_answers_is_asked_by_a_sweep_of_its_own(
             sweep(grid, "tiny", after_others=True)
 
 
+@pytest.mark.slow
 def test_a_lost_table_is_collected_again_and_nothing_is_asked(swept: Grid) -> None:
     path = place(swept, CROSSED.format("other"))
     whole = path.read_bytes()
@@ -133,6 +136,7 @@ def test_a_lost_table_is_collected_again_and_nothing_is_asked(swept: Grid) -> No
     path.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_an_audit_makes_the_probes_again_and_finds_one_after_another_answer(
     swept: Grid, monkeypatch: pytest.MonkeyPatch
 ) -> None:

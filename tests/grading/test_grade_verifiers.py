@@ -116,6 +116,7 @@ def test_another_value_is_wrong_and_an_empty_reference_leaves_it_open() -> None:
     assert mathematical(("Answer: 8", "")).correct is None
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_too_long_stays_open() -> None:
     (graded,) = grade_mathematics([Case("Answer: $9^{9^{9^{9}}}$", "5")], 1, seconds=2)
     assert graded == Grade(None, "math-verify took more than 2 s")
@@ -213,6 +214,7 @@ def test_ifbench_meets_327_published_verdicts_and_leaves_7_open(kind: str, nltk_
     assert met == {True: 327, None: 7}
 
 
+@pytest.mark.slow
 def test_instruction_verdicts_do_not_depend_on_chance() -> None:
     kwargs = [{"letter": "#", "let_frequency": 2, "let_relation": "at least"}]
     case = Case("yummy", None, {"instructions": ["keywords:letter_frequency"], "kwargs": kwargs})
@@ -223,6 +225,7 @@ def test_instruction_verdicts_do_not_depend_on_chance() -> None:
     assert len(grades) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verifier", "arguments"),
     [
