@@ -245,6 +245,7 @@ def test_arguments_that_do_not_fit_leave_their_answer_open_and_end_nothing(
     assert graded.correct is None and graded.reason
 
 
+@pytest.mark.slow
 def test_a_keyword_that_is_matched_without_end_leaves_its_answer_open_and_no_other() -> None:
     asked = {"instructions": ["keywords:existence"], "kwargs": [{"keywords": ["(a+)+$"]}]}
     cases = [Case(text, None, asked) for text in ("a" * 40 + "b", "aaa")]
@@ -265,6 +266,7 @@ def test_missing_nltk_data_leaves_it_open_and_says_how_to_get_it(
     assert "is missing: run python -m nltk.downloader" in str(graded.reason)
 
 
+@pytest.mark.slow
 def test_an_instruction_without_a_checker_leaves_it_open_unless_another_fails() -> None:
     instructions = ["no:such_thing", "punctuation:no_comma"]
     arguments = {"instructions": instructions, "kwargs": [{}, {}]}

@@ -64,6 +64,7 @@ def test_more_items_of_a_stratum_displace_few() -> None:
     assert len(before & after) >= 24
 
 
+@pytest.mark.slow
 def test_turns_are_drawn_as_often_as_their_probability_says() -> None:
     # Over 300 seeds each of 12 turns is drawn 75 times, standard deviation 7.5; five of them.
     turns, verdicts = study([LABELS[3]] * 12)
@@ -222,6 +223,7 @@ def two_rounds(seed: int) -> tuple[float, float, float, float]:
     return row.estimate, row.lower, row.upper, float(np.mean(of_model))
 
 
+@pytest.mark.slow
 def test_rates_stay_unbiased_though_the_first_round_steers_the_second() -> None:
     found = np.array([two_rounds(seed) for seed in range(100)])
     errors = found[:, 0] - found[:, 3]

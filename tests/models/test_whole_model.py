@@ -94,6 +94,7 @@ def test_adapter_whose_base_is_no_text_is_refused(tmp_path: Path) -> None:
         model_folder(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_cut_adapter_and_unknown_kind_of_weights_are_told_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_cut_adapter_and_unknown_kind_of_weights_are_told_in_a_sentence(
             load_engine("transformers", base, SETTINGS)
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_gguf_file_alone_is_loaded_by_what_the_file_says() -> None:
     study = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
     path = local_path(study["models"]["smollm2-135m"]["source"])

@@ -82,6 +82,7 @@ def template() -> Template:
     return load_template(ROOT / "data/chat_api", entry, "2026-04-02")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "one",
     [
