@@ -1,5 +1,6 @@
 """Runs the real workflow in a copy of the project, as a user would."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.slow import starting
+from tests.support.warm_snakemake import run_warm
 from userturn.storage.journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,9 +32,15 @@ def copy_project(folder: Path) -> Path:
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow in a folder with the test study; output is captured, stderr included."""
     starting("Snakemake")
-    command = [SNAKEMAKE, "--configfile", "study.yaml", "--cores", "2", *arguments]
-    return subprocess.run(
-        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    command = ["--configfile", "study.yaml", "--cores", "2", *arguments]
+    if "PYTHONPATH" not in os.environ:
+        return run_warm(command, folder)
+    return subprocess.run(  # with the modules that it names
+        [SNAKEMAKE, *command],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
 
 
