@@ -45,8 +45,8 @@ test-fast: setup ## Run the tests that start no Snakemake, browser, server or SL
 test-long: setup ## Probe many edits of a finished study, and hostile archives of one; takes half an hour and more.
 	$(RUN) pytest -n 2 --dist worksteal -m "long and not slurm"
 
-test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
-	$(RUN) pytest -m "slurm and not long" tests/slurm
+test-slurm: setup ## Start two small SLURM clusters here (Debian, as root) and test on them.
+	$(RUN) pytest -n 2 --dist worksteal --durations=20 -m "slurm and not long" tests/slurm
 
 rehearsal: setup ## Run the paper's grid on a SLURM started here, with an engine that answers at once; takes hours.
 	$(RUN) python -m tests.slurm.rehearsal $(WIDTH)

@@ -6,20 +6,23 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
 import psutil
 import yaml
+from filelock import FileLock
 
-from tests.support.snakemake_runs import SNAKEMAKE, copy_project
+from tests.support.snakemake_runs import SNAKEMAKE, copy_project, journal_lines
 from tests.support.tiny_model import write_tiny_model
 
 SLURM_UP = Path(__file__).with_name("slurm-up")
+DRIVER = [sys.executable, "-P", str(Path(__file__).with_name("driver.py"))]
 SETTINGS = {
     "SLURM_UP_GPU_NODES": "7",
     "SLURM_UP_CPU_NODES": "1",
@@ -28,6 +31,7 @@ SETTINGS = {
 }
 PATIENCE = 1800  # seconds that a cluster on a busy machine may take for anything
 HASTE = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
+N_REQUESTS = 100  # of a study of `write_study`: 20 answers, and 20 user turns in four cells
 CORES = ["--set-threads", "sweep=2", "serve_judge=2"]  # this machine's; they ask for eight
 
 
@@ -102,7 +106,7 @@ class Cluster:
 
         `extra` is added to the environment.
         """
-        command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
+        command = [*DRIVER, *arguments, "--profile", "slurm", *HASTE, *CORES]
         with (folder / "run.log").open("a") as log:
             return subprocess.Popen(
                 [*command, "--configfile", "study.yaml"],
@@ -116,9 +120,9 @@ class Cluster:
 
     def start_as_job(self, folder: Path, *arguments: str, **extra: str) -> str:
         """Start the study by a driver that is a job itself, and return its number."""
-        command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
+        command = [*DRIVER, *arguments, "--profile", "slurm", *HASTE, *CORES]
         # In place of the shell: this cluster loses sight of what outlives a parent.
-        wrapped = "exec " + shlex.join([*map(str, command), "--configfile", "study.yaml"])
+        wrapped = "exec " + shlex.join([*command, "--configfile", "study.yaml"])
         job = ["sbatch", "--parsable", "-p", "cpu", "-c", "8", "--mem=8000", "-o", "run.log"]
         job += [
             "--time=1-00:00:00",
@@ -170,8 +174,9 @@ def processes_of(folder: Path) -> list[psutil.Process]:
 def running_cluster() -> Iterator[Cluster]:
     """Start a cluster, and end exactly its daemons afterwards."""
     folder = Path(mkdtemp(prefix="slurm-", dir="/tmp"))  # short: sockets have short names only
-    environment = os.environ | SETTINGS | {"SLURM_UP_PORT": str(_free_ports())}
-    subprocess.run([SLURM_UP, "start", folder], check=True, env=environment)
+    with FileLock(f"{gettempdir()}/slurm-up.lock"):  # of ports, and of apt
+        environment = os.environ | SETTINGS | {"SLURM_UP_PORT": str(_free_ports())}
+        subprocess.run([SLURM_UP, "start", folder], check=True, env=environment)
     path = f"{folder}/bin:{SNAKEMAKE.parent}:{environment['PATH']}"
     try:
         yield Cluster(
@@ -206,3 +211,26 @@ def project(folder: Path, models: dict[str, dict[str, object]]) -> Path:
     (folder / "slurm").symlink_to("profiles/slurm")
     write_study(folder, models)
     return folder
+
+
+def wait_for_lines(folder: Path, model: str, n: int) -> None:
+    """Wait until a model's journal has so many requests."""
+    wait_for(lambda: len(journal_lines(folder, model)) >= n, f"{n} requests of {model}")
+
+
+def errors(folder: Path) -> set[str]:
+    """Return the errors that a study's runs printed."""
+    lines = (folder / "run.log").read_text().splitlines()
+    return {line for line in lines if line.startswith("error: ")}
+
+
+def sweeps(cluster: Cluster, folder: Path, model: str) -> list[dict[str, str]]:
+    """Return the accounting of the jobs that swept a model, by start."""
+    comment = f"rule_sweep_wildcards_{model}_1of1"
+    return [job for job in cluster.jobs(folder) if job["Comment"] == comment]
+
+
+def sweep_plan(folder: Path, *targets: str) -> str:
+    """Return what a dry run would do for some targets."""
+    command = [SNAKEMAKE, *targets, "-n", "--configfile", "study.yaml"]
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True).stdout

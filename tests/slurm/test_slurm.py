@@ -4,15 +4,9 @@ The nodes are virtual and their GPUs simulated: what is tested is scheduling, no
 """
 
 import json
-import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -20,47 +14,28 @@ import pytest
 import yaml
 
 from tests.slurm.cluster import (
+    N_REQUESTS,
     PATIENCE,
     Cluster,
     project,
+    sweep_plan,
+    sweeps,
     wait_for,
     write_study,
 )
 from tests.support.held_engine import ALLOWED, hold_engines
-from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
+from tests.support.snakemake_runs import ROOT, copy_project, journal_lines, n_requests
 from userturn.models.vllm import CPU_SETTINGS
 from userturn.storage.leases import active_leases
 
 pytestmark = pytest.mark.slurm
 
 NEWCOMER = "results/sweeps/newcomer/1of1.json"
-N_REQUESTS = 100  # 20 answers, and 20 user turns in each of four cells
 
 
 def log(folder: Path, model: str) -> str:
     """Return the log of a model's last sweep."""
     return (folder / "logs" / "sweep" / model / "1of1.log").read_text()
-
-
-def wait_for_lines(folder: Path, model: str, n: int) -> None:
-    wait_for(lambda: len(journal_lines(folder, model)) >= n, f"{n} requests of {model}")
-
-
-def errors(folder: Path) -> set[str]:
-    lines = (folder / "run.log").read_text().splitlines()
-    return {line for line in lines if line.startswith("error: ")}
-
-
-def sweeps(cluster: Cluster, folder: Path, model: str) -> list[dict[str, str]]:
-    """Return the accounting of the jobs that swept a model, by start."""
-    comment = f"rule_sweep_wildcards_{model}_1of1"
-    return [job for job in cluster.jobs(folder) if job["Comment"] == comment]
-
-
-def sweep_plan(folder: Path, *targets: str) -> str:
-    """Return what a dry run would do for some targets."""
-    command = [SNAKEMAKE, *targets, "-n", "--configfile", "study.yaml"]
-    return subprocess.run(command, cwd=folder, text=True, capture_output=True).stdout
 
 
 def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its_line(
@@ -213,45 +188,6 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
     assert re.search(r"^sweep +1$", sweep_plan(folder, NEWCOMER), re.MULTILINE)
 
 
-def test_what_a_killed_driver_left_is_waited_for_and_taken_over_also_without_slurm_for_a_minute(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    folder = project(tmp_path / "killed", {"kept": {}, "cancelled": {}})
-    slow_engine = hold_engines(tmp_path / "held", ROOT)
-    (folder / ALLOWED).write_text("22\n")  # of a job's requests: it outlives its driver
-    markers = [f"results/sweeps/{model}/1of1.json" for model in ("kept", "cancelled")]
-    driver = cluster.start(folder, *markers, **slow_engine)
-    for model in ("kept", "cancelled"):
-        wait_for_lines(folder, model, 22)
-    os.killpg(driver.pid, signal.SIGKILL)
-    driver.wait()
-    kept, cancelled = (cluster.running(folder, model) for model in ("kept", "cancelled"))
-    driver = cluster.start(folder, *markers, **slow_engine)  # the same command, too early
-    for orphan in (kept, cancelled):
-        said = f"waits for SLURM job {orphan} (running), which does the same: `scancel {orphan}`"
-        wait_for(lambda said=said: said in (folder / "run.log").read_text(), said)
-    cluster.call("scancel", str(cancelled))
-    wait_for_lines(folder, "cancelled", 44)  # by another job
-    be_away(cluster)
-    (folder / ALLOWED).unlink()
-    assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
-    for model, states in (("kept", ["COMPLETED"]), ("cancelled", ["CANCELLED", "COMPLETED"])):
-        assert n_requests(folder, model=model) == N_REQUESTS
-        assert [job["State"].split()[0] for job in sweeps(cluster, folder, model)] == states
-    assert "Nothing to be done" in sweep_plan(folder, *markers)
-    assert errors(folder) <= {line for line in errors(folder) if "stopped by SIGTERM" in line}
-
-
-def be_away(cluster: Cluster) -> None:
-    """Take SLURM's controller away for a minute, and its accounting for the first half of it."""
-    cluster.control("away", "slurmctld")
-    cluster.control("away", "slurmdbd")
-    time.sleep(30)
-    cluster.control("back", "slurmdbd")
-    time.sleep(30)
-    cluster.control("back", "slurmctld")
-
-
 @pytest.mark.parametrize(
     ("how", "seconds", "code"),
     [("ends", 600, 0), ("fails", 600, 3), ("is killed", 600, 137), ("waits", 0, 1)],
@@ -271,125 +207,3 @@ def test_worker_on_another_node_and_the_first_node_s_process_end_together(
     assert note.name != done.stdout.strip()
     assert rank == "0"  # the first of the others, which is rank 1 of all
     assert not psutil.pid_exists(int(worker))
-
-
-def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Path) -> None:
-    folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}, "modest": {}})
-    command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
-    done = subprocess.run(
-        command, cwd=folder, text=True, capture_output=True, env=cluster.environment | WIDE
-    )
-    assert done.returncode == 1
-    lines = done.stdout.splitlines()
-    assert re.fullmatch(r"\d+ checks passed, 1 would fail", lines[-1])
-    assert "ok   preempted jobs are run again" in lines
-    assert "ok   ended jobs stay in the queue until they are seen" in lines
-    (refused,) = [line for line in lines if line.startswith("FAIL")]
-    assert "job of model greedy" in refused
-    assert "no node of partition gpu has 9 GPUs, the most is 2; lower gpus" in refused
-    assert lines[-2].startswith("ok   job of model modest")
-
-
-WIDE = {"COLUMNS": "1000"}  # no sentence is wrapped
-SICK = {  # what is wrong, and what the doctor says of it
-    "preempted": "FAIL preempted jobs are run again: PreemptMode is CANCEL in gpu,",
-    "preempted in the default": "FAIL preempted jobs are run again: PreemptMode is CANCEL in cpu,",
-    "time": "--time=20 is beyond 5, the limit of gpu",
-    "time of the third attempt": "job of model modest, attempt 3 ",
-    "account": "lap is not one of yours, so every submission would be refused: correct "
-    "slurm_account in the profile, did you mean 'lab'?",
-    "qos": "correct qos: the cluster has no 'norml', did you mean 'normal'?",
-    "partition": "correct 'gpuu' as slurm_partition in the profile or partition in the entry: no "
-    "partition is called so, did you mean 'gpu'?",
-    "no partition": "no node of partition cpu has a GPU; name one that has some as slurm_partition "
-    "in the profile or partition in the entry: gpu, urgent",
-    "type of GPU": "correct gpu_model: no node of partition gpu has a GPU of type 'h10', did you "
-    "mean 'h100'?",
-    "constraint": "correct constraint: no node of partition gpu has 'h10', did you mean 'h100'?",
-    "memory": "no node of partition gpu has 16001 MB of memory, the most is 16000; lower mem_mb",
-}
-PROFILES = {
-    "account": {"slurm_partition": "gpu", "slurm_account": "lap"},
-    "qos": {"slurm_partition": "gpu", "qos": "norml"},
-    "partition": {"slurm_partition": "gpuu"},
-    "no partition": {},
-    "preempted in the default": {},
-}
-ENTRIES: dict[str, dict[str, object]] = {
-    "time": {"runtime": 20},
-    "type of GPU": {"gpu_model": "h10"},
-    "constraint": {"constraint": "h10"},
-    "memory": {"mem_mb": 16001, "max_mem_mb": 16001},
-}
-PARTITIONS = {  # what is changed of which, and how it was
-    "preempted": ("gpu", "PreemptMode", "CANCEL", "REQUEUE"),
-    "preempted in the default": ("cpu", "PreemptMode", "CANCEL", "REQUEUE"),
-    "time": ("gpu", "MaxTime", "5", "UNLIMITED"),
-    "time of the third attempt": ("gpu", "MaxTime", "5", "UNLIMITED"),
-}
-
-
-@contextmanager
-def sick(cluster: Cluster, what: str) -> Iterator[None]:
-    """Spoil a partition, if that is what is wrong."""
-    if what not in PARTITIONS:
-        yield
-        return
-    name, key, bad, good = PARTITIONS[what]
-    cluster.call("scontrol", "update", f"PartitionName={name}", f"{key}={bad}")
-    try:
-        yield
-    finally:
-        cluster.call("scontrol", "update", f"PartitionName={name}", f"{key}={good}")
-
-
-def spoiled(folder: Path, what: str) -> Path:
-    """Return a project with a model that asks too much, another one, and something wrong."""
-    models = {"greedy": {"gpus": 9}, "modest": {"runtime": 2} | ENTRIES.get(what, {})}
-    project(folder, models)
-    profile = yaml.safe_load((folder / "slurm/config.yaml").read_text())
-    profile["default-resources"] = PROFILES.get(what, {"slurm_partition": "gpu"})
-    (folder / "slurm").unlink()
-    (folder / "slurm").mkdir()
-    (folder / "slurm/config.yaml").write_text(yaml.safe_dump(profile))
-    return folder
-
-
-@pytest.mark.parametrize("what", SICK)
-def test_doctor_names_what_would_make_jobs_fail_or_wait_for_ever(
-    cluster: Cluster, tmp_path: Path, what: str
-) -> None:
-    folder = spoiled(tmp_path / "sick", what)
-    command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
-    with sick(cluster, what):
-        done = subprocess.run(
-            command, cwd=folder, text=True, capture_output=True, env=cluster.environment | WIDE
-        )
-    assert SICK[what] in done.stdout
-
-
-@pytest.mark.parametrize("what", ["partition", "type of GPU"])
-def test_run_that_slurm_would_refuse_ends_before_its_first_job(
-    cluster: Cluster, tmp_path: Path, what: str
-) -> None:
-    folder = spoiled(tmp_path / "sick", what)
-    assert cluster.run(folder, "results/sweeps/modest/1of1.json") == 1
-    (error,) = errors(folder)
-    assert SICK[what] in error
-    assert cluster.jobs(folder) == []
-
-
-def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
-    folder = project(tmp_path / "node", {"tiny": {}, "lost": {}})
-    write_study(folder, {"tiny": {}, "lost": {"source": "nobody/never-fetched"}})
-    command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
-    environment = cluster.environment | {"HF_HOME": str(tmp_path)}
-    done = subprocess.run(command, cwd=folder, text=True, capture_output=True, env=environment)
-    bad = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
-    assert [re.sub(r"gpu\d", "NODE", line).split(":")[0] for line in bad] == [
-        "FAIL NODE computes on the 1 GPU it was given",  # simulated
-        "FAIL NODE has model lost",
-        "FAIL NODE has dataset word-problems",  # not prepared yet
-    ]
-    assert re.search(r"^ok   gpu\d has model tiny$", done.stdout, re.MULTILINE)
-    shutil.rmtree(folder)
