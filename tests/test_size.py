@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (63_997, 35_286),
-    "tests": (57_516, 32_693),
+    "tests": (57_736, 32_802),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
