@@ -2,13 +2,17 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections import namedtuple
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 
+from tests.support.snakemake_runs import ROOT
 from userturn import errors
 from userturn.errors import forget_errors, near_miss, near_path, note_error, noted_error, sentence
 
@@ -29,6 +33,21 @@ def test_folder_on_a_full_disk_is_named_with_what_moves_it(
     assert said is not None
     assert f"in '{cache}/not/there/yet' (USERTURN_CACHE moves it): free some space" in said
     assert "HF_HOME" not in said
+
+
+def test_every_package_of_an_extra_has_it_and_others_come_with_one_of_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {
+        package.replace("-", "_"): extra
+        for extra, packages in project["optional-dependencies"].items()
+        for package in packages
+        if not package.startswith("userturn[")
+    }
+    assert declared.items() <= errors.EXTRAS.items()
+    with_transformers = {re.split(r"\W", one)[0] for one in requires("transformers") or ()}
+    others = errors.EXTRAS.keys() - declared.keys()
+    assert others <= with_transformers
+    assert {errors.EXTRAS[name] for name in others} == {"transformers"}
 
 
 def test_a_package_of_an_extra_is_named_with_what_installs_it() -> None:

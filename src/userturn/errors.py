@@ -24,6 +24,7 @@ EXTRAS = {  # packages that only some studies need, by the extra that installs t
     "transformers": "transformers",
     "vllm": "vllm",
     **dict.fromkeys(("peft", "trl"), "posttrain"),
+    "snakemake_executor_plugin_slurm": "slurm",
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from userturn.judges.batch_files import (
     note_uploaded,
     open_batches,
 )
+from userturn.judges.judge import CellToJudge, Judge
 from userturn.storage.files import alone
 from userturn.storage.journal import Writer
 
@@ -73,31 +75,87 @@ def test_batch_that_is_given_up_is_open_no_more_and_keeps_the_reason(tmp_path: P
     assert [one.because for one in batches_of(journal)] == ["lost"]
 
 
+# What earlier versions noted of a file besides its name: first that alone, then sizes, then keys.
+EARLY = {
+    "a name": (),
+    "sizes": ("are_repairs", "most", "largest"),
+    "keys": ("are_repairs", "most", "largest", "keys"),
+}
+
+
+def left_open(one: Judge, about: CellToJudge, api: BatchServer, noted: Sequence[str]) -> None:
+    """Leave a batch open as an earlier version did, which counted replies when they came."""
+    api.says["look"] = [http(401, b"{}")]
+    with pytest.raises(UserError, match="the Batch API cannot be used"):
+        verdicts_of(one, about)
+    (now,) = batches_of(one.journal("d"))
+    shutil.rmtree(one.journal("d") / "batches")
+    for path in one.results.rglob("*.account"):
+        path.unlink()
+    fields = {"are_repairs": False, "most": vars(now.most), "largest": 4_000, "keys": now.keys}
+    with Writer(one.journal("d") / "batches") as early:
+        for step, batch in (("uploaded", None), ("created", now.batch)):
+            more = {name: fields[name] for name in noted} if step == "uploaded" else {}
+            about_it = {"key": f"{now.file} {step}", "outcome": step, "file": now.file}
+            early.append({**about_it, "batch": batch, **more})
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("noted", EARLY.values(), ids=list(EARLY))
 def test_batch_that_an_earlier_version_left_open_is_collected_and_counted_once(
+    noted: Sequence[str], tmp_path: Path
+) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        left_open(one, about, api, noted)
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
+    assert (len(api.files), len(api.batches), batches_of(one.journal("d"))) == (1, 1, [])
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (3, 0)
+    assert money(spent(tmp_path), PRICE) == pytest.approx(3 * METERED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noted", [EARLY["a name"], EARLY["sizes"]], ids=["a name", "sizes"])
+def test_batch_whose_questions_nobody_has_waits_for_them_or_is_given_up(
+    noted: Sequence[str], tmp_path: Path
+) -> None:
+    api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
+    with judge_server(api) as server:
+        one = judge(tmp_path, server.url, batch=True)
+        left_open(one, about, api, noted)
+        api.keeps_questions = False
+        for _ in range(2):
+            with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
+                verdicts_of(one, about)
+        assert spent(tmp_path).n_requests == (3 if noted else 0)
+        assert give_up(tmp_path / "journal/judges", "batch-0", "lost") == (3 if noted else 0)
+        assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
+        assert (len(api.files), len(api.batches)) == (2, 2)
+        api.keeps_questions = True
+        verdicts_of(one, cell(tmp_path, *TURNS, "What else?", name="cells/m/d/t1/none"))
+    assert batches_of(one.journal("d")) == []
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (7, 0)
+
+
+@pytest.mark.slow
+def test_given_up_batch_that_the_api_never_began_is_listed_and_counted_no_more(
     tmp_path: Path,
 ) -> None:
     api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
-    api.says["look"] = [http(401, b"{}")]
+    at("look", 404, 99)(api)
     with judge_server(api) as server:
         one = judge(tmp_path, server.url, batch=True)
-        with pytest.raises(UserError, match="the Batch API cannot be used"):
+        with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
             verdicts_of(one, about)
-        (now,) = batches_of(one.journal("d"))
-        shutil.rmtree(one.journal("d") / "batches")
-        for path in tmp_path.rglob("*.account"):  # it counted replies when they came
-            path.unlink()
-        with Writer(one.journal("d") / "batches") as early:
-            steps = {"uploaded": {"are_repairs": False, "most": vars(now.most), "largest": 4_000,
-                                  "keys": now.keys}, "created": {}}  # fmt: skip
-            for step, more in steps.items():
-                batch = now.batch if step == "created" else None
-                about_it = {"key": f"{now.file} {step}", "outcome": step, "file": now.file}
-                early.append({**about_it, "batch": batch, **more})
+        give_up(tmp_path / "journal/judges", "batch-0", "lost")
+        api.says.clear()
+        api.fails.add("batch-0")
         assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
-    assert (len(api.files), len(api.batches)) == (1, 1)
-    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (3, 0)
-    assert money(spent(tmp_path), PRICE) == pytest.approx(3 * METERED)
+        assert len(api.batches) == 2
+        verdicts_of(one, cell(tmp_path, *TURNS, "What else?", name="cells/m/d/t1/none"))
+    assert batches_of(one.journal("d")) == []
+    assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (4, 0)
 
 
 @pytest.mark.slow

@@ -24,7 +24,9 @@ class BatchServer:
         status: of a batch that has ended.
         errors: of a batch that failed.
         refusal: body of a response of status 400, in place of all replies.
+        fails: batches that the API never began, whatever the status of others.
         gone: batches that the API knows no more.
+        keeps_questions: whether the API gives a file of questions back.
         n_looks_that_fail: with status 500.
         dies_after_creating: a batch is made, and the connection ends without a word.
         spoil: changes a line of the output, by the name of the file and its number.
@@ -39,7 +41,9 @@ class BatchServer:
     status: str = "completed"
     errors: list[str] = field(default_factory=list)
     refusal: Any = None
+    fails: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    keeps_questions: bool = True
     n_looks_that_fail: int = 0
     dies_after_creating: bool = False
     spoil: Callable[[str, int, bytes], bytes] = lambda file, number, line: line
@@ -51,9 +55,10 @@ class BatchServer:
     def batch(self, name: str) -> dict[str, Any]:
         """Return a batch as the API shows it."""
         state = self.batches[name]
-        done = state["looks"] > 1
+        done = state["looks"] > 1 or name in self.fails
+        status = "failed" if name in self.fails else self.status
         has_output, has_errors = (
-            done and self.status != "failed" and lines is not None for lines in self.lines(name)
+            done and status != "failed" and lines is not None for lines in self.lines(name)
         )
         data = [{"message": message, "code": "x"} for message in self.errors]
         return {
@@ -63,7 +68,7 @@ class BatchServer:
             "completion_window": "24h",
             "created_at": 0,
             "input_file_id": state["file"],
-            "status": self.status if done else "in_progress",
+            "status": status if done else "in_progress",
             "output_file_id": f"out-{name}" if has_output else None,
             "error_file_id": f"err-{name}" if has_errors else None,
             "errors": {"object": "list", "data": data} if done and data else None,
@@ -100,7 +105,9 @@ class BatchServer:
         return self.outputs([self.spoil(file, n, line) for n, line in enumerate(lines)])
 
     def content(self, name: str) -> bytes:
-        """Return a file of a batch's output."""
+        """Return a file of questions or of a batch's output."""
+        if name in self.files and self.keeps_questions:
+            return http(200, b"\n".join(self.files[name]))
         kind, _, batch = name.partition("-")
         if batch not in self.batches:
             return http(404, b'{"error": {"message": "No such file"}}')

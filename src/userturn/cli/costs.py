@@ -69,10 +69,11 @@ def _journals(grid: Grid) -> Path:
 def _give_batch_up(grid: Grid, batch: str, because: str) -> str:
     """Give a batch up, and return a sentence on the consequences."""
     n = give_up(_journals(grid), batch, because)
+    questions = number_of(n, "question") if n else "questions"
     return (
         f"batch {batch} is given up: the next run of the same snakemake command asks its "
-        f"{number_of(n, 'question')} again; what it may have cost stays counted until `userturn "
-        "costs --paid` says otherwise"
+        f"{questions} again; what it may have cost stays counted until `userturn costs --paid` "
+        "says otherwise"
     )
 
 
@@ -183,9 +184,10 @@ def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
     for row in numbers["batches"]:
         most = "" if row["most"] is None else f", counted as {row['most']:,.4f} until they are read"
         why = "" if row["why"] is None else f": {row['why']}"
+        n = row["questions"]
         yield prose(
             f"batch {row['batch']} of {row['judge']} about {row['dataset']} is {row['state']}, "
-            f"{number_of(row['questions'], 'question')}{most}{why}"
+            f"{number_of(n, 'question') if n else 'an unknown number of questions'}{most}{why}"
         )
     for path in numbers["damaged"]:
         yield f"damaged: {path}; restore it, or say what was paid: --paid JUDGE=MONEY"

@@ -35,9 +35,11 @@ from userturn.judges.batch_output import (
     Replies,
     RunningError,
     UnreadError,
+    id_of,
     read_output,
     readable,
     record_of_reply,
+    with_questions,
 )
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.question import Question
@@ -145,12 +147,12 @@ class Batches:
         First questions and repairs go into files of their own, each as large as the API takes. No
         more are sent than the cap allows.
         """
-        left, n_files = set(keys), 0
+        left = set(keys)
+        n_before = len(left)
         for are_repairs in (False, True):
             for lines in files_of(self._lines(left, are_repairs)):
                 self._upload(lines, are_repairs)
-                n_files += 1
-        return n_files > 0
+        return len(left) < n_before
 
     def _lines(self, left: set[str], are_repairs: bool) -> Iterator[Line]:
         """Yield the line of each question that is left and that the cap allows."""
@@ -175,9 +177,8 @@ class Batches:
         keys, contents = zip(*lines, strict=True)
         content = b"".join(line + b"\n" for line in contents)
         with readable("an uploaded file"):
-            name = self._id_of(
-                self.client.files.create(file=("questions.jsonl", content), purpose="batch")
-            )
+            file = self.client.files.create(file=("questions.jsonl", content), purpose="batch")
+            name = id_of(file, self.session.endpoint)
         one = Batch(
             name, keys, tuple(map(len, contents)), self.session.endpoint.max_output, are_repairs
         )
@@ -217,16 +218,9 @@ class Batches:
 
     def _noted(self, one: Batch, batch: Any) -> Batch:
         """Note the batch of an uploaded file, and return the file with its batch."""
-        one = replace(one, batch=self._id_of(batch))
+        one = replace(one, batch=id_of(batch, self.session.endpoint))
         note(self.folder, "created", one)
         return one
-
-    def _id_of(self, created: Any) -> str:
-        """Return the id of a new batch, after a check that no API key would be noted."""
-        name = created.id
-        if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
-            raise ValueError("no id that can be noted")
-        return name
 
     def collect(self) -> list[str]:
         """Wait for the open batches, look at those given up, journal their replies.
@@ -235,26 +229,43 @@ class Batches:
         """
         self.queue, problems = "", list[str]()
         for one in sorted(batches_of(self.folder), key=lambda one: one.batch is None):
-            if not one.is_counted:
-                self._count(one)
             if one.because is None:
                 problems.append(self._collect(one))
-            elif one.batch is not None:
-                with suppress(UnreadError, RefusedError, openai.OpenAIError):
-                    self._put_into_journal(one, *read_output(self.reader, one, True))
+                continue
+            with suppress(UnreadError, openai.OpenAIError):  # a later job looks again
+                one = self._complete(one)
+                if one.batch is not None:
+                    try:
+                        self._put_into_journal(one, *read_output(self.reader, one, True))
+                    except RefusedError:
+                        self._forget(one)
         self.session.decisions.refresh()
         return [problem for problem in (*problems, self._why_unusable()) if problem]
+
+    def _complete(self, one: Batch) -> Batch:
+        """Return a counted batch with its questions. Early versions noted and counted none."""
+        try:
+            one = one if one.keys else with_questions(self.reader, one, self.session)
+        finally:
+            if one.sizes and not one.is_counted:
+                self._count(one)
+        return one
+
+    def _forget(self, one: Batch) -> None:
+        """Note that nothing will come of a batch, and count it no more."""
+        note(self.folder, "collected", one)
+        self.session.account.add(Spent() - one.most)
 
     def _collect(self, one: Batch) -> str:
         """Wait for an open batch, journal its replies, and return why the run stops, or nothing."""
         redacted = self.session.endpoint.redacted
         try:
+            one = self._complete(one)
             if one.batch is None:
                 one = self._listed(one) or self._create(one)
             self._put_into_journal(one, *self._ended(one))
         except RefusedError as error:
-            note(self.folder, "collected", one)
-            self.session.account.add(Spent() - one.most)
+            self._forget(one)
             problem = (
                 f"the API refused a batch: batch of {one.file}: {redacted(str(error), 300)}; "
                 "correct what that names and run the same command again: the questions then go out "

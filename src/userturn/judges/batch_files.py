@@ -45,14 +45,14 @@ class Batch:
 
     Attributes:
         file: id of the file.
-        keys: keys of its questions.
+        keys: keys of its questions. An early version noted none; they are in the file.
         sizes: bytes of its questions.
         max_output: tokens that each reply may have.
         are_repairs: whether its questions are asked for the second time.
         batch: id of the batch, or None if none is noted.
         unread: why the last job could not read its replies, or None.
         because: why a user gave it up, or None.
-        is_counted: whether an account has it. An earlier version counted replies as they came.
+        is_counted: whether an account has it. Early versions counted replies as they came.
     """
 
     file: str
@@ -77,7 +77,7 @@ class Batch:
     @property
     def most(self) -> Spent:
         """The count of all its questions until their replies are read."""
-        n = len(self.keys)
+        n = len(self.sizes)
         return Spent(n, n, 0, sum(self.sizes), 0, n * self.max_output)
 
 
@@ -106,20 +106,24 @@ def batches_of(journal: Path) -> list[Batch]:
 
 
 def _batch_in(noted: dict[str, Any]) -> Batch:
-    """Return the batch that all notes on a file tell of. An earlier version noted no sizes."""
-    keys, most = tuple(noted["keys"]), noted["most"]
-    n, n_bytes = len(keys), most["input_tokens"]
+    """Return the batch that all notes on a file tell of.
+
+    Early versions noted no sizes, no keys or nothing but the file. Then only repairs can be told
+    from first questions that have been asked before.
+    """
+    most = Spent(**noted.get("most", {}))
+    n, n_bytes = most.n_requests, most.input_tokens
     even = [n_bytes * (number + 1) // n - n_bytes * number // n for number in range(n)]
     return Batch(
         noted["file"],
-        keys,
+        tuple(noted.get("keys", ())),
         tuple(noted.get("sizes") or even),
-        most["output_tokens"] // n,
-        noted["are_repairs"],
+        most.output_tokens // max(n, 1),
+        noted.get("are_repairs", True),
         noted.get("batch"),
         noted.get("reason"),
         noted.get("because"),
-        "counted" in noted or "sizes" in noted,
+        "counted" in noted or bool(noted.get("sizes")),
     )
 
 
@@ -162,4 +166,4 @@ def give_up(journals: Path, name: str, because: str) -> int:
         )
     with alone(journal / "lock"):
         note(journal, "given up", one, because=because)
-    return len({*one.keys} - keys_collected(journal, one.name))
+    return len(one.sizes) - len({*one.keys} & keys_collected(journal, one.name))

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import openai
@@ -15,7 +16,7 @@ from userturn.endpoints.http_replies import Received, error_in, replace_surrogat
 from userturn.judges.batch_files import Batch
 from userturn.judges.decisions import Record
 from userturn.judges.parse_reply import read_reply
-from userturn.judges.session import Session, left_open, record_of
+from userturn.judges.session import ChatEndpoint, Session, left_open, record_of
 
 # The last three are of servers like OpenAI's.
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending",
@@ -54,6 +55,14 @@ def readable(what: str) -> Iterator[None]:
         raise UnreadError(f"what the API says of {what} cannot be read ({text})") from None
 
 
+def id_of(created: Any, endpoint: ChatEndpoint) -> str:
+    """Return the id of a new file or batch, after a check that no API key would be noted."""
+    name = created.id
+    if not isinstance(name, str) or not name or endpoint.redacted(name) != name:
+        raise ValueError("no id that can be noted")
+    return name
+
+
 class BatchReply(NamedTuple):
     """One reply of a batch."""
 
@@ -79,6 +88,21 @@ def read_line(line: bytes) -> BatchReply | None:
     if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
         return None
     return BatchReply(key, status, json.dumps(body).encode(), text)
+
+
+def with_questions(reader: Any, one: Batch, session: Session) -> Batch:
+    """Return a batch with the keys and sizes of its questions, read from its file.
+
+    Raises:
+        UnreadError: the API does not give the file.
+    """
+    with readable(f"the questions of {one.file}"):
+        lines = reader.files.content(one.file).content.splitlines()
+        keys = tuple(str(json.loads(line)["custom_id"]) for line in lines)
+        if not keys:
+            raise ValueError("no question")
+    sizes, most = tuple(map(len, lines)), one.max_output or session.endpoint.max_output
+    return replace(one, keys=keys, sizes=sizes, max_output=most)
 
 
 def read_output(reader: Any, one: Batch, is_last: bool) -> tuple[str, Replies]:
