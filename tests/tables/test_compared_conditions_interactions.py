@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from userturn.tables.compared_conditions import interactions
-from userturn.tables.contrasts import LAYOUT, SCHEMA
+from userturn.tables.compared_conditions import compared_members
+from userturn.tables.contrasts import LAYOUT, SCHEMA, contrasts
 from userturn.tables.layout import printed
 from userturn.tables.turn_rates import count_items
 
@@ -35,9 +35,13 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return count_items(paths).with_columns(family=family.cast(pl.Categorical))
 
 
+def interactions(items: pl.DataFrame) -> pl.DataFrame:
+    return contrasts(items, {}, [], {}, compared_members(FAMILIES))[1]
+
+
 @pytest.fixture(scope="module")
 def table(items: pl.DataFrame) -> pl.DataFrame:
-    return interactions(items, FAMILIES, controls=[])
+    return interactions(items)
 
 
 def test_families_that_differ_are_found_and_those_that_do_not_are_not(table: pl.DataFrame) -> None:
@@ -65,7 +69,7 @@ def test_difference_is_that_of_the_two_changes_and_counts_models_and_items(
 def test_items_that_one_family_lacks_are_no_model_of_it(items: pl.DataFrame) -> None:
     family, item = (pl.col(name).cast(pl.String) for name in ("family", "item"))
     lacks = (family == "glm") & (item == items["item"].cast(pl.String)[0])
-    table = interactions(items.filter(~lacks), FAMILIES, controls=[])
+    table = interactions(items.filter(~lacks))
     row = table.filter(family="glm", other_family="qwen", dataset="all").row(0, named=True)
     assert (row["n_models"], row["n_models_other"]) == (1, 2)
 
@@ -85,7 +89,7 @@ def test_one_turn_against_two_is_tested_on_first_samples(table: pl.DataFrame) ->
 
 
 def test_study_of_one_family_says_why_there_is_no_interaction(items: pl.DataFrame) -> None:
-    table = interactions(items.filter(pl.col("family").cast(pl.String) == "qwen"), FAMILIES, [])
+    table = interactions(items.filter(pl.col("family").cast(pl.String) == "qwen"))
     table = pl.concat([pl.DataFrame(schema=SCHEMA), table], how="diagonal_relaxed")
     reason = "no two families under two conditions on the same items; families: qwen"
     assert table["reason"].to_list() == printed(LAYOUT[1], table)["reason"].to_list() == [reason]

@@ -25,7 +25,7 @@ def items(cold: Verdicts, warm: Verdicts) -> pl.DataFrame:
 
 def of_the_model(cold: Verdicts, warm: Verdicts) -> dict[str, float]:
     """Return the contrast of the two temperatures over all datasets."""
-    table = contrasts(items(cold, warm), {}, [])
+    table = contrasts(items(cold, warm), {}, [], {}, pl.lit(True))[0]
     return dict(table.filter(scope="model").row(0, named=True))
 
 
@@ -109,7 +109,8 @@ def test_a_trained_model_is_compared_over_the_datasets_that_it_has_not_seen() ->
     turns = pl.DataFrame(rows)
     grades = turns.select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f"]})
-    for table in (contrasts(turns, SFT, [], SEEN), accuracy_contrasts(grades, families, SFT, SEEN)):
+    followed_up, _ = contrasts(turns, SFT, [], SEEN, pl.lit(True))
+    for table in (followed_up, accuracy_contrasts(grades, families, SFT, SEEN)):
         found = table.filter(pl.col("scope").str.starts_with("model"), factor="model")
         place = found.select("scope", "dataset", "difference", "correction").rows()
         assert sorted(place) == [

@@ -22,6 +22,7 @@ from userturn.tables.repeated_trainings import (
 
 PAIRS = [("sft", "base"), ("sft-seed2", "base"), ("sft-seed3", "base")]
 RECIPE = {("sft", "base"): PAIRS}
+NOBODY = pl.lit(False)  # of whom families are compared
 
 
 def turns(rates: dict[str, float], datasets: Sequence[str] = ("chat",)) -> pl.DataFrame:
@@ -46,7 +47,7 @@ def of_models(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_one_row_over_the_trainings_takes_the_place_of_their_own() -> None:
-    table = of_models(contrasts(turns(RATES), RECIPE, []))
+    table = of_models(contrasts(turns(RATES), RECIPE, [], {}, NOBODY)[0])
     over = table.filter(scope="model")
     row = over.row(0, named=True)
     assert over.height == 1
@@ -65,7 +66,7 @@ def test_one_row_over_the_trainings_takes_the_place_of_their_own() -> None:
 def test_trainings_that_differ_more_are_less_certain() -> None:
     spread = RATES | {"sft": 0.3, "sft-seed3": 0.7}
     near, far = (
-        of_models(contrasts(turns(rates), RECIPE, [])).filter(scope="model")
+        of_models(contrasts(turns(rates), RECIPE, [], {}, NOBODY)[0]).filter(scope="model")
         for rates in (RATES, spread)
     )
     assert near["difference"][0] == pytest.approx(far["difference"][0])
@@ -75,7 +76,7 @@ def test_trainings_that_differ_more_are_less_certain() -> None:
 
 def test_recipe_is_compared_over_the_datasets_that_it_has_not_seen() -> None:
     both = turns(RATES, ["chat", "sums"])
-    table = of_models(contrasts(both, RECIPE, [], {"sft": {"sums"}}))
+    table = of_models(contrasts(both, RECIPE, [], {"sft": {"sums"}}, NOBODY)[0])
     over = table.filter(~pl.col("scope").str.ends_with(ONE_TRAINING))
     assert sorted(over.select("scope", "dataset", "n_items").rows()) == [
         ("model", "all held out", 10),
@@ -88,7 +89,8 @@ def test_recipe_is_compared_over_the_datasets_that_it_has_not_seen() -> None:
 def test_second_stage_is_compared_with_the_first_of_its_own_number() -> None:
     # Each loses .1 of what its own base had, so the change is -.1 and no seed moves it.
     rates = {"s": 0.3, "s-seed2": 0.7, "r": 0.2, "r-seed2": 0.6}
-    found = contrasts(turns(rates), {("r", "s"): [("r", "s"), ("r-seed2", "s-seed2")]}, [])
+    recipe = {("r", "s"): [("r", "s"), ("r-seed2", "s-seed2")]}
+    found, _ = contrasts(turns(rates), recipe, [], {}, NOBODY)
     row = of_models(found).filter(scope="model").row(0, named=True)
     assert row["difference"] == pytest.approx(-0.1)
     assert (row["n_scored"], row["n_scored_baseline"]) == (20, 20)

@@ -37,9 +37,9 @@ from userturn.judges.batch_output import (
     UnreadError,
     id_of,
     read_output,
+    read_questions,
     readable,
     record_of_reply,
-    with_questions,
 )
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.question import Question
@@ -245,7 +245,7 @@ class Batches:
     def _complete(self, one: Batch) -> Batch:
         """Return a counted batch with its questions. Early versions noted and counted none."""
         try:
-            one = one if one.keys else with_questions(self.reader, one, self.session)
+            one = one if one.keys else read_questions(self.reader, one, self.session)
         finally:
             if one.sizes and not one.is_counted:
                 self._count(one)

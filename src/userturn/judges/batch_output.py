@@ -90,7 +90,7 @@ def read_line(line: bytes) -> BatchReply | None:
     return BatchReply(key, status, json.dumps(body).encode(), text)
 
 
-def with_questions(reader: Any, one: Batch, session: Session) -> Batch:
+def read_questions(reader: Any, one: Batch, session: Session) -> Batch:
     """Return a batch with the keys and sizes of its questions, read from its file.
 
     Raises:

@@ -1,7 +1,7 @@
 """Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +10,19 @@ import polars as pl
 from userturn.stats.margins import Counts, change, combination, detectable_difference
 from userturn.stats.proportions import CONFIDENCE, Array
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
-from userturn.storage.table_files import ITEM_KEYS, JUDGED_ITEM_KEYS, Schema
+from userturn.storage.table_files import ITEM_KEYS, Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, default_format_rows, is_default
 from userturn.tables.item_pairs import (
     BASELINE,
     BOTH,
     BOUNDS,
+    OTHER_FACTOR,
     SHARED,
     UNEQUAL,
     Parts,
     compared,
     flips,
-    pairs,
-    parts_by,
     scoped_contrasts,
 )
 from userturn.tables.turn_rates import VERIFIER
@@ -150,20 +149,19 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 
 
 def family_items(paired: pl.DataFrame) -> pl.DataFrame:
-    """Return items of each family under two conditions, over all its models.
+    """Return items of each family under each condition and its baseline, over all its models.
 
-    The columns are `family`, `dataset` and `item`; the turns under both conditions; the mean
-    changes over models, null if no model was scored under both; `models`; and `unequal`, whether
-    one condition has more turns than the other.
+    The columns are `condition`, `family`, `dataset` and `item`; the turns under both conditions;
+    the mean changes over models, null if no model was scored under both; `models`; and `unequal`,
+    whether one condition has more turns than the other.
     """
     # Changes are rounded, so that the order of sums does not show.
-    table = paired.group_by("family", *ITEM_KEYS).agg(
+    return paired.group_by("condition", "family", *ITEM_KEYS).agg(
         pl.col(BOTH).sum(),
         pl.col("change", "first_change").mean().round(9),
         models=pl.col("model").unique(),
         unequal=(pl.col("design") == UNEQUAL).any(),
     )
-    return table.with_columns(pl.col("family", *ITEM_KEYS).cast(pl.String))
 
 
 ENDS = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
@@ -236,62 +234,71 @@ def _compared(items: Beside) -> dict[str, Any] | None:
     }
 
 
-def _rows(paired: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each pair of families, over each dataset and all, where both were scored.
+def compare_families(parts: Parts, members: pl.Expr, rows: list[dict[str, Any]]) -> Parts:
+    """Yield pairs of items under a factor's conditions, and add to `rows` how families differ.
 
-    The pairs of items are all of one condition, in parts by dataset.
+    `parts` are those of `item_pairs.pairs_under`, and `members` says whose families are compared.
+    There is a row for each condition, judge, value of the other factor, pair of families, and
+    dataset or all, where both were scored.
     """
-    texts = pl.col([name for name in SHARED_BY_PART if name != "temperature"]).cast(pl.String)
-    parts = [(family_items(part), part.head(1).select(SHARED_BY_PART)) for part in paired]
-    items = pl.concat([part for part, _ in parts])
-    families = items.partition_by("family", as_dict=True)
-    places = pl.concat([shared.with_columns(texts) for _, shared in parts])
-    for shared in places.head(1).iter_rows(named=True):
-        for (family,), (other,) in combinations(sorted(families), 2):
-            both = families[family,].join(
-                families[other,], on=ITEM_KEYS, how="full", coalesce=True, suffix=OTHER
-            )
-            for dataset, items_of_both in _datasets(both.sort(ITEM_KEYS)):
-                if (row := _compared(items_of_both)) is not None:
-                    of = {"dataset": dataset, "family": family, "other_family": other}
-                    yield shared | of | row
+    for _, alike in groupby(parts, _judge_and_factor):
+        sums, names = dict[str, list[pl.DataFrame]](), dict[str, dict[str, Any]]()
+        for part in alike:
+            paired = part.filter(members)
+            for (condition,), items in (
+                family_items(paired)
+                .partition_by("condition", as_dict=True, include_key=False)
+                .items()
+            ):
+                sums.setdefault(condition, []).append(items)
+            texts = pl.col(SHARED_BY_PART).exclude("temperature").cast(pl.String)
+            one_each = paired.group_by("condition").first().select(SHARED_BY_PART)
+            for row in one_each.with_columns(texts).iter_rows(named=True):
+                names[row["condition"]] = row
+            yield part
+        for condition, parts_of_condition in sums.items():
+            of_pairs = _between_families(pl.concat(parts_of_condition))
+            rows.extend(names[condition] | row for row in of_pairs)
 
 
-def _places(
-    items: pl.DataFrame, factor: str, baseline: Any, columns: Sequence[str], is_included: pl.Expr
-) -> Iterator[Iterator[pl.DataFrame]]:
-    """Yield the pairs of included items per group of `columns` and condition, by dataset."""
-    is_before = pl.col(factor) == baseline
-    keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
-    for part in parts_by(items, columns):
-        before, others = part.filter(is_included, is_before), part.filter(is_included, ~is_before)
-        for after in parts_by(others, [factor]):
-            of_both = parts_by(pl.concat([after, before]), ["dataset"])
-            yield (pairs(one, factor, baseline, keys) for one in of_both)
+def _judge_and_factor(paired: pl.DataFrame) -> tuple[Any, ...]:
+    """Return the judge of a part, and its value of the factor that conditions share."""
+    return paired.select("judge", OTHER_FACTOR[paired["factor"][0]]).row(0)
+
+
+def _between_families(items: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair of families, over each dataset and all, where both were scored."""
+    texts = items.with_columns(pl.col("family", *ITEM_KEYS).cast(pl.String))
+    families = texts.partition_by("family", as_dict=True)
+    for (family,), (other,) in combinations(sorted(families), 2):
+        both = families[family,].join(
+            families[other,], on=ITEM_KEYS, how="full", coalesce=True, suffix=OTHER
+        )
+        for dataset, items_of_both in _datasets(both.sort(ITEM_KEYS)):
+            if (row := _compared(items_of_both)) is not None:
+                yield {"dataset": dataset, "family": family, "other_family": other} | row
+
+
+def compared_members(families: pl.DataFrame) -> pl.Expr:
+    """Return which models' families are compared: no post-trained ones, and no other formats."""
+    members = default_format_rows(families).filter(pl.col("base").is_null())
+    return pl.col("model").cast(pl.String).is_in(members["model"].to_list())
 
 
 def interactions(
-    items: pl.DataFrame, families: pl.DataFrame, controls: Sequence[str]
+    items: pl.DataFrame, rows: Sequence[dict[str, Any]], members: pl.Expr, controls: Sequence[str]
 ) -> pl.DataFrame:
     """Return how the changes of each pair of families differ, by perturbation and by temperature.
 
-    The sets of tests are like those of other contrasts. Over all datasets, perturbations at the
-    lowest temperature and temperatures without a perturbation are confirmatory (Holm). All others
-    are exploratory. Post-trained models and other formats are left out.
+    `rows` are those of `compare_families`. The sets of tests are like those of other contrasts.
+    Over all datasets, perturbations at the lowest temperature and temperatures without a
+    perturbation are confirmatory (Holm). All others are exploratory.
     """
-    members = default_format_rows(families).filter(pl.col("base").is_null())
-    is_member = pl.col("model").cast(pl.String).is_in(members["model"].to_list())
-    coolest = items.select(pl.col("temperature").filter(is_member).min()).item()
-    places = chain(
-        _places(items, "perturbation", PLAIN, ["temperature", "judge"], is_member),
-        _places(items, "temperature", coolest, ["perturbation", "judge"], is_member),
-    )
-    rows = [row for paired in places for row in _rows(paired)]
     shared = {"measure": FOLLOW_UP, "scope": BETWEEN_FAMILIES}
     if rows:
         joined = pl.DataFrame(rows, infer_schema_length=None)
         return _adjusted(joined.with_columns(**{k: pl.lit(v) for k, v in shared.items()}), controls)
-    families_seen = items.filter(is_member)["family"].cast(pl.String).unique()
+    families_seen = items.filter(members)["family"].cast(pl.String).unique()
     names_of_families = ", ".join(sorted(families_seen))
     reason = (
         f"no two families under two conditions on the same items; families: {names_of_families}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
@@ -20,6 +21,8 @@ from userturn.tables.compared_conditions import (
     OF_FAMILIES,
     adjusted,
     compare,
+    compare_families,
+    compared_members,
     interactions,
 )
 from userturn.tables.corrected_rates import (
@@ -124,16 +127,18 @@ def table(material: Material) -> pl.DataFrame:
     grid, members = material.grid, material.table("families")
     recipes, controls = trainings(grid.models, grid.entries), controls_of(grid.perturbations)
     seen = {name: trained_on(grid.entries, grid.contents.recipes, name) for name in grid.trained}
+    compared, between_families = contrasts(
+        material.items, recipes, controls, seen, compared_members(members)
+    )
     of_models = pl.concat(
         [
-            contrasts(material.items, recipes, controls, seen),
+            compared,
             accuracy_contrasts(material.grades, members, recipes, seen),
             language_contrasts(material),
             turn_contrasts(material),
         ]
     )
-    parts = [pl.DataFrame(schema=SCHEMA), trained(of_models, members, grid)]
-    parts.append(interactions(material.items, members, controls))
+    parts = [pl.DataFrame(schema=SCHEMA), trained(of_models, members, grid), between_families]
     if not recipes:
         parts.append(pl.DataFrame({"factor": ["model"], "scope": ["model"], "reason": [NO_BASE]}))
     joined = pl.concat(parts, how="diagonal_relaxed").select(
@@ -146,17 +151,27 @@ def contrasts(
     items: pl.DataFrame,
     trainings: Trainings,
     controls: Sequence[str],
-    seen: Seen = MappingProxyType({}),
-) -> pl.DataFrame:
-    """Return every contrast of follow-ups, from the pairs of `item_pairs.paired_items`."""
+    seen: Seen,
+    members: pl.Expr,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return every contrast of follow-ups, and those of two families (`compared_members`).
+
+    Both are from the pairs of `item_pairs.paired_items`, which are made once.
+    """
     coolest = items["temperature"].min()
     models = [pair for pairs in trainings.values() for pair in pairs]
-    compared = compare(chain.from_iterable(paired_items(items, coolest, models)))
+    perturbed, warmer, *others = paired_items(items, coolest, models)
+    rows = list[dict[str, Any]]()
+    watched = [compare_families(parts, members, rows) for parts in (perturbed, warmer)]
+    compared = compare(chain.from_iterable([*watched, *others]))
 
     def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
         return pairs_with_base(some, *pair)
 
-    return adjusted(add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), controls)
+    of_models = adjusted(
+        add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), controls
+    )
+    return of_models, interactions(items, rows, members, controls)
 
 
 def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:

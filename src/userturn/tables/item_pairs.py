@@ -97,10 +97,9 @@ def _design() -> pl.Expr:
     return pl.when(_scored_twice()).then(design).alias("design")
 
 
+OTHER_FACTOR = {"perturbation": "temperature", "temperature": "perturbation"}
 Parts = Iterable[pl.DataFrame]
 """Pairs in parts, so that not all are in memory at once; those of an item are in one part."""
-
-PART = ["family", "dataset", "judge"]  # whose items are in one part
 
 
 def paired_items(
@@ -114,15 +113,21 @@ def paired_items(
     models = [pairs_with_base(items, *pair) for pair in baselines]
     names = items["model"].unique().cast(pl.String).to_list()
     formats = [_format_pairs(items, *pair) for pair in models_in_other_formats(names)]
-    perturbed = _under(items, "perturbation", PLAIN, [*PART, "temperature"])
-    warmer = _under(items, "temperature", coolest, [*PART, "perturbation"])
+    perturbed = pairs_under(items, "perturbation", PLAIN)
+    warmer = pairs_under(items, "temperature", coolest)
     return [perturbed, warmer, *([one] for one in models), *([one] for one in formats)]
 
 
-def _under(items: pl.DataFrame, factor: str, value: Any, part: Sequence[str]) -> Parts:
+def pairs_under(items: pl.DataFrame, factor: str, baseline: Any) -> Parts:
+    """Yield the pairs of items under each condition of a factor, perturbation or temperature.
+
+    There is a part for each value of the other factor and each judge, family and dataset, in this
+    order.
+    """
     keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
-    for some in parts_by(items, part):
-        yield pairs(some, factor, value, keys)
+    for some in parts_by(items, [OTHER_FACTOR[factor], "judge", "family", "dataset"]):
+        if not (paired := pairs(some, factor, baseline, keys)).is_empty():
+            yield paired
 
 
 def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
