@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (63_997, 35_286),
-    "tests": (57_736, 32_802),
+    "src": (64_066, 35_322),
+    "tests": (57_827, 32_862),
     "scripts": (21, 16),
     "rules": (258, 0),
 }
