@@ -1,6 +1,10 @@
 """Do what the table of jobs, `userturn.workflow.jobs`, says of this job's rule."""
 
-from userturn.workflow.run_job import run_job
+import gc
 
 if __name__ == "__main__":
+    gc.disable()  # until `run_job` has loaded the job's modules, which all stay
+
+    from userturn.workflow.run_job import run_job
+
     run_job(snakemake)

@@ -1,13 +1,24 @@
 """Files that a user gave are read, or refused in one sentence that names them."""
 
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from userturn.errors import UserError
-from userturn.storage.files import copy_folder, paths_below, read_json, read_text
+from userturn.storage.files import (
+    copy_folder,
+    paths_below,
+    read_artifact,
+    read_identity,
+    read_json,
+    read_text,
+)
+from userturn.storage.table_files import write_table
 
 
 @pytest.mark.parametrize(
@@ -78,3 +89,18 @@ def test_a_folder_that_cannot_be_read_is_told_and_not_passed_over(tmp_path: Path
     except PermissionError:  # for others than root
         with pytest.raises(PermissionError, match="locked"):
             paths_below(tmp_path)
+
+
+def test_a_table_says_the_same_of_itself_by_polars_and_by_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, damaged = tmp_path / "table.parquet", tmp_path / "damaged.parquet"
+    write_table(pl.DataFrame({"text": ["é"] * 3}), whole, "i", more="é")
+    damaged.write_bytes(whole.read_bytes()[:-20])
+    by_pyarrow = read_artifact(whole)
+    assert (by_pyarrow["identity"], by_pyarrow["more"], read_artifact(damaged)) == ("i", "é", {})
+    monkeypatch.delitem(sys.modules, pa.__name__)  # as in most jobs
+    assert read_artifact(whole) == by_pyarrow
+    assert read_artifact(damaged) == read_artifact(tmp_path / "none.parquet") == {}
+    assert read_identity(whole) == "i"
+    assert pa.__name__ not in sys.modules

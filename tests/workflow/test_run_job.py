@@ -1,12 +1,17 @@
 """The table of jobs: functions are given what their parameters are named after, as are methods."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.snakemake_runs import ROOT
+from userturn.storage.files import read_identity
 from userturn.study.cells import Cell
 from userturn.workflow.jobs import every_job
 from userturn.workflow.run_job import ARGUMENTS, function_of_wildcards, named
@@ -100,3 +105,32 @@ def test_a_log_is_named_after_what_tells_the_jobs_of_a_rule_apart() -> None:
     )
     assert JOBS["take_human_turns"].log("take_human_turns") == "logs/take_human_turns/{dataset}.log"
     assert JOBS["analyse"].log("analyse") == "logs/analyse.log"
+
+
+SCRIPT = f"""
+import gc, runpy
+from types import SimpleNamespace
+from snakemake.iocontainers import Namedlist
+
+read = {{"path_to_labelled": "{ROOT}/data/labelled/turns.jsonl"}}
+made = {{"path_to_items": "results/items.parquet", "path_to_user_turns": "results/t.parquet"}}
+job = SimpleNamespace(
+    rule="take_labelled_turns",
+    wildcards=Namedlist(),
+    input=Namedlist(fromdict=read),
+    output=Namedlist(fromdict=made),
+    params=Namedlist(fromdict={{"identity": "i"}}),
+    config={{}},
+    threads=1,
+    resources={{}},
+    log=["logs/take_labelled_turns.log"],
+)
+runpy.run_path("{ROOT}/scripts/run_job.py", {{"snakemake": job}}, "__main__")
+assert gc.isenabled() and gc.get_freeze_count()
+"""
+
+
+def test_garbage_is_collected_again_once_the_modules_of_a_job_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()  # Snakemake makes it
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, check=True)
+    assert read_identity(tmp_path / "results" / "items.parquet") == "i"

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from userturn.judges.verdict import GENUINE
-from userturn.stats.prediction_powered import allocated
 from userturn.storage.hashing import fingerprint
 from userturn.storage.table_files import CELL_KEYS, STRATUM_KEYS, TURN_KEYS, write_table
 
@@ -120,6 +119,8 @@ def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.D
         n_turns: number of turns in all rounds together.
         labels: one row per labelled turn of earlier rounds: `stratum` and `genuine`, a share.
     """
+    from userturn.stats.prediction_powered import allocated  # numpy: a cell's job needs none
+
     share_of = labels.group_by("stratum").agg(p=(pl.col("genuine").sum() + 0.5) / (pl.len() + 1))
     size, is_genuine = pl.col("stratum_size"), pl.col("stratum") == GENUINE
     of_cell = size.filter(is_genuine).sum().over(CELL_KEYS)

@@ -9,7 +9,6 @@ from typing import Any
 
 from userturn.errors import UserError, cache_folder, how_to_install, is_full_disk
 from userturn.models.whole_model import adapted, check_safetensors, check_weight_files, whole_model
-from userturn.prompts.load_template import note_pre_tokenizer
 from userturn.storage.files import read_json
 from userturn.storage.hashing import file_sha256
 
@@ -61,6 +60,8 @@ def gguf_folder(path: Path) -> Path:
 
 def converted_gguf(path: Path) -> Path:
     """Return the path of a GGUF file's model folder, converted to fp32 if it does not exist yet."""
+    from userturn.prompts.load_template import note_pre_tokenizer  # no other job needs templates
+
     converted = fill_once(
         gguf_folder(path),
         lambda folder: _convert_gguf(path, folder),
@@ -73,6 +74,8 @@ def converted_gguf(path: Path) -> Path:
 def _convert_gguf(path: Path, folder: Path) -> None:
     import torch
     from transformers import AutoTokenizer
+
+    from userturn.prompts.load_template import note_pre_tokenizer
 
     note_pre_tokenizer(path, folder)
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)

@@ -38,8 +38,11 @@ PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBL
 def code_sha256() -> str:
     """Return one hash of this package's modules, as the version of code committed or not."""
     package = Path(__file__).parent.parent
-    modules = sorted(path for path in package.rglob("*.py") if PACKED not in path.parents)
-    return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
+    files = (f"{folder}/{name}" for folder, _, names in os.walk(package) for name in names)
+    modules = [path for path in files if path.endswith(".py") and not path.startswith(f"{PACKED}/")]
+    return fingerprint(
+        [[path.removeprefix(f"{package}/"), file_sha256(path)] for path in sorted(modules)]
+    )
 
 
 def _commit() -> str | None:

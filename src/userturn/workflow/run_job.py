@@ -9,6 +9,7 @@ The name of a parameter of that function decides its argument:
 - the wildcard of that name (`round_name` for the wildcard `round`)
 """
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -128,21 +129,26 @@ class Task:
 
 
 def run_job(job: Any) -> None:
-    """Run and record a job, given by the object `snakemake` of its script."""
+    """Run and record a job, given by the object `snakemake` of its script.
+
+    Its script has turned the collection of garbage off, which finds none in modules.
+    """
     with recorded(job):
-        call(
-            Task(
-                job.rule,
-                dict(job.wildcards.items()),
-                _lists(job.input),
-                _lists(job.output),
-                dict(job.params.items()),
-                job.config,
-                lambda: named("study.grid.Grid")(job.config),
-                job.threads,
-                job.resources.get("judge_requests", 0),
-            )
+        task = Task(
+            job.rule,
+            dict(job.wildcards.items()),
+            _lists(job.input),
+            _lists(job.output),
+            dict(job.params.items()),
+            job.config,
+            lambda: named("study.grid.Grid")(job.config),
+            job.threads,
+            job.resources.get("judge_requests", 0),
         )
+        named(task.job.function)
+        gc.freeze()
+        gc.enable()
+        call(task)
 
 
 def replayed(
