@@ -11,9 +11,9 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (64_066, 35_322),
-    "tests": (57_827, 32_862),
-    "scripts": (21, 16),
+    "src": (64_095, 35_339),
+    "tests": (57_886, 32_888),
+    "scripts": (25, 18),
     "rules": (258, 0),
 }
 
