@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -207,16 +206,16 @@ def test_busy_server_is_not_asked_in_a_worse_way(
         asked(template, server, tmp_path, requests(template, 1))
 
 
-PORT = "8000"  # in docs/engines.md
+PORT = "8000"  # in profiles/demo/server.yaml
 # What names the model or its requests: the rest is what the model wrote or scored.
 NAMES = pl.selectors.by_name("model", "key", require_all=False)
 
 
 def command() -> str:
-    """Return the command in docs/engines.md that starts a server."""
-    text = (ROOT / "docs/engines.md").read_text()
-    (found,) = [b for b in re.findall(r"(?:^    .+\n)+", text, re.MULTILINE) if "api_server" in b]
-    return textwrap.dedent(found)
+    """Return the command in the comment of profiles/demo/server.yaml that starts a server."""
+    text = (ROOT / "profiles/demo/server.yaml").read_text()
+    (block,) = [b for b in re.findall(r"(?:^#   .+\n)+", text, re.MULTILINE) if "api_server" in b]
+    return re.sub("^#   ", "", block, flags=re.MULTILINE)
 
 
 @pytest.fixture
