@@ -79,7 +79,7 @@ CHECKS = {
 def needs_of(
     has_journals: bool, n_regenerated: int, n_rejudged: int, with_tokenizers: bool
 ) -> dict[str, str]:
-    """Return what each check that was not made would need, by name of the check."""
+    """Return what the skipped checks would need, by name of the check."""
     needs = {
         "prompts": with_tokenizers or "--tokenizer",
         "journals": has_journals or "journals",
@@ -180,7 +180,7 @@ class Audit:
 
     @property
     def is_partial(self) -> bool:
-        """Whether some artifact that could be compared was not."""
+        """Whether an artifact that could be compared was left out."""
         return any(of.could_be for of in self.statuses)
 
 
@@ -242,7 +242,7 @@ def _folder_table(audit: Audit) -> str:
 
 
 def _checklist(audit: Audit) -> str:
-    """Return the HTML table of all checks with the number of findings, or what a check needs."""
+    """Return the HTML table of checks, each with its number of findings or what it would need."""
     n = Counter(item.check for item in audit.findings)
     needs = {name: f"not made: needs {what}" for name, what in audit.needs.items()}
     rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]

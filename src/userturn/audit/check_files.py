@@ -53,7 +53,7 @@ def check_files(files: Files, required: Identities) -> list[Finding | Note]:
 
 
 def _unreadable(files: Files, path: str) -> Finding:
-    """Return the finding of a damaged record, whose fix makes the outputs that it names again."""
+    """Return the finding of a damaged record. Its fix makes the recorded outputs again."""
     try:
         outputs = map(str, json.loads(files.at(path).read_bytes())["outputs"])
         named = [name for name in outputs if name.startswith("results/")]
@@ -78,7 +78,7 @@ def _is_current(record: JobRecord, required: Identities) -> bool:
 def _needed(files: Files, required: Identities) -> set[str]:
     """Return the paths of all files made by jobs that the configuration still needs.
 
-    Besides outputs these are pins, and plans of wanted cells.
+    Besides outputs these are pins, and plans of required cells.
     """
     identities, needed = set(required.values()), {*required}
     for _, record in files.readable:
@@ -200,7 +200,7 @@ AGAIN = "export the study again: its sheet is written from its tables"
 
 
 def check_documents(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Yield documents about a study that differ from those that this version writes.
+    """Yield documents about a study that differ from what this version writes.
 
     A study by another version, or a copy that lacks tables, may have others.
     """

@@ -139,7 +139,7 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
 
 
 def _stored(files: Files, kind: str, places: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return the places of all stored files of a kind, by identity."""
+    """Return the original names of all stored files of a kind, by identity."""
     stored: dict[str, set[str]] = {}
     for path in sorted(files.results.glob(STORED[kind])):
         name = path.name.removesuffix(path.suffix)

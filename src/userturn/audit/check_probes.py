@@ -57,7 +57,7 @@ class NotedTokenizer:
 
 
 def check_probes(pair: Pair, of: Asked) -> Iterator[Finding]:
-    """Yield the first user turn of a table that was shown another answer than it should be."""
+    """Yield the first user turn of a table that was written after a wrong answer."""
     try:
         wrong = _wrong_probe(pair, of)
     except BrokenError:

@@ -159,7 +159,7 @@ def _scorer(planner: Planner) -> Scorer:
 
 
 def _score_items(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
-    """Compare the scored tokens in plans with the tokens of contexts and turns rendered again."""
+    """Compare the tokens in scoring plans with contexts and turns that are rendered again."""
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not can_be_derived(grid, scored):
             continue

@@ -74,7 +74,7 @@ def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
-    """Return whether a record has a rule and wildcards, these in any order."""
+    """Return whether a record is of a rule, with these wildcards in any order."""
     values = [f"{IN_PATHS.get(name, '')}{v}" for name, v in record["wildcards"].items()]
     is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
     return is_named and sorted(values) == sorted(names)
@@ -184,7 +184,7 @@ def _borrowed_answers(plan: Path) -> Iterator[tuple[str, str]]:
 
 
 def _plans(files: Files, identity: str, shard: str, model: str) -> list[Path]:
-    """Return the paths of one shard's plans with an identity, under a model's name if any is there.
+    """Return the paths of a shard's plans with an identity, under the model's name if any.
 
     A renamed model's plans may be under its earlier name. Two models of equal weights have plans
     with equal identities, which differ where one of them took over replies under other names.

@@ -65,7 +65,7 @@ NO_ACCOUNTS = "it is counted in accounts, which come with the journals"
 
 
 class Replay(NamedTuple):
-    """A study whose jobs are run again, the paths that it wants, and those already reported."""
+    """A study whose jobs are run again, its required paths, and the paths already reported."""
 
     here: Remaking
     required: frozenset[str]
@@ -94,7 +94,7 @@ def check_replay(
 
 
 def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Yield the figures that would load data from an address, from which nothing is made."""
+    """Yield a finding for each figure that would load data from an address."""
     for path in files.hashes:
         if path.endswith(CHART) and path not in broken:
             with suppress(*FAULTS):  # an unreadable one is another check's finding
@@ -220,7 +220,7 @@ def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
 
 
 def _excuse_fonts(items: list[Item]) -> Iterator[Item]:
-    """Replace findings of pictures, and so of the report, by a status if most of a kind differ.
+    """Replace findings of pictures and of the report by a status if most pictures of a kind differ.
 
     Other fonts give other bytes, and the report contains parts of the figures.
     """
@@ -243,7 +243,7 @@ def _excuse_fonts(items: list[Item]) -> Iterator[Item]:
 
 
 def _first_causes(files: Files, items: list[Item]) -> Iterator[Item]:
-    """Replace findings of files whose inputs differ too, so that only the first cause is told."""
+    """Replace findings of files whose inputs also differ, so that the first cause is reported."""
     wrong = {item.artifact for item in items if isinstance(item, Finding)}
     causes: dict[str, set[str]] = {path: set() for path in wrong}
     for path in wrong:

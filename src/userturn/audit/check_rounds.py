@@ -142,8 +142,8 @@ def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl
 def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Wrong | None:
     """Compare a round's key with the turns that come first in their strata.
 
-    The key itself tells the names of model families, and how many turns a stratum gave beyond its
-    settings, since those settings may have changed since.
+    Model families, and the number of turns per stratum beyond its settings, are read from the key,
+    since the settings may have changed.
     """
     path = f"results/humans/{name}/key.parquet"
     shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
@@ -196,7 +196,7 @@ def _keys(inputs: Sequence[str]) -> list[str]:
 
 
 def _restored(name: str) -> str:
-    """Return the fix of a round that is not the one that was drawn."""
+    """Return the fix of a round that differs from the drawn one."""
     return f"restore results/drawn/{name} from a copy: a round is drawn once"
 
 

@@ -184,7 +184,7 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
 
 
 def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None:
-    """Return the first row of a table whose text ended as no engine ends one, or None.
+    """Return the first row of a table whose text has an impossible end, or None.
 
     A server may not tell its number of tokens, so only texts of this machine's engines must be as
     long as the limit that ended them.

@@ -41,7 +41,7 @@ def check_paths(files: Files, record: StudyRecord) -> list[Finding]:
 
 
 def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
-    """Yield where a model's description contradicts its entry or its pin."""
+    """Yield each contradiction between a model's description and its entry or pin."""
     for name, line in grid.models.items():
         path = f"results/models/{name}.json"
         if not files.at(path).is_file():
@@ -67,7 +67,7 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
 def _not_as_asked(
     path: str, description: Mapping[str, Any], entry: ModelEntry
 ) -> Iterator[Finding]:
-    """Yield where a model's description contradicts its entry in the configuration."""
+    """Yield each contradiction between a model's description and its entry in the configuration."""
     expected_values = {
         "source": entry["source"],
         "revision_asked_for": entry["revision"],

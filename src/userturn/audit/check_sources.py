@@ -164,7 +164,7 @@ def check_training(files: Files, grid: Grid) -> Iterator[Finding]:
 
 
 def _wrong(files: Files, grid: Grid, model: str, content: dict[str, Any]) -> str | None:
-    """Return what is wrong in a training's record, or None, as far as its inputs are here."""
+    """Return what is wrong in a training's record, by the inputs in this copy, or None."""
     base = grid.entries[model]["base"]
     if content["artifact"]["identity"] == grid.training_identity(model):
         recorded = {key: content[key] for key in ("base", "recipe", "training")}

@@ -20,7 +20,7 @@ COMPARED, ROOT, OTHER = "compared", "a root", "not compared"
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A fault of an artifact, which is given by its path from the project's folder.
+    """A fault of an artifact. `artifact` is its path from the project's folder.
 
     `fix` is a command or an instruction, by default the command that makes the artifact again.
     """

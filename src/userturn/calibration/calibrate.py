@@ -250,7 +250,7 @@ def calibrate(labelled: LabelledRows) -> pl.DataFrame:
 
 
 def _scopes(labelled: LabelledRows) -> Iterator[tuple[str, str, LabelledRows]]:
-    """Yield each group, each model over several datasets, and everything."""
+    """Yield model, dataset and rows of each group, of each model over datasets, and of all rows."""
     models = labelled.rows["model"].unique(maintain_order=True).to_list()
     for model in models:
         own = labelled.part(model=model)

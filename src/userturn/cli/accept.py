@@ -114,7 +114,7 @@ def try_gpu() -> Iterator[Tried]:
 
 
 def try_judge(config: dict[str, Any], name: str) -> Iterator[Tried]:
-    """Yield whether a judge behind an API answers as the table of providers says.
+    """Yield the claims about a judge behind an API, each tried here.
 
     It is asked about the first labelled turns in a scratch folder, at a cost of at most `MOST`.
 

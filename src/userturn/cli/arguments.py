@@ -23,7 +23,7 @@ from userturn.study.record import RECORD, read_study_record
 def take_results(
     command: argparse.ArgumentParser, what: str = "results folder of the study"
 ) -> None:
-    """Add the argument for the results of a study, `what` they may be; by default `results`."""
+    """Add the argument for a study's results (default `results`); its help is `what`."""
     command.add_argument(
         "results",
         type=Path,
@@ -106,7 +106,7 @@ def study_config(configfiles: Sequence[str]) -> dict[str, Any]:
 
 
 def config_anywhere(configfiles: Sequence[str]) -> dict[str, Any]:
-    """Return the study's configuration, or in a folder without one that of the installation."""
+    """Return the study's configuration, or the installation's in a folder without one."""
     if Path(CONFIG).exists():
         return study_config(configfiles)
     return load_config([installed(CONFIG), *configfiles])
@@ -182,7 +182,7 @@ BESIDE = ("data", "models", LEFT_OUT)  # parts of a study beside its results
 
 
 def opened_of(path: Path) -> list[Path]:
-    """Return the paths that a study consists of, and that of the hub's cache of datasets.
+    """Return the paths of a study, and the path of the hub's cache of datasets.
 
     If the folder around the results is the home folder or above it, only study files in it count.
     """

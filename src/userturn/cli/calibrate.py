@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def as_text(table: pl.DataFrame) -> str:
-    """Return a table of rates as text, one block per judge and group."""
+    """Return a table of rates as text, with one block per judge and group."""
     lines = []
     before = None
     for row in table.iter_rows(named=True):

@@ -178,7 +178,7 @@ def _sheet(
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    """Return the names of the cells that are in A and not in B."""
+    """Return the names of the cells in A that B lacks."""
     lost = (
         a.select(JUDGED_CELL_KEYS)
         .unique()

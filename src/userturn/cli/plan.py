@@ -99,7 +99,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
 
 
 def missing_labels(grid: Grid) -> dict[str, list[str]]:
-    """Return why each judge's rates are no findings yet: the labels by people that it lacks."""
+    """Return the labels by people that each judge lacks for its rates to be findings."""
     card, thresholds = card_of(grid.results), grid.config["judge_card"]
     return {name: [s.why for s in shortfalls(card, name, thresholds)] for name in grid.judges}
 
@@ -187,7 +187,7 @@ def _where_it_runs(entry: ModelEntry, unit: str, n_read: float, n_written: float
 
 
 def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
-    """Yield the number of scoring requests per dataset and kind, with the models that share it."""
+    """Yield the number of scoring requests per dataset and kind, with the models that have it."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
     for of in (of for of in asked(grid).values() if of.kind == SCORES):
         load = of.count(sizes)

@@ -102,7 +102,7 @@ def _option(name: str) -> str:
 
 
 class Needed(NamedTuple):
-    """What a wish needs in words and as numbers, with None for more than there can be."""
+    """A needed sample size, in words and as numbers. None means that no size is enough."""
 
     words: str
     numbers: Mapping[str, Any]
@@ -175,7 +175,7 @@ def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
-    """Check that the rate is known, and that numbers are shares and counts."""
+    """Check that the rate is given, and that numbers are shares and counts."""
     rate = assumed["rate"].value
     if rate is None:
         raise UserError(f"rate: {assumed['rate'].source}; give --rate, or --pilot with a study")

@@ -206,7 +206,7 @@ def pairs_needed() -> int | None:
 
 
 def _about(pairs: Sequence[ToTellApart]) -> list[str]:
-    """Return lines on how to read the table, and on the controls that it lacks."""
+    """Return lines on how to read the table, and on its missing controls."""
     lacking = {TWO_PEOPLE, TWO_OF_A_MODEL} - {one.kind for one in pairs}
     lines = [
         "a model's turn that cannot be told from a person's is taken for it in 50%; every pair is "

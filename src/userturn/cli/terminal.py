@@ -45,7 +45,7 @@ class Bar(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table as wide as its cells, or as the terminal after breaking words and drawn lines.
+    """A table as wide as its cells, or at most as the terminal, where words and bars are cut.
 
     Attributes:
         heads: headings of the columns, of which empty columns are left out.

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def whole_entry(entry: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's entry as keys, even if it is only a source."""
+    """Return a model's entry as a mapping. An entry that is a text is its `source`."""
     return {"source": entry} if isinstance(entry, str) else dict(entry)
 
 

@@ -152,7 +152,7 @@ def plant_failures(
     paths_to_frames: Sequence[str],
     path_to_user_turns: str,
 ) -> None:
-    """Write every failure after a model's answers to some items of a dataset.
+    """Write all kinds of planted failures after a model's answers to some items of a dataset.
 
     `settings` are those of the dataset. There are no other answers if the study has one model, and
     no frames in a study that is older than harder failures.

@@ -43,7 +43,7 @@ Json = dict[str, Any]
 
 
 def write_every_eval_ever(results: Path, folder: Path, warning: str | None) -> Written:
-    """Write every cell that is tabulated, and return how many.
+    """Write each tabulated cell, and return how many there are.
 
     The warning is the sentence about rates that are no findings.
 

@@ -94,7 +94,7 @@ DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zli
 
 
 def read_left_out(results: Path, key: str = "sha256") -> dict[str, str]:
-    """Return the sha256 (or, as `key`, the reason) of each file that an export left out, by path.
+    """Return the value of `key` (sha256 or reason) of each file that an export left out, by path.
 
     Raises:
         UserError: the list beside the results cannot be read.
@@ -133,7 +133,7 @@ def check_is_there(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """Yield the path of a study's results folder, which `path` is or contains or is an archive of.
+    """Yield the results folder of a study, from that folder, one around it, or an archive.
 
     Archives may be zip or tar, compressed or not, and may have one more folder around the study.
 

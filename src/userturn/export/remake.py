@@ -64,7 +64,7 @@ def there_is_room(folder: Path) -> Iterator[None]:
 class Remaking:
     """A finished study, and the folder in which parts of it are made again, at the same paths.
 
-    `from_made` says whether jobs read files made again instead of the study's own.
+    `prefers_remade` says whether jobs read remade files instead of the study's own.
     """
 
     files: Files
@@ -200,7 +200,7 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
 
 
 def _failure(here: Remaking, rule: str) -> str | None:
-    """Make the outputs of a rule, and return why that failed, or None."""
+    """Make the outputs of a rule, and return the reason if that fails, else None."""
     try:
         here.make(rule)
     except FAULTS as error:

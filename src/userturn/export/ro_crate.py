@@ -217,7 +217,7 @@ def crate_metadata(
 
 
 def _add_file(crate: Any, member: Member) -> Any:
-    """Add a file, or without a link and with its hash a file that was left out."""
+    """Add a file, or the hash of a left-out file, which gets no link."""
     properties: dict[str, Any] = {"name": member.path}
     properties |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
     if member.reason is not None:

@@ -20,7 +20,7 @@ BYTES = 16 * 1024 * 1024  # bytes of a plain file in memory at once
 
 
 class Texts(NamedTuple):
-    """Some texts from one place in a file, numbered from 1.
+    """Texts from one part of a file, numbered from 1.
 
     The place tells what the numbers count: `line`, or rows of a column (`column answer, row`).
     """

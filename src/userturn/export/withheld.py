@@ -48,7 +48,7 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def text_of(rows: str) -> str:
-    """Return the reason to withhold a file that quotes private rows, which `rows` names."""
+    """Return the reason to withhold a file that quotes the private rows of `rows`."""
     return f"text of {rows}"
 
 

@@ -163,7 +163,7 @@ def export(
 
 
 def _quoting(members: list[Member]) -> str:
-    """Return a text naming the datasets withheld because they share rows with withheld ones."""
+    """Return a text with the datasets that are withheld because they share private rows."""
     return "".join(
         f"; {PurePosixPath(member.path).stem} is withheld, too: it has {member.reason}"
         for member in members

@@ -56,7 +56,7 @@ def accuracy_and_followup(
 ) -> Any:
     """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
 
-    The follow-up rate is that of the unperturbed cell at the lowest temperature. Each measure has
+    The follow-up rate is from the unperturbed cell at the lowest temperature. Each measure has
     its own scale. If a size is unknown or two are equal, models are side by side instead.
     """
     rates = cell_rates(rates)

@@ -121,7 +121,7 @@ def folded(name: str) -> str:
 
 
 def _people(reading: Reading) -> Reading:
-    """Return a reading without annotators who seem to be another, by their names or all labels.
+    """Return a reading without annotators whose name, or all labels, are like another annotator's.
 
     One person under two names would count as two who agree.
     """

@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 class LabelFile(NamedTuple):
-    """The rows of one file, the problems of others, and what nothing reads."""
+    """The correct rows of a file, the problems of its other rows, and keys that nothing reads."""
 
     rows: list[Row]
     problems: list[str]  # one sentence per wrong row

@@ -98,7 +98,7 @@ ITEMS_SCHEMA: Schema = {
 
 
 def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
-    """Return strata with `n_drawn` raised until each model family has its minimum.
+    """Return strata with a larger `n_drawn`, so that each model family has its minimum.
 
     The least drawn strata are raised first, one turn at a time, and equally drawn ones in the order
     of a keyed hash. Only sizes decide, not the hash of any turn, so within a stratum all turns stay
@@ -133,7 +133,7 @@ def draw(
     n_turns: int | None = None,
     labels: pl.DataFrame = NO_LABELLED,
 ) -> pl.DataFrame:
-    """Return the turns of a new round: the wanted ones that no earlier round drew.
+    """Return the turns of a new round: sampled turns that no earlier round drew.
 
     Args:
         frame: human samples of all cells, as `sample.mark_drawn` returns them.

@@ -66,7 +66,7 @@ def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn
 
 
 def _is_clear(row: Mapping[str, Any]) -> bool:
-    """Return whether a turn is English, has one label by all readings, and has no special token."""
+    """Return whether a turn is English, labelled alike by all readings, without special tokens."""
     is_plain = row["language"] == "en" and "<|" not in row["turn"]
     return is_plain and len({row[name] for name in READINGS}) == 1
 

@@ -61,7 +61,7 @@ Seed {seed}. Licences are those of the models and datasets:
 
 
 class Number(NamedTuple):
-    """The main numbers in a table: rows with the wanted values, named by some columns."""
+    """The main numbers in a table: which rows, the columns that name them, and those of numbers."""
 
     table: str
     what: str

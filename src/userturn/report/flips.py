@@ -94,7 +94,7 @@ def studies_of(folders: Sequence[Path], names: Sequence[str] | None = None) -> l
 
 
 def verdict_files(study: Study) -> dict[JudgedCell, Path]:
-    """Return the paths of a study's verdicts by place."""
+    """Return the paths of a study's verdict files, by judged cell."""
     files = {}
     for path in sorted(study.results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")):
         model, dataset, temperature, perturbation = path.parts[-6:-2]
@@ -104,7 +104,7 @@ def verdict_files(study: Study) -> dict[JudgedCell, Path]:
 
 
 def flips_schema(studies: Sequence[Study]) -> Schema:
-    """Return the columns of flips: a place, a turn, and the verdict of each study."""
+    """Return the columns of flips: a judged cell, a turn, and the verdict of each study."""
     verdict_columns = {
         f"{name} {s.letter}": kind for s in studies for name, kind in VERDICT.items()
     }

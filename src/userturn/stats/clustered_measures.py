@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-9  # a smaller skewness, or spread against the mean, is rounding
 
 
 class _Mean(NamedTuple):
-    """A mean, its standard error, its skewness over the root of the clusters, and their number."""
+    """A mean, its standard error, its skewness over the root of `n`, and `n`, the clusters."""
 
     mean: float
     error: float

@@ -189,7 +189,7 @@ _has_copies: ContextVar[bool] = ContextVar("has_copies")  # of the study that ta
 
 @contextmanager
 def rows_have_copies(there_are: bool) -> Iterator[None]:
-    """Declare, for this block, whether some rows may be copies of others."""
+    """Set for this block whether `copies` looks for copied rows."""
     token = _has_copies.set(there_are)
     try:
         yield

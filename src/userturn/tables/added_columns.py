@@ -94,7 +94,7 @@ def split_formats(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def join_formats(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as it is computed, with formats inside the names of models and families."""
+    """Return a table as it was before `split_formats`, with names such as `model+format`."""
     if FORMAT not in table.columns:
         return table
     other = pl.col(FORMAT) != DEFAULT
@@ -108,7 +108,7 @@ def join_formats(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_joined(path: str | Path) -> pl.DataFrame:
-    """Return a table as it is computed, with formats inside names, from its Parquet file."""
+    """Return the table in a Parquet file, with formats joined to names as in `model+format`."""
     return join_formats(pl.read_parquet(path))
 
 
@@ -124,7 +124,7 @@ def default_format_rows(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def stacked(parts: Mapping[str, pl.DataFrame], column: str, schema: Schema) -> pl.DataFrame:
-    """Return tables as one, with the name of each in a column, and null for what it lacks."""
+    """Return tables below each other, their names in `column`, with null for missing columns."""
     named = [part.with_columns(pl.lit(name).alias(column)) for name, part in parts.items()]
     whole = pl.concat([pl.DataFrame(schema=schema), *named], how="diagonal_relaxed")
     return whole.select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -51,7 +51,7 @@ def _estimate(interval: Interval) -> float:
 
 
 def _undecided(intervals: Sequence[Interval], distances: Sequence[float]) -> Decision:
-    """Return that a prediction is undecided, with the factor of items that all its parts need."""
+    """Return the undecided outcome, with the factor of items that all its parts need."""
     times = 1.0
     for interval, distance in zip(intervals, distances, strict=True):
         lower, upper = _limits(interval)

@@ -109,7 +109,7 @@ def prediction_rows(
 
 
 def _rows_of_judge(tables: Tables, judge: str) -> Tables:
-    """Return the tables with only the rows of one judge, and those that no judge decides."""
+    """Return the tables with the rows of one judge and the rows that need no judge."""
     return {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
         if "judge" in table.columns

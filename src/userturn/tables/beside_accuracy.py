@@ -143,7 +143,7 @@ def correlations(
 
     The row of size with follow-up also has the slope of the rate per doubling of the parameters.
     Correlations over all models leave out models that name a base, since they are not independent
-    of it. That models of one family are alike is allowed for (`spearman`).
+    of it. Limits allow for the likeness of models of one family (`spearman`).
     """
     keys = ["family", "dataset", "temperature", "judge"]
     of_one = beside.with_columns(of_family="family")

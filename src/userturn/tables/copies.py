@@ -39,7 +39,7 @@ def _messages(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def one_cluster_of(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the clusters that share a message list with another, each with the first of these.
+    """Return each cluster that shares a message list with others, and the first of these clusters.
 
     Each item is given as its cluster and a hash of its messages.
     """

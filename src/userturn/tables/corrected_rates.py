@@ -98,7 +98,7 @@ class Domain:
 
 
 def correlation(first: Domain, second: Domain) -> float:
-    """Return the correlation of the judge's rates in two domains over items, absent ones as 0."""
+    """Return the correlation over items of the judge's rates in two domains, absent ones as 0."""
     sums = [
         domain.turns.group_by("dataset", clusters()).agg(
             m=pl.len().cast(pl.Float64), y=pl.col("genuine").sum().cast(pl.Float64)
@@ -129,7 +129,7 @@ Domains = Mapping[tuple[Any, ...], Domain]  # by the values of JUDGED_CELL_KEYS
 def sampled_and_labelled(
     turns: pl.DataFrame, annotations: pl.DataFrame, keys: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return those of some turns that any round drew, each once, and people's labels of them."""
+    """Return the turns that any round drew, each once, and people's labels of them."""
     sampled = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
     return sampled, people(annotations).filter(pl.col("id").is_in(sampled["id"].to_list()))
 

@@ -203,7 +203,7 @@ def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
 
 
 def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.Expr) -> Interval:
-    """Return the share of a kind of turns that the judge puts on its side.
+    """Return the share of turns of a kind that the judge puts on the kind's side.
 
     The judge's two sides were drawn apart, one much more densely. So the number of turns of the
     kind is estimated on either side, and the limits allow for turns on a side where none was found.

@@ -72,7 +72,7 @@ def shortfalls(card: pl.DataFrame, judge: str, thresholds: Mapping[str, float]) 
     """Return the sides of a judge that are not shown, none if its raw rates are findings.
 
     A side is shown if the lower limit from one of its sources reaches the threshold, and no other
-    source refutes it. People's labels do if their upper limit is below the threshold. Human
+    source refutes it. People's labels refute it if their upper limit is below the threshold. Human
     follow-ups are all taken as genuine, and not all react, so they do if their upper limit is below
     the threshold times the share that reacts at least.
     """

@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The part of a table that is shown: rows with the wanted values, and some columns.
+    """The part of a table that is shown: rows that pass `filters`, and some columns.
 
     Attributes:
         title: the table's title in the report.
@@ -139,7 +139,7 @@ def _is(column: pl.Expr, value: Any) -> pl.Expr:
 
 
 def page_table(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:
-    """Return a table in the form of the report's page, with the primary judge's rows first.
+    """Return a table as the report's page takes it, with the primary judge's rows first.
 
     The result has `columns`, each a heading and a kind, and `rows`, each with the values of every
     column, which are three where it has limits.

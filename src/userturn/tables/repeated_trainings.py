@@ -165,9 +165,9 @@ def add_unseen_and_recipes(
     trainings: Trainings,
     seen: Seen,
 ) -> pl.DataFrame:
-    """Return contrasts, with further rows over unseen datasets and over repeated trainings.
+    """Return contrasts with added rows over unseen datasets and over all trainings of a recipe.
 
-    Rows of one of several trainings have scopes of their own.
+    A row about one of several trainings of a recipe has a scope of its own.
     """
 
     def model_contrasts(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
