@@ -263,9 +263,9 @@ def percent_text(columns: Sequence[str] = INTERVAL, unit: str = "%") -> pl.Expr:
     return _minus_signs(pl.format("{}" + unit + " [{}, {}]", *shares))
 
 
-def interval_text(columns: Sequence[str] = INTERVAL) -> pl.Expr:
+def interval_text() -> pl.Expr:
     """Return an estimate with its interval as text: `0.312 [0.201, 0.440]`, or null without one."""
-    return _minus_signs(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in columns)))
+    return _minus_signs(pl.format("{} [{}, {}]", *(fixed(pl.col(name), 3) for name in INTERVAL)))
 
 
 def fixed(number: pl.Expr, digits: int) -> pl.Expr:

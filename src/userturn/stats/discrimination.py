@@ -25,9 +25,7 @@ Mask = NDArray[np.bool_]
 NEGLIGIBLE = 1e-12  # nearer to 0 or 1 is rounding
 
 
-def clustered_auc(
-    scores: ArrayLike, positive: ArrayLike, clusters: Sequence[str], confidence: float = CONFIDENCE
-) -> Interval:
+def clustered_auc(scores: ArrayLike, positive: ArrayLike, clusters: Sequence[str]) -> Interval:
     """Return the chance that a positive scores higher than a negative, where ties count as half.
 
     `scores` are one per turn, none missing. The chance is the statistic of Mann and Whitney (1947,
@@ -57,7 +55,7 @@ def clustered_auc(
         sizes /= max(1.0, effect)
     else:  # nothing varies, so turns of a cluster may be copies
         sizes = np.array(fewest, float)
-    z = quantile_of(confidence)
+    z = quantile_of(CONFIDENCE)
     return Interval(area, *(_farthest(area, end, z, sizes) for end in (0.0, 1.0)))
 
 
@@ -129,7 +127,7 @@ def won_pairs(scores: ArrayLike, right: ArrayLike, items: Numbers) -> WonPairs:
     return WonPairs(won, n_pairs)
 
 
-def auc_within(pairs: WonPairs, confidence: float = CONFIDENCE) -> Interval:
+def auc_within(pairs: WonPairs) -> Interval:
     """Return the share of pairs that the right answer wins, with limits clustered by item.
 
     It is the area under the ROC curve within items, each weighted by its pairs, so an item's
@@ -141,7 +139,7 @@ def auc_within(pairs: WonPairs, confidence: float = CONFIDENCE) -> Interval:
     if not mixed.any():
         return Interval(None, None, None)
     patterns = Patterns(np.ones(int(mixed.sum())), pairs.n_pairs[mixed], pairs.won[mixed])
-    return pooled_rate(patterns, confidence=confidence)
+    return pooled_rate(patterns)
 
 
 def chosen(scores: ArrayLike, right: ArrayLike, items: Numbers) -> Array:

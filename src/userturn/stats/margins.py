@@ -134,7 +134,7 @@ def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
     return Interval(share, lower, _edge(share, 1.0, lambda p: (apart(p).upper or 0.0) >= 0))
 
 
-def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
+def first_part(counts: Counts) -> Interval:
     """Return the first condition's share of the positive turns of both conditions.
 
     The share s solves (1 - s) a - s b = 0, where a and b are the positive turns of the first and
@@ -148,13 +148,13 @@ def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
     sizes = counts.n @ counts.turns
     related = np.eye(3)
     related[:2, :2] = correlations(counts)
-    parts, total = [exact_limits(r, confidence) for r in rates(counts)], float(sizes.sum())
+    parts, total = [exact_limits(r, CONFIDENCE) for r in rates(counts)], float(sizes.sum())
     p, q = (part.estimate or 0.0 for part in parts)
     first, second = sizes[0] * p, sizes[1] * q
     if first + second == 0:
         return Interval(None, None, None)
     share, of_second = float(first / (first + second)), float(sizes[1] / total)
-    lower_size, upper_size = wilson_limits(sizes[1], total, confidence)
+    lower_size, upper_size = wilson_limits(sizes[1], total)
     moved = Interval(0.0, float(lower_size) - of_second, float(upper_size) - of_second)
 
     def apart(s: float) -> Interval:
@@ -206,9 +206,9 @@ def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:
 
 
 def detectable_difference(
-    n: ArrayLike, discordant: ArrayLike, level: float = 1 - CONFIDENCE, power: float = POWER
+    n: ArrayLike, discordant: ArrayLike, level: float = 1 - CONFIDENCE
 ) -> Array:
-    """Return the smallest difference that n pairs detect with a given power.
+    """Return the smallest difference that n pairs detect with a power of `POWER`.
 
     `discordant` is ψ, the share of items that differ. `level` is that of the two-sided test: 0.05,
     or 0.05 divided by the number of tests. The difference δ solves n δ² = (z₁√ψ + z₂√(ψ - δ²))²
@@ -217,5 +217,5 @@ def detectable_difference(
     is a change in one direction. The result is at most 1, and nan without items.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
-    z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)
+    z1, z2 = quantile_of(1 - level), quantile_of(2 * POWER - 1)
     return np.where(pairs > 0, _detectable(np.maximum(pairs, 1e-9), psi, z1, z2), np.nan)
