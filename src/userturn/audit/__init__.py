@@ -1,6 +1,6 @@
 """Check a finished study from its folder alone.
 
-Checks take `files`, the files of a results folder; `wanted`, the artifacts that the study's
+Checks take `files`, the files of a results folder; `required`, the artifacts that the study's
 configuration asks for, with identities; `broken`, those already found missing or altered, which
 are not compared; `pair`, a model and dataset; `of`, a table that requests fill.
 

@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> Output:
 def _output(
     assumed: Mapping[str, Assumption], meant: Mapping[str, str], needed: Sequence[Needed]
 ) -> Output:
-    """Return the output with the assumptions and then the needs."""
+    """Return the output: the assumptions, and then the sample sizes that are needed."""
     words = "\n\n".join([_listed(assumed, meant), *(one.words for one in needed)])
     numbers = {name: value for one in needed for name, value in one.numbers.items()}
     return Output([words], {"assumed": assumed, **numbers})

@@ -103,7 +103,7 @@ def sample_for_humans(
 def human_sample(
     turns: pl.DataFrame, verdicts: pl.DataFrame, settings: Mapping[str, int], seed: int
 ) -> pl.DataFrame:
-    """Return a cell's turns in the order of the draw, and which of them the config wants."""
+    """Return a cell's turns in the order of the draw, marked if the config draws them."""
     frame = sampling_frame(turns.select(*TURN_KEYS, "key", "outcome"), verdicts, seed)
     return mark_drawn(frame, quota(settings))
 

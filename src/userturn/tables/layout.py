@@ -39,10 +39,10 @@ class Layout(NamedTuple):
 
     Attributes:
         title: the table's title in the report.
-        wanted: the values that rows must have, by column, or several in a tuple; columns that the
+        filters: the value that rows must have, by column, or a tuple of several; columns that the
             table lacks are ignored.
         columns: the columns.
-        printed: what Markdown and LaTeX want instead of `wanted`.
+        printed: what Markdown and LaTeX have instead of `filters`.
         spread: a column whose values become columns of Markdown and LaTeX, and these values if they
             are fixed. The printed column with braces in its heading is shown below each of them.
         about: the caption of a further part of a table; the first part has that of the table.
