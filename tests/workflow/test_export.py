@@ -260,7 +260,7 @@ def test_archive_inside_of_the_results_is_refused(finished_study: Path) -> None:
 
 
 def test_journals_of_a_withheld_dataset_never_leave(tmp_path: Path) -> None:
-    decide = withholding(tmp_path, mine={"private": True}, yours={}).by_path
+    decide = withholding(tmp_path, mine={"private": True}, yours={}).reason_by_path
     for name in (
         "results/journal/m/mine/a.jsonl",
         "results/journal/judges/j/mine/a.jsonl",
@@ -277,7 +277,7 @@ def test_round_that_shows_withheld_rows_keeps_its_key_alone(tmp_path: Path, fold
         (tmp_path / folder / name).mkdir(parents=True)
         path = tmp_path / folder / name / "key.parquet"
         pl.DataFrame({"dataset": [dataset]}).write_parquet(path)
-    decide = withholding(tmp_path, mine={"private": True}, yours={}).by_path
+    decide = withholding(tmp_path, mine={"private": True}, yours={}).reason_by_path
     shown = ("items.parquet", "task.html", "annotations.parquet", "label_studio/tasks.json")
     for name in shown:
         assert decide(f"results/{folder}/second/{name}") is not None
@@ -293,7 +293,7 @@ def test_rationales_that_may_quote_withheld_rows_stay(tmp_path: Path) -> None:
     path = tmp_path / "tables" / "disagreements.parquet"
     for dataset, stays in (("mine", True), ("yours", False)):
         pl.DataFrame([{"dataset": dataset} | row]).write_parquet(path)
-        decide = withholding(tmp_path, mine={"private": True}, yours={}).by_path
+        decide = withholding(tmp_path, mine={"private": True}, yours={}).reason_by_path
         assert (decide("results/tables/disagreements.parquet") is not None) == stays
         assert (decide("results/tables/disagreements.csv") is not None) == stays
 

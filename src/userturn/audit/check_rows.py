@@ -73,10 +73,10 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
     if pair.with_journals:
         keys = TURN_KEYS if are_turns else [*ANSWER_KEYS, *["sample"] * (of.n_samples > 1)]
 
-        def made() -> pl.DataFrame:
+        def recompute() -> pl.DataFrame:
             return pl.concat(table_of(pair.grid, of, pair.outcomes))
 
-        yield from pair.compare("rows", of.path, made, keys)
+        yield from pair.compare("rows", of.path, recompute, keys)
     yield from check_coverage(pair, of.path)
     if are_turns:
         yield from check_probes(pair, of)
@@ -86,11 +86,11 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
     """Compare the conversations of a depth with those that continue the depth before."""
     depth = asked(pair.grid)[turns.path].depth
 
-    def made() -> pl.DataFrame:
+    def recompute() -> pl.DataFrame:
         before, turns_before = map(pair.read, turns.input_paths)
         return continued(before, turns_before, depth - 1)
 
-    yield from pair.compare("rows", turns.items, made, ["item"])
+    yield from pair.compare("rows", turns.items, recompute, ["item"])
 
 
 def _items_of(pair: Pair, of: Asked) -> list[str]:
@@ -217,10 +217,10 @@ def _scores(pair: Pair, scored: Asked) -> Iterator[Item]:
         yield from findings_of("rows", path, "a plan of the dataset's turns", wrong)
     if pair.with_journals:
 
-        def made() -> pl.DataFrame:
+        def recompute() -> pl.DataFrame:
             return pl.concat(scores_of(grid, scored))
 
-        yield from pair.compare("rows", scored.path, made, [*TURN_KEYS, "context"])
+        yield from pair.compare("rows", scored.path, recompute, [*TURN_KEYS, "context"])
 
 
 def _wrong_plan(pair: Pair, scored: Asked, path: str, file: Path) -> Iterator[Finding]:

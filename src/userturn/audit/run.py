@@ -192,13 +192,13 @@ def _part_runner(is_small: bool) -> Iterator[Callable[[list[Part]], Iterator[Ite
 
 
 def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
-    here = Remaking.of(results, results, prefers_remade=False)
+    here = Remaking.load(results, results, prefers_remade=False)
     return check_replay(here, frozenset(required_identities(here.files, here.study)), broken, jobs)
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Check the rounds of people, the inputs of tables, and the documents about a study."""
-    here = Remaking.of(results, results, prefers_remade=False)
+    here = Remaking.load(results, results, prefers_remade=False)
     yield from check_rounds(here.files, here.study.humans, here.study.pairs, broken)
     yield from check_inputs_of_tables(here.files, here.study)
     yield from check_documents(here.files, broken)

@@ -74,7 +74,7 @@ class Remaking:
     prefers_remade: bool
 
     @classmethod
-    def of(cls, results: Path, folder: Path, prefers_remade: bool) -> Self:
+    def load(cls, results: Path, folder: Path, prefers_remade: bool) -> Self:
         """Return the study of a results folder, to be made again in another folder.
 
         Raises:
@@ -83,13 +83,13 @@ class Remaking:
         record, study = open_record(results)
         return cls(Files(results, read_left_out(results)), record, study, folder, prefers_remade)
 
-    def at(self, path: str) -> Path:
+    def path_of(self, path: str) -> Path:
         """Return the path at which to read a file of the study."""
         remade = self.folder / path
         return remade if self.prefers_remade and remade.is_file() else self.files.at(path)
 
     def _read(self, path: str) -> str:
-        return self.rubric if path in RUBRICS else str(self.at(path))
+        return self.rubric if path in RUBRICS else str(self.path_of(path))
 
     @cached_property
     def rubric(self) -> str:
@@ -107,7 +107,7 @@ class Remaking:
             inputs[CAPTIONED] = sorted(p for p in record["inputs"] if p.startswith(CAPTIONS))
         if LABELLED in inputs:
             inputs[LABELLED] = sorted(self.record.contents.annotations.get(wildcards["round"], ()))
-        if COPIES in inputs and not all(self.at(path).is_file() for path in inputs[COPIES]):
+        if COPIES in inputs and not all(self.path_of(path).is_file() for path in inputs[COPIES]):
             inputs[COPIES] = []  # studies of earlier versions lack this table
         return inputs
 
@@ -158,7 +158,7 @@ def remake(path: Path, folder: Path) -> Outcome:
 
 def remake_after_verdicts(results: Path, folder: Path) -> Outcome:
     """Make everything after the verdicts again, and compare it with the study's own files."""
-    here = Remaking.of(results, folder, prefers_remade=True)
+    here = Remaking.load(results, folder, prefers_remade=True)
     withheld = read_left_out(results, "reason")
     reasons: dict[str, str] = {}
     for rule in rules_in_order(here):
@@ -191,7 +191,7 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
     """Return why a rule cannot run with the files of this copy, or None."""
     if rule == COUNTING and not here.files.has_journals:
         return "it is counted in accounts, which come with the journals"
-    absent = [path for path in here.needs(rule) if not here.at(path).is_file()]
+    absent = [path for path in here.needs(rule) if not here.path_of(path).is_file()]
     if not absent:
         return None
     more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""

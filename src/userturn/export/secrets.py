@@ -129,7 +129,7 @@ FORMS = {
     "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
 }
 # Each form by itself, which is faster than one expression since its first letters are searched for.
-LOOKS_SECRET = pl.any_horizontal(pl.col("text").str.contains(form) for form in FORMS.values())
+LOOKS_SECRET = pl.any_horizontal(pl.col("text").str.contains(pattern) for pattern in FORMS.values())
 # A form that hyphenated words may have, so that only a match with a digit counts.
 LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
