@@ -25,7 +25,7 @@ from userturn.errors import UserError
 from userturn.logs import say
 from userturn.storage.files import write_text
 
-Content = dict[str, Any]
+LeaseContent = dict[str, Any]
 
 PAUSE = 5.0  # seconds between two renewals
 CLOCK = 5.0  # seconds by which a corrected clock may move the start of one and the same process
@@ -62,7 +62,7 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def this_owner() -> Content:
+def this_owner() -> LeaseContent:
     """Return the marks of this process as an owner, such as its user, machine and SLURM job."""
     return {
         "user": _user(),
@@ -110,10 +110,10 @@ def overlap(one: str, other: str) -> bool:
     return begin < other_end and other_begin < end
 
 
-def _read(path: Path) -> Content | None:
+def _read(path: Path) -> LeaseContent | None:
     """Return the content of a lease, or None if it is gone or still being created."""
     with suppress(FileNotFoundError, ValueError):
-        content: Content = json.loads(path.read_bytes())
+        content: LeaseContent = json.loads(path.read_bytes())
         return content
     return None
 
@@ -137,7 +137,7 @@ def is_free(folder: Path, shard: str) -> bool:
     return bool(content["released"]) or _is_dead(content["owner"])
 
 
-def rivals(folder: Path, shard: str) -> dict[str, Content]:
+def rivals(folder: Path, shard: str) -> dict[str, LeaseContent]:
     """Return by shard the owners of leases on the same items, unless they are surely gone."""
     return {
         other: content["owner"]
@@ -151,7 +151,7 @@ def swept_now(folder: Path) -> bool:
     return any(not is_free(folder, shard) for shard in newest(folder))
 
 
-def active_leases(folder: Path) -> dict[str, Content]:
+def active_leases(folder: Path) -> dict[str, LeaseContent]:
     """Return the content of each shard's lease that was not released."""
     contents = {shard: _read(path) for shard, (_, path) in newest(folder).items()}
     return {shard: c for shard, c in contents.items() if c is not None and not c["released"]}
@@ -183,7 +183,7 @@ def watch(folder: Path, shard: str, patience: float) -> None:
     _wait_until_free(newest(folder)[shard][1], patience)
 
 
-def _fresh() -> Content:
+def _fresh() -> LeaseContent:
     return {"owner": this_owner(), "beat": 0, "released": False}
 
 

@@ -6,8 +6,7 @@ collected at once. Plans that are missing or have other names are made again wit
 asks only requests without a reply, and makes lost plans of finished tables again, since further
 requests may follow from these. Datasets that could not be prepared are not swept.
 
-A model has a second sweep, after all first ones, for prompts made from other models' answers
-(`after_others`).
+A model has a second sweep, after all first ones, for prompts made from other models' answers.
 """
 
 import json
@@ -135,11 +134,8 @@ class Pending:
         lacking = {identity for identity in absent if forecast["missing"].get(identity, 1)}
         is_old = lacking and not forecast["is_known"]
         vouched = finished_requests(self.grid, model) if is_old else set()
-        return (
-            lacking - vouched
-            | absent & must_send(self.grid, model)
-            | self._planned_otherwise(model)
-        )
+        again = absent & must_send(self.grid, model) | self._planned_otherwise(model)
+        return lacking - vouched | again
 
     @cached_property
     def _outdated(self) -> set[str]:
