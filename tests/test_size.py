@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (64_093, 35_339),
+    "src": (64_089, 35_340),
     "tests": (57_885, 32_887),
     "scripts": (25, 18),
     "rules": (258, 0),
