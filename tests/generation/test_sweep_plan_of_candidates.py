@@ -62,10 +62,15 @@ def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Grid:
-    """A grid with two answers an item, swept and graded."""
+    """A grid with two answers an item, swept, collected and graded."""
     with chdir(ROOT):
         grid = study(tmp_path_factory.mktemp("study"), 2)
         sweep(grid)
+        (cell,) = grid.cells
+        collect_answers(grid, *PAIR, str(grid.results / "answers/tiny/items.parquet"))
+        collect_user_turns(
+            grid, cell, str(grid.results / f"cells/{cell.folder}/user_turns.parquet")
+        )
     folder, items = grid.results / "candidates/tiny/items", str(grid.dataset_path("items"))
     grades = artifacts(grid)["results/candidates/tiny/items/grades.parquet"]
     grade("numeric", grades, 1, f"{folder}/answers.parquet", items, f"{folder}/grades.parquet")
@@ -131,10 +136,6 @@ def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
 ) -> None:
     monkeypatch.chdir(ROOT)
     record_study(swept.config, "i", str(swept.results / "study.json"))
-    (cell,) = swept.cells
-    answers, turns = (swept.results / "answers" / "tiny", swept.results / "cells" / cell.folder)
-    collect_answers(swept, *PAIR, str(answers / "items.parquet"))
-    collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
     monkeypatch.chdir(swept.results.parent)  # of one's own study a model may be anywhere
     shutil.copy(ROOT / "config.yaml", "config.yaml")
     assert said_of(check_prompts(swept.results)) == []
