@@ -88,15 +88,15 @@ def _turns_from_cells(
     """
     for (model, dataset), mine in cells.items():
         drawing = [n_turns, grid.config["seed"]]
-        sources = [*mine, *answers.get((model, dataset), ())]
+        input_cells = [*mine, *answers.get((model, dataset), ())]
         yield Turns(
             rule.folder.format(model=model, dataset=dataset),
             model,
             dataset,
-            fingerprint([version, [*map(grid.cell_identity, sources)], drawing]),
+            fingerprint([version, [*map(grid.cell_identity, input_cells)], drawing]),
             ITEMS.format(dataset=dataset),
             partial(_questions, grid, mine, n_turns),
-            tuple(files_of(sources, "user_turns.parquet")),
+            tuple(files_of(input_cells, "user_turns.parquet")),
         )
 
 
