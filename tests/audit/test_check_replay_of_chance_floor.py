@@ -7,13 +7,14 @@ import pytest
 
 from tests.support.replayed_job import replayed
 from tests.support.snakemake_runs import ROOT
+from userturn.audit.check_replay import CHECKS
 from userturn.audit.check_verdicts import check_verdicts
 from userturn.audit.findings import COMPARED, Finding, Item, Status
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
 from userturn.judges.judge import judge_cell
-from userturn.sources.registry import judged
+from userturn.sources.registry import judged, source_jobs
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.judge import judge_of
@@ -99,3 +100,14 @@ def test_a_judge_whose_texts_are_not_here_is_no_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # as where somebody audits another's archive
     assert found_in(pair) == []
+
+
+def test_turns_that_a_source_makes_of_others_are_made_again_or_compared_with_journals() -> None:
+    elsewhere = ("generation.", "grading.")  # whose rows and grades have checks of their own
+    unchecked = [
+        rule
+        for rule, job in source_jobs().items()
+        if rule not in CHECKS and not job.function.startswith(elsewhere)
+    ]
+    assert unchecked == []
+    assert CHECKS["show_unseen_answers"] == CHECKS["edit_answers"] == "controls"

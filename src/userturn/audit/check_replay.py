@@ -28,6 +28,7 @@ from userturn.audit.findings import (
 from userturn.config.load import RUBRICS
 from userturn.export.remake import COUNTING, REPORT, Remaking
 from userturn.html.chart import names_an_address
+from userturn.sources.registry import source_jobs
 from userturn.storage.table_files import csv_of
 from userturn.workflow.job_record import JobRecord
 from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
@@ -35,12 +36,9 @@ from userturn.workflow.run_job import outputs_of
 from userturn.workflow.study_files import FAULTS, OF_A_RUN, Files
 
 OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
+OF_CONTROLS = [rule for rule, job in source_jobs().items() if job.function.startswith("controls.")]
 CHECKS = {  # the check to which findings of a rule belong
-    "take_human_turns": "controls",
-    "plant_failures": "controls",
-    "take_labelled_turns": "controls",
-    "inject_conversations": "controls",
-    "edit_answers": "controls",
+    **dict.fromkeys(OF_CONTROLS, "controls"),
     "swap_answers": "rows",
     "detect_languages": "rows",
     "sample_for_humans": "samples",
