@@ -138,6 +138,18 @@ def test_batch_whose_questions_nobody_has_waits_for_them_or_is_given_up(
     assert (spent(tmp_path).n_requests, spent(tmp_path).n_unmetered) == (7, 0)
 
 
+def judge_whose_batch_is_given_up(
+    url: str, api: BatchServer, about: CellToJudge, folder: Path
+) -> Judge:
+    """Return a judge whose first batch could not be read until it was given up."""
+    one = judge(folder, url, batch=True)
+    with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
+        verdicts_of(one, about)
+    give_up(folder / "journal/judges", "batch-0", "lost")
+    api.says.clear()
+    return one
+
+
 @pytest.mark.slow
 def test_given_up_batch_that_the_api_never_began_is_listed_and_counted_no_more(
     tmp_path: Path,
@@ -145,11 +157,7 @@ def test_given_up_batch_that_the_api_never_began_is_listed_and_counted_no_more(
     api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
     at("look", 404, 99)(api)
     with judge_server(api) as server:
-        one = judge(tmp_path, server.url, batch=True)
-        with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
-            verdicts_of(one, about)
-        give_up(tmp_path / "journal/judges", "batch-0", "lost")
-        api.says.clear()
+        one = judge_whose_batch_is_given_up(server.url, api, about, tmp_path)
         api.fails.add("batch-0")
         assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
         assert len(api.batches) == 2
@@ -165,11 +173,7 @@ def test_given_up_batch_is_asked_again_once_and_read_later_without_another_verdi
     api, about = BatchServer(first=json.dumps(GENUINE)), cell(tmp_path, *TURNS)
     at("read", 404, 99)(api)
     with judge_server(api) as server:
-        one = judge(tmp_path, server.url, batch=True)
-        with pytest.raises(UserError, match="userturn costs --give-up batch-0 --because"):
-            verdicts_of(one, about)
-        give_up(tmp_path / "journal/judges", "batch-0", "lost")
-        api.says.clear()
+        one = judge_whose_batch_is_given_up(server.url, api, about, tmp_path)
         api.gone.add("batch-0")
         assert verdicts_of(one, about)["genuine"].to_list() == [True] * 3
         total = spent(tmp_path)

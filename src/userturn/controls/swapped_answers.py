@@ -93,23 +93,48 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
     written = turns.select(READ).filter(pl.col("outcome") != "error")
     answered = written.filter(pl.col("answer").str.len_bytes() > 0)
     answers = dict(answered.select("item", "answer").unique("item", keep="first").iter_rows())
-    donor_of = donors(answers, order)
-    others = pl.DataFrame(
-        {"item": order, "place": range(len(order)), "answer_from": map(donor_of.get, order)},
-        schema={"item": pl.String, "place": pl.Int64, "answer_from": pl.String},
-    )
-    texts = pl.DataFrame(
-        {"answer_from": list(answers), "answer": list(answers.values())},
-        schema={"answer_from": pl.String, "answer": pl.String},
+    pairs = [(item, donor, answers[donor]) for item, donor in donors(answers, order).items()]
+    schema = dict.fromkeys(("item", "answer_from", "answer"), pl.String)
+    others = pl.DataFrame(pairs, schema=schema, orient="row")
+    return _first_turns(written, others, ["item"], n_turns, order, SWAPPED_TURNS_SCHEMA)
+
+
+def _first_turns(
+    written: pl.DataFrame,
+    answers: pl.DataFrame,
+    on: Sequence[str],
+    n_turns: int,
+    order: Sequence[str],
+    schema: Schema,
+) -> pl.DataFrame:
+    """Return the first turns that get another answer, as a frame of a schema.
+
+    Args:
+        written: user turns, whose own answers are left out.
+        answers: an `answer` for each value of the columns `on`.
+        on: see `answers`. A turn without one is left out.
+        n_turns: number of turns, in the order of items, with first samples before second ones.
+        order: the dataset's items in their drawn order.
+        schema: the columns of the result.
+    """
+    positions = pl.DataFrame(
+        {"item": order, "position": range(len(order))},
+        schema={"item": pl.String, "position": pl.Int64},
     )
     return (
         written.drop("answer")
-        .join(others, on="item")
-        .join(texts, on="answer_from")
-        .sort("sample", "place")
+        .join(answers, on=on)
+        .join(positions, on="item")
+        .sort("sample", "position")
         .head(n_turns)
-        .select(pl.col(name).cast(kind) for name, kind in SWAPPED_TURNS_SCHEMA.items())
+        .select(pl.col(name).cast(kind) for name, kind in schema.items())
     )
+
+
+def _order_of_floor(path_to_items: str, dataset: str, seed: int) -> list[str]:
+    """Return the items of a dataset in the drawn order of the chance floor."""
+    items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
+    return random_order(items, generator(seed, "chance floor", dataset))
 
 
 def swap_answers(
@@ -122,8 +147,7 @@ def swap_answers(
     path_to_swapped: str,
 ) -> None:
     """Write some turns of each cell of a model and dataset, each after another item's answer."""
-    items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
-    order = random_order(items, generator(seed, "chance floor", dataset))
+    order = _order_of_floor(path_to_items, dataset, seed)
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
     swapped = pl.concat([swapped_turns(cell, n_turns, order) for cell in cells]).sort(TURN_KEYS)
     write_table(swapped, path_to_swapped, identity)
@@ -251,20 +275,10 @@ def unseen_turns(
     Returns:
         `EDITED_TURNS_SCHEMA`: the turn, and the item's own `answer`.
     """
-    places = pl.DataFrame(
-        {"item": order, "place": range(len(order))}, schema={"item": pl.String, "place": pl.Int64}
-    )
-    own = answers.filter(pl.col("answer").str.len_bytes() > 0)
-    return (
-        turns.select(READ)
-        .filter(pl.col("outcome") != "error")
-        .drop("answer")
-        .join(own.select("item", "sample", "answer"), on=["item", "sample"])
-        .join(places, on="item")
-        .sort("sample", "place")
-        .head(n_turns)
-        .select(pl.col(name).cast(kind) for name, kind in EDITED_TURNS_SCHEMA.items())
-    )
+    written = turns.select(READ).filter(pl.col("outcome") != "error")
+    on = ["item", "sample"]
+    own = answers.filter(pl.col("answer").str.len_bytes() > 0).select(*on, "answer")
+    return _first_turns(written, own, on, n_turns, order, EDITED_TURNS_SCHEMA)
 
 
 def show_unseen_answers(
@@ -280,8 +294,7 @@ def show_unseen_answers(
 
     The items have the order of the chance floor, so that both are of the same items.
     """
-    items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
-    order = random_order(items, generator(seed, "chance floor", dataset))
+    order = _order_of_floor(path_to_items, dataset, seed)
     turns = pl.concat([pl.read_parquet(path, columns=READ) for path in paths_to_user_turns])
     answers = dict(turns.filter(perturbation=PLAIN).group_by("temperature"))
     controls = turns.filter(pl.col("perturbation") != PLAIN)

@@ -57,13 +57,10 @@ def _unseen_cells_of(grid: Grid) -> OfSource:
 
     Each has an unperturbed cell at the same temperature, which has the answer.
     """
+    if not _n_turns(grid, "unseen_answer") or PLAIN not in grid.perturbations:
+        return {}
     controls = controls_of(grid.perturbations)
-    unseen = [
-        cell
-        for cell in grid.cells
-        if cell.perturbation in controls and cell._replace(perturbation=PLAIN) in grid.cells
-    ]
-    return group_by_source(unseen) if _n_turns(grid, "unseen_answer") else {}
+    return group_by_source(cell for cell in grid.cells if cell.perturbation in controls)
 
 
 def _answering(cells: OfSource) -> OfSource:
@@ -139,39 +136,44 @@ def _verdicts_on(grid: Grid, cells: OfSource) -> list[str]:
 SWAPPED = JudgeRule("judge_swapped", "chance_floor/{model}/{dataset}")
 EDITED = JudgeRule("judge_edited", "edited/{model}/{dataset}")
 UNSEEN = JudgeRule("judge_unseen", "unseen_answer/{model}/{dataset}")
+
+
+def _drawing(does: str, function: str, output: str, rule: JudgeRule, key: str) -> Job:
+    """Return the job that draws the turns of a rule, their number being a key of the controls."""
+    return Job(
+        does,
+        f"controls.swapped_answers.{function}",
+        {
+            "paths_to_user_turns": f"study.paths_behind_turns({rule.folder})",
+            "path_to_items": ITEMS,
+        },
+        {output: rule.user_turns},
+        identity(f"identity({rule.user_turns})"),
+        {"n_turns": f"controls.{key}", "seed": "seed"},
+    )
+
+
 JOBS = {
-    "swap_answers": Job(
+    "swap_answers": _drawing(
         "Replace the answer before some user turns of each cell by another item's.",
-        "controls.swapped_answers.swap_answers",
-        {
-            "paths_to_user_turns": f"study.paths_behind_turns({SWAPPED.folder})",
-            "path_to_items": ITEMS,
-        },
-        {"path_to_swapped": SWAPPED.user_turns},
-        identity(f"identity({SWAPPED.user_turns})"),
-        {"n_turns": "controls.chance_floor", "seed": "seed"},
+        "swap_answers",
+        "path_to_swapped",
+        SWAPPED,
+        "chance_floor",
     ),
-    "edit_answers": Job(
+    "edit_answers": _drawing(
         "Exchange in the answer before some user turns of each cell what they take up from it.",
-        "controls.swapped_answers.edit_answers",
-        {
-            "paths_to_user_turns": f"study.paths_behind_turns({EDITED.folder})",
-            "path_to_items": ITEMS,
-        },
-        {"path_to_edited": EDITED.user_turns},
-        identity(f"identity({EDITED.user_turns})"),
-        {"n_turns": "controls.edited", "seed": "seed"},
+        "edit_answers",
+        "path_to_edited",
+        EDITED,
+        "edited",
     ),
-    "show_unseen_answers": Job(
+    "show_unseen_answers": _drawing(
         "Put before some user turns of each control the answer that they were written without.",
-        "controls.swapped_answers.show_unseen_answers",
-        {
-            "paths_to_user_turns": f"study.paths_behind_turns({UNSEEN.folder})",
-            "path_to_items": ITEMS,
-        },
-        {"path_to_unseen": UNSEEN.user_turns},
-        identity(f"identity({UNSEEN.user_turns})"),
-        {"n_turns": "controls.unseen_answer", "seed": "seed"},
+        "show_unseen_answers",
+        "path_to_unseen",
+        UNSEEN,
+        "unseen_answer",
     ),
 }
 INPUTS = {
