@@ -232,7 +232,6 @@ def audit_page(audit: Audit) -> str:
 
 
 def _folder_table(audit: Audit) -> str:
-    """Return the HTML table of how many artifacts have each state, by folder."""
     n = Counter((of.artifact.split("/")[1], of.state) for of in audit.statuses)
     states = (COMPARED, ROOT, OTHER)
     rows = [
@@ -242,7 +241,6 @@ def _folder_table(audit: Audit) -> str:
 
 
 def _checklist(audit: Audit) -> str:
-    """Return the HTML table of checks, each with its number of findings or what it would need."""
     n = Counter(item.check for item in audit.findings)
     needs = {name: f"not made: needs {what}" for name, what in audit.needs.items()}
     rows = [(name, says, needs.get(name, f"{n[name]} found")) for name, says in CHECKS.items()]

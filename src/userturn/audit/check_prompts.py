@@ -99,7 +99,6 @@ def check_prompts(results: Path) -> Iterator[Item]:
 def _templates(
     grid: Grid, model: str, description: Mapping[str, Any]
 ) -> tuple[Template, list[Other]]:
-    """Return a model's template, from its tokenizer on this machine, and its other formats."""
     entry = cast("ModelEntry", grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for base in (grid.results.parent, Path.cwd()):
@@ -159,7 +158,6 @@ def _scorer(planner: Planner) -> Scorer:
 
 
 def _score_items(grid: Grid, model: str, planner: Planner) -> Iterator[Item]:
-    """Compare the tokens in scoring plans with contexts and turns that are rendered again."""
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not can_be_derived(grid, scored):
             continue
@@ -216,7 +214,6 @@ def _compared(grid: Grid, path: str, folder: Path, other: Plan, planner: Planner
 
 
 def _wrong_text(table: pl.DataFrame, plan: Plan, template: Template) -> tuple[str, str] | None:
-    """Return the first row whose text is not the decoding of its tokens, or None."""
     requests = {request.key: request for _, request in plan.requests()}
     rows = table.filter(pl.col("outcome").is_in(ANSWERED))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():

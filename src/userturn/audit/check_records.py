@@ -74,7 +74,6 @@ def check_inputs_of_tables(files: Files, study: Study) -> Iterator[Finding]:
 
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
-    """Return whether a record is of a rule, with these wildcards in any order."""
     values = [f"{IN_PATHS.get(name, '')}{v}" for name, v in record["wildcards"].items()]
     is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
     return is_named and sorted(values) == sorted(names)
@@ -108,7 +107,6 @@ def check_markers(files: Files, required: Identities) -> Iterator[Finding]:
 
 
 def _wrong(files: Files, required: Identities, path: str, content: dict[str, Any]) -> str | None:
-    """Return what is wrong in a marker or note, or None."""
     identity = content["artifact"]["identity"]
     if content["artifact"] != artifact(identity):
         return "another form of artifact"
@@ -194,7 +192,6 @@ def _plans(files: Files, identity: str, shard: str, model: str) -> list[Path]:
 
 
 def _requests(plan: Path) -> Iterator[tuple[str, str]]:
-    """Yield (dataset, key) of every planned request."""
     keys = pl.read_parquet(plan, columns=["key"])["key"].drop_nulls()
     return ((plan.parts[-3], key) for key in keys)
 

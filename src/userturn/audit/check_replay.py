@@ -155,7 +155,6 @@ def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
 
 
 def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
-    """Compare an output of a job with the same file made again."""
     remade, there, check = of.here.folder / path, of.here.files.at(path), CHECKS[job["rule"]]
     if not remade.is_file():
         changed = _other_version(of.here.files, job, path)
@@ -175,7 +174,6 @@ def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
 
 
 def _wrong(remade: Path, there: Path, check: str) -> Wrong | None:
-    """Return how a file differs from the same file made again, or None."""
     if remade.suffix == ".csv":
         copy = csv_of(pl.read_parquet(there.with_suffix(".parquet"))).encode()
         is_equal = copy == there.read_bytes()

@@ -83,7 +83,6 @@ def _inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
 
 
 def _is_empty(files: Files, path: str) -> bool:
-    """Return whether a table exists and has no rows."""
     try:
         return pl.scan_parquet(files.at(path)).head(1).collect().is_empty()
     except FAULTS:
@@ -135,7 +134,6 @@ def _misplaced_samples(
 
 
 def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
-    """Return the columns of a schema from those files whose paths have an ending."""
     return read_tables([str(files.at(path)) for path in paths if path.endswith(ending)], schema)
 
 
@@ -163,7 +161,6 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
 
 
 def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None:
-    """Compare what annotators saw with the conversations and turns of the key."""
     key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
     of_round = _read(files, [key], "", KEY_SCHEMA)
     turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
@@ -191,12 +188,10 @@ def _order(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) ->
 
 
 def _keys(inputs: Sequence[str]) -> list[str]:
-    """Return the paths of the keys of earlier rounds among a round's inputs."""
     return [path for path in inputs if path.endswith("/key.parquet")]
 
 
 def _restored(name: str) -> str:
-    """Return the fix of a round that differs from the drawn one."""
     return f"restore results/drawn/{name} from a copy: a round is drawn once"
 
 

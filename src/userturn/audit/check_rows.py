@@ -83,7 +83,6 @@ def check_table(pair: Pair, of: Asked) -> Iterator[Item]:
 
 
 def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
-    """Compare the conversations of a depth with those that continue the depth before."""
     depth = asked(pair.grid)[turns.path].depth
 
     def recompute() -> pl.DataFrame:
@@ -94,7 +93,6 @@ def _conversations(pair: Pair, turns: Turns) -> Iterator[Item]:
 
 
 def _items_of(pair: Pair, of: Asked) -> list[str]:
-    """Return the ids of the items that a table asks about."""
     if not of.goes_on_from:
         return pair.items
     items = judged(pair.grid)[of.folder].items
@@ -116,7 +114,6 @@ def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
 
 
 def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
-    """Compare the plans of a table with the items and samples that they should have."""
     names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
     items = set(_items_of(pair, of))
     plans = {n: pair.whole(f"{folder}/{n}") for n in names}
@@ -141,7 +138,6 @@ def _plan(pair: Pair, of: Asked, folder: str) -> Iterator[Finding]:
 
 
 def _requests(pair: Pair, of: Asked) -> Iterator[Finding]:
-    """Compare the items, samples, seeds and keys of a table with their inputs."""
     table, items = pair.read(of.path), _items_of(pair, of)
     sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     table = table.with_columns(sample=sample)
@@ -233,7 +229,6 @@ def _wrong_plan(pair: Pair, scored: Asked, path: str, file: Path) -> Iterator[Fi
 
 
 def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wrong | None:
-    """Return how a plan differs from the turns and contexts to score, or None if it does not."""
     if not can_be_derived(grid, scored):
         return None
     rows = [named for named, _, _ in named_rows(turns_to_score(grid, scored, shard))]

@@ -67,7 +67,6 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
 def _not_as_asked(
     path: str, description: Mapping[str, Any], entry: ModelEntry
 ) -> Iterator[Finding]:
-    """Yield each contradiction between a model's description and its entry in the configuration."""
     expected_values = {
         "source": entry["source"],
         "revision_asked_for": entry["revision"],
@@ -81,7 +80,6 @@ def _not_as_asked(
 
 
 def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a pinned revision that differs from the model's description."""
     path = f"results/revisions/{model}.json"
     if not files.at(path).is_file():
         return  # found missing

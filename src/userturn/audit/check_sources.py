@@ -72,7 +72,6 @@ def _is_inside(path: Path) -> bool:
 
 
 def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
-    """Compare the files of a local model with the hashes in its description."""
     path = f"results/models/{name}.json"
     if path in broken:
         return

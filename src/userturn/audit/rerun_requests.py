@@ -206,7 +206,6 @@ def _text(
 
 
 def _equal_text(row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
-    """Return whether text and tokens are equal."""
     return {
         "equal_bytes": record["text"] == row.values["text"],
         "equal_tokens": record["token_ids"] == row.values["token_ids"],
@@ -310,7 +309,6 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
-    """Ask a judge about turns, and return the outcome of each and the total cost."""
     here = [turn for turn in turns if turn is not None]
     user_turns = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
     verdicts = iter(kind_of(judge.settings).judge_turns(judge, user_turns, "rejudged"))

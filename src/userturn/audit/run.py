@@ -197,7 +197,6 @@ def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[It
 
 
 def _documents(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
-    """Check the rounds of people, the inputs of tables, and the documents about a study."""
     here = Remaking.load(results, results, prefers_remade=False)
     yield from check_rounds(here.files, here.study.humans, here.study.pairs, broken)
     yield from check_inputs_of_tables(here.files, here.study)

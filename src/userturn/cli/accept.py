@@ -164,7 +164,6 @@ def _verdicts(judge: Judge, cell: LabelledCell) -> list[Verdict]:
 
 
 def _spent(judge: Judge) -> Spent:
-    """Return the counts of all requests to a judge so far."""
     return sum((account.total for account in read_accounts(judge.accounts)), Spent())
 
 

@@ -178,7 +178,6 @@ def _sheet(
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    """Return the names of the cells in A that B lacks."""
     lost = (
         a.select(JUDGED_CELL_KEYS)
         .unique()
@@ -189,7 +188,6 @@ def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
 
 
 def _settings(a: Path, b: Path) -> str:
-    """Return a sentence on how many shared cells were made with the same settings."""
     paths = [path.relative_to(a) for path in a.glob("cells/*/*/*/*/user_turns.parquet")]
     shared = [path for path in paths if (b / path).is_file()]
     same = sum(read_identity(a / path) == read_identity(b / path) for path in shared)
@@ -209,7 +207,6 @@ def compare_studies(studies: Sequence[Study]) -> tuple[list[Comparison], pl.Data
 
 
 def _comparison(pair: tuple[Study, Study], items: tuple[pl.DataFrame, pl.DataFrame]) -> Comparison:
-    """Return the comparison of two studies, from the counts of their scored items."""
     a, b = pair
     return Comparison(
         studies=pair,

@@ -131,7 +131,6 @@ def costs(grid: Grid) -> dict[str, Any]:
 def _judge_row(
     judge: str, accounts: Sequence[AccountOnDisk], prices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the counts and the cost of one judge or model."""
     spent = sum((one.total for one in accounts), start=Spent())
     in_flight = sum(one.in_flight.n_requests for one in accounts)
     return {
@@ -165,7 +164,6 @@ def _batches(journal: Path, prices: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield the printed parts of costs."""
     counts = ("requests", "decided", "input_tokens", "cached_tokens", "output_tokens", "unmetered",
               "in_flight")  # fmt: skip
     names = (name.replace("_", " ") for name in counts)

@@ -137,7 +137,6 @@ def _grid(grid: Grid) -> str:
 
 
 def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]:
-    """Yield the size of each dataset, and its number of references by perturbation."""
     names = [name for name, entry in grid.perturbations.items() if needs_reference(entry)]
     for name, of in sizes.items():
         if name in grid.datasets:
@@ -149,7 +148,6 @@ def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[dict[str, Any]]
 
 
 def _model(grid: Grid, name: str, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """Return a model's requests, tokens, and sweeps with GPUs or the cost of its server."""
     entry, of_kind = grid.models[name], load_of_model(grid, name, sizes)
     answers, turns = of_kind[ANSWERS], of_kind[USER_TURNS]
     written, every = answers + turns, total(of_kind.values())

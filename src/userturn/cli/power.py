@@ -136,7 +136,6 @@ def run(arguments: argparse.Namespace) -> Output:
 def _output(
     assumed: Mapping[str, Assumption], meant: Mapping[str, str], needed: Sequence[Needed]
 ) -> Output:
-    """Return the output: the assumptions, and then the sample sizes that are needed."""
     words = "\n\n".join([_listed(assumed, meant), *(one.words for one in needed)])
     numbers = {name: value for one in needed for name, value in one.numbers.items()}
     return Output([words], {"assumed": assumed, **numbers})
@@ -175,7 +174,6 @@ def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
-    """Check that the rate is given, and that numbers are shares and counts."""
     rate = assumed["rate"].value
     if rate is None:
         raise UserError(f"rate: {assumed['rate'].source}; give --rate, or --pilot with a study")
@@ -191,7 +189,6 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
 
 
 def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
-    """Check the wished half-width, change and power."""
     width, change = arguments.half_width, arguments.difference
     if width is not None and not 0 < width < 0.5:
         raise UserError(
@@ -216,7 +213,6 @@ def _check_power(power: float) -> None:
 
 
 def _models_needed(arguments: argparse.Namespace) -> Output:
-    """Return how many models are needed to show that accuracy and follow-ups are decoupled."""
     margin, n_tests = arguments.decoupled, int(arguments.tests or 1)
     if not 0 < margin < 1:
         raise UserError(f"decoupled: found {margin:g}, expected a margin between 0 and 1")
@@ -280,7 +276,6 @@ def _labels_for_rate(assumed: Mapping[str, Assumption], wished: float) -> Needed
 def _items_for_change(
     assumed: Mapping[str, Assumption], difference: float, samples: Sequence[int], power: float
 ) -> Needed:
-    """Return how many items a change needs, with as many tests as the study makes."""
     n_tests = int(assumed["tests"].value or 1)
     head = (
         f"a change of {100 * difference:+g} points detected with a power of {100 * power:g}%, "
@@ -293,7 +288,6 @@ def _items_for_change(
 
 
 def _follow_ups_needed(arguments: argparse.Namespace) -> Output:
-    """Return how many reference follow-ups a measure of them needs."""
     measure, change, unit = arguments.measure, arguments.difference, UNITS[arguments.measure]
     other = "spread" if unit == "share" else "rate"
     _refuse(arguments, OF_TURNS, "is of turns that a judge labels; leave it or --measure")

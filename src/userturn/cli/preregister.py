@@ -130,7 +130,6 @@ def compared(content: dict[str, Any], results: Path) -> str:
 def _line(
     name: str, one: dict[str, Any], present: dict[str, Any], outcomes: dict[str, dict[str, Any]]
 ) -> str:
-    """Return a line on the outcome of one registered prediction."""
     prediction = f"  {quantity(name, one)}: {predicted(one)}"
     if present.get(name) != one:
         return f"{prediction}: {'changed' if name in present else 'removed'} since"

@@ -87,7 +87,6 @@ def _rate(row: Mapping[str, Any]) -> Iterator[tuple[str | Bar, ...]]:
 
 
 def _both(row: Mapping[str, Any]) -> tuple[str, Bar]:
-    """Return a share with its interval, in words and as a drawing."""
     limits = row_limits(row)
     return share(*limits), Bar(*limits)
 

@@ -142,7 +142,6 @@ def _check(request: StudyArguments, judges: dict[str, dict[str, str]]) -> None:
 
 
 def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
-    """Return the requests, cost and duration of the study in the present folder."""
     config = load_study()
     check_study(config)
     grid = Grid(config, "results")
@@ -161,7 +160,6 @@ def _planned(model: FirstModel, machine: Machine) -> dict[str, Any]:
 
 
 def _forecast(planned: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines on the requests, cost and duration of a run."""
     asked = planned["asked_at_most"].items()
     told = ", ".join(number_of(n, kind.rstrip("s")) for kind, n in asked if n)
     yield f"asks:   {told} at most"

@@ -136,7 +136,6 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> Ou
 
 
 def _parts(numbers: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield the printed parts of a study's progress."""
     heads = ("model", "stage", "done", "pending", "failed", "speed and time left")
     rows = [
         (row["model"], row["stage"], *(f"{row[name]:,}" for name in heads[2:5]), row["pace"])
@@ -198,7 +197,6 @@ def _judges(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def _leases(grid: Grid, now: float) -> Iterator[dict[str, Any]]:
-    """Yield the owner of each lease on a model's shard, and the seconds since its renewal."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(active_leases(folder).items()):
@@ -246,7 +244,6 @@ def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], 
 
 
 def _add_writer(speeds: Mapping[str, Speed], path: Path, last: float) -> None:
-    """Add the records of a journal's file, with their tokens and time, to the speeds."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     for lines in read_lines(path):
         records = table_of(lines.whole, TOKENS)

@@ -89,7 +89,6 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def _output(rows: Sequence[Mapping[str, Any]], *parts: Part) -> Output:
-    """Return the output with shares of pairs as a sheet and as numbers."""
     cells = [
         (
             *(row["who"], row.get("kind", ""), row.get("model", "")),
@@ -181,7 +180,6 @@ def _counted(part: pl.DataFrame, column: str, keys: list[str]) -> dict[str, Any]
 
 
 def _same_in_both(part: pl.DataFrame) -> float | None:
-    """Return the share of pairs with the same choice in both orders, or None."""
     both = part.group_by("pair").agg(
         same=pl.when(pl.col("chosen").count() == 2).then(pl.col("chosen").n_unique() == 1)
     )
@@ -206,7 +204,6 @@ def pairs_needed() -> int | None:
 
 
 def _about(pairs: Sequence[ToTellApart]) -> list[str]:
-    """Return lines on how to read the table, and on its missing controls."""
     lacking = {TWO_PEOPLE, TWO_OF_A_MODEL} - {one.kind for one in pairs}
     lines = [
         "a model's turn that cannot be told from a person's is taken for it in 50%; every pair is "

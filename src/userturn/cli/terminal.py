@@ -184,7 +184,6 @@ def as_json(numbers: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in types of JSON."""
     if isinstance(value, pl.DataFrame):
         return [_plain(row) for row in value.iter_rows(named=True)]
     if hasattr(value, "_asdict"):

@@ -99,7 +99,6 @@ def _model_entries(config: Config) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _check_split(name: str, dataset: Mapping[str, Any]) -> None:
-    """Check that a dataset's entry has keys of a file or of a split of the hub, not of both."""
     of_file, of_split = ("sha256", "rows", "columns"), ("config", "split", "files")
     if is_streamed(dataset):
         wrong, meant = of_file, "a `file`"

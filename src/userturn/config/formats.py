@@ -156,7 +156,6 @@ def check_formats(config: Config) -> None:
 
 
 def _check_texts(where: str, entry: Mapping[str, Any]) -> None:
-    """Check the files and probe of a model's or a format's entry."""
     path = system_file(entry)
     if path is not None and not Path(path).is_file():
         raise ConfigError(

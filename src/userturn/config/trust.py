@@ -78,7 +78,6 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
 
 
 def _files(config: Config) -> list[tuple[str, str]]:
-    """Return (dotted key, path) of every file that a configuration names."""
     files: list[tuple[str, str]] = []
 
     def note(key: str, path: str) -> str:
@@ -94,7 +93,6 @@ def _files(config: Config) -> list[tuple[str, str]]:
 
 
 def _entry(entry: Any, where: str, rename: Rename) -> Any:
-    """Return an entry with each file that it names renamed."""
     if isinstance(entry, str) and where.startswith("models."):
         return _source(entry, where, rename)
     if not isinstance(entry, Mapping):

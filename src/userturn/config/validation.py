@@ -56,7 +56,6 @@ def schema_sentence(error: Any) -> str:
 
 
 def _expected(error: Any) -> str:
-    """Return the expected value of a schema error in words."""
     expected = error.validator_value
     if error.validator in LIMITS:
         return LIMITS[error.validator].format(expected)
@@ -92,7 +91,6 @@ def _one_of(variants: list[Mapping[str, Any]]) -> str:
 
 
 def _variant(variant: Mapping[str, Any]) -> str:
-    """Return one variant of `oneOf` in words, where others are values or types."""
     keys = variant.get("required", ())
     beginning = "the keys " if len(keys) > 1 else "the key " if keys else ""
     return f"{beginning}{_variant_in_words(variant)}"

@@ -48,7 +48,6 @@ def remove_key(text: str, key: str | None) -> str:
 
 @lru_cache(maxsize=8)
 def _forms(key: str) -> re.Pattern[str]:
-    """Return the regular expression that matches an API key in every form."""
     escaped = "".join(map(_character, key))
     hexadecimal = f"(?i:{key.encode().hex()})"
     return re.compile("|".join([escaped, hexadecimal, *map(re.escape, _base64(key))]))

@@ -203,7 +203,6 @@ class Endpoint(ABC, Generic[Asked, Replied]):
                 account.unsend(most)
 
     async def _post(self, body: bytes) -> tuple[aiohttp.ClientResponse, bytes, bool]:
-        """Post a body, and return the response, its body, and whether that is complete."""
         assert self._session is not None
         url = f"{self.url}/{self.path}"
         try:

@@ -166,7 +166,6 @@ def table_of(grid: Grid, of: Asked, outcomes: pl.DataFrame | None = None) -> Ite
 
 
 def _joined(grid: Grid, of: Asked, outcomes: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a plan joined with their journal outcomes, a part at a time."""
     folder = grid.requests_folder(of.model, of.dataset, of.identity)
     plans = written_plans(folder)
     keys = plan_keys(plans)

@@ -202,7 +202,6 @@ def prompts_of(template: Template, others: Sequence[Other]) -> dict[str, Any]:
 
 
 def _tokenizer_sha256(tokenizer: Any) -> str:
-    """Return the sha256 of a tokenizer's vocabulary and rules."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None and hasattr(backend, "to_str"):
         return hashlib.sha256(backend.to_str().encode()).hexdigest()

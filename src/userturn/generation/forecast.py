@@ -78,7 +78,6 @@ class ForecastPlanner(Planner):
     def _request(
         self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
     ) -> Request:
-        """Return a request without prompt for a row, with its ask as the key."""
         return Request(_key(row.ask), dataset, row.item, row.sample, prompt, sampling)
 
 

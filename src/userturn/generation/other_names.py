@@ -74,7 +74,6 @@ class OtherNames:
             _write_again(plan, changes)
 
     def _replies(self, lacking: pl.DataFrame, folders: list[Path]) -> dict[str, list[Name]]:
-        """Return the sorted names under which each ask has a reply."""
         rows = read_asked(folders, lacking["key"].head(0), lacking["ask"].drop_nulls())
         names_by_ask: defaultdict[str, set[Name]] = defaultdict(set)
         replied = rows.filter(pl.col("outcome").fill_null("") != "error", pl.col("error").is_null())
@@ -89,7 +88,6 @@ class OtherNames:
         replies: Mapping[str, list[Name]],
         folders: list[Path],
     ) -> dict[str, dict[str, Any]]:
-        """Return the columns that change, by the present key of their row."""
         rows = pl.read_parquet(plan.path).filter(pl.col("key").is_in(lacking))
         tried = [
             (row, name, self._renamed(plan, row, name))
@@ -129,7 +127,6 @@ class OtherNames:
         return name in self.present and self.present[name] == self.present.get(own)
 
     def _renamed(self, plan: AnyPlan, row: Mapping[str, Any], name: Name) -> dict[str, Any]:
-        """Return the columns of a row that another name changes."""
         dataset, item = name
         own = {"asked_as": dataset}
         if isinstance(plan, ScoringPlan):

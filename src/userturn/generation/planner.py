@@ -113,7 +113,6 @@ class Planner:
     def _request(
         self, row: Planned, role: str, dataset: str, prompt: Prompt, sampling: Sampling
     ) -> Request:
-        """Return the request of a row, or raise TemplateError if the prompt is too long."""
         if sampling.temperature > 0:
             seed = derive_seed(self.study_seed, role, dataset, row.item, row.sample)
             sampling = replace(sampling, seed=seed)

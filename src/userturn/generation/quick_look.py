@@ -133,7 +133,6 @@ def _answer(
 def _user_turns(
     grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item, shown: ShownAnswer
 ) -> Iterator[tuple[float, GenerationRecord]]:
-    """Yield the temperature and the record of each user turn, in the order of `DRAWS`."""
     probe = planner.probe(item, shown, NONE)
     planned, temperatures = [], []
     for temperature, n_samples in DRAWS:

@@ -155,7 +155,6 @@ def _answered(grid: Grid, scored: Asked, shard: str) -> dict[str, Exchange]:
 
 
 def _texts_after_candidates(grid: Grid, turns: Asked, shard: str) -> dict[tuple[str, int], str]:
-    """Return the text of the turn after each candidate by item and sample."""
     paths = plan_paths(grid, turns.model, turns.dataset, turns.identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
     texts = _written(journal_of(grid, turns.model, turns.dataset, paths), plan)
@@ -178,7 +177,6 @@ def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.Da
 
 
 def _written(journal: Journal, plan: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a plan whose turns have a text, joined with that text."""
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
 

@@ -238,7 +238,6 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _distractor_statistics(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
-    """Return number, mean and maximum of a turn's scores after distractors of one kind."""
     scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
     return scored.group_by(TURN, maintain_order=True).agg(
         pl.len().alias(f"n_{name}s"),

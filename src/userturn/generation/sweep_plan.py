@@ -139,7 +139,6 @@ class SweepPlans:
         return enumerate(read_items(self.grid.dataset_path(dataset)))
 
     def _items(self, of: Asked) -> Iterator[Numbered]:
-        """Yield the conversations that a table asks about, with their position in the dataset."""
         if not of.goes_on_from:
             yield from (pair for pair in self._all_items(of.dataset) if self._is_own(pair[1].id))
             return
@@ -152,7 +151,6 @@ class SweepPlans:
         return is_in_shard(item, self.shard)
 
     def _borrowed_items(self, dataset: str) -> Iterator[Numbered]:
-        """Yield the items of other shards whose answers this shard borrows."""
         donors = {donor for item, donor in self._donors[dataset].items() if self._is_own(item)}
         foreign = {donor for donor in donors if not self._is_own(donor)}
         return (pair for pair in self._all_items(dataset) if pair[1].id in foreign)
@@ -214,5 +212,4 @@ class SweepPlans:
 
 
 def _stage(of: Asked) -> str:
-    """Return the name of the stage in which a table is asked for."""
     return of.kind if of.depth == 1 else f"{of.kind} at depth {of.depth}"

@@ -200,7 +200,6 @@ def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]
 
 
 def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[Record]:
-    """Yield the record of each finished decision of a journal."""
     waiting = set(finished)
     for path in files_of_journal(folder) if finished else ():
         for lines in read_lines(path):

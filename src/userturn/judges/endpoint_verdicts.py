@@ -208,7 +208,6 @@ def _verdicts_in_journal(
 
 
 def _verdict_of_each_turn(prompt: JudgePrompt, draws: Sequence[Verdict]) -> list[Verdict]:
-    """Return one verdict per turn from the verdicts of its draws."""
     n = len(prompt.draws)
     return [together(draws[start : start + n]) for start in range(0, len(draws), n)]
 
@@ -234,7 +233,6 @@ def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) ->
 
 
 def _check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Raise a UserError if the share of questions without a decision is over the limit."""
     unscored = [reason for reason in reasons if reason is not None]
     if len(unscored) > judge.max_unscored_share * len(reasons):
         raise UserError(

@@ -160,7 +160,6 @@ def judge_by_words(
 
 
 def _restated(turn: Turn) -> Verdict | None:
-    """Return the verdict on a turn that restates the prompt or speaks as the assistant, or None."""
     if share_contained(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
     if OBJECTION.match(turn.text):
@@ -175,7 +174,6 @@ def _restated(turn: Turn) -> Verdict | None:
 
 
 def _put_together(turn: Turn, asks: bool) -> str | None:
-    """Return the reason why a turn restates the answer, or None if it does not."""
     is_in_answer = share_contained(turn.meant, turn.answered) >= turn.settings["restated"]
     if is_in_answer and not asks and not _speaks(turn):
         return "nearly all content words stand in the answer"
@@ -208,7 +206,6 @@ def _empty(turn: Turn) -> Verdict | None:
 
 
 def _reacting(turn: Turn) -> Verdict:
-    """Return the verdict on a turn by its shares of words of the prompt and of the answer."""
     overlap = share_contained(turn.telling, turn.asked | turn.answered)
     old = share_contained(turn.telling, turn.asked)
     new = share_contained(turn.telling, turn.answered - turn.asked)

@@ -129,7 +129,6 @@ def _asked(
 
 
 def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Question]:
-    """Yield the questions about each turn of some cells, a part of a cell at a time."""
     for part in (part for cell in cells for part in cell.parts(PART)):
         yield from filter(None, questions_about(part, prompt))
 

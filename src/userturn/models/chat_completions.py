@@ -120,14 +120,12 @@ class ChatModel(ServedModel):
         )
 
     async def _sampled_tokens(self, seed: int) -> tuple[int, ...]:
-        """Return the tokens of a short reply to a question of our own."""
         prompt = self.template.answer_prompt([user(QUESTIONS[1])])
         sampling = Sampling(1.0, 1.0, 0, 0.0, N_WRITTEN, self.template.end_token_ids, seed)
         request = Request("", "", "", 0, prompt, sampling)
         return (await self._complete(request, BY_MESSAGES)).token_ids
 
     async def _complete(self, request: AnyRequest, dialect: Dialect) -> Completion:
-        """Return the completion of a request, from a reply that was checked."""
         if isinstance(request, ScoringRequest):
             raise UserError(f"model '{self.name}': a chat API gives no log-likelihoods")
         sent = chat_fields(request, self.template, self._length)

@@ -141,7 +141,6 @@ def _setups(what: str, folder: Path, machine: Machine, has_weights: bool) -> Ite
 
 
 def _too_large(setup: Setup, machine: Machine) -> str | None:
-    """Return a sentence if a model does not fit into a machine without GPUs, else None."""
     needed, there = weight_bytes(setup), FREE * machine.memory
     if setup.gpus or needed <= there:
         return None

@@ -170,7 +170,6 @@ def _card(setup: Setup) -> Iterator[str]:
 
 
 def _memory(setup: Setup) -> Iterator[str]:
-    """Yield a sentence if weights or states need more memory than the largest such cards have."""
     options = setup.options
     n_cards = setup.gpus if setup.engine == "vllm" else 1
     share = options.get("gpu_memory_utilization", SHARE) if setup.engine == "vllm" else 1.0
@@ -261,7 +260,6 @@ def _widths(setup: Setup) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 
 def _cuts(model: Architecture, width: int, n: int, modules: tuple[str, ...]) -> bool:
-    """Return whether splitting a width among GPUs would cut through a block."""
     block, part = _block(model), width // n
     if modules == EXPERTS and model.quant_method == "fp8":
         finest = gcd(block, part, model.number("hidden_size"))
@@ -270,7 +268,6 @@ def _cuts(model: Architecture, width: int, n: int, modules: tuple[str, ...]) -> 
 
 
 def _block(model: Architecture) -> int:
-    """Return the size of a block of quantised weights, or 0 without blocks."""
     quantization = model.quantization
     size: object = None
     if model.quant_method == "fp8":

@@ -313,7 +313,6 @@ BY_TORCHVISION = ("pixtral",)  # parts for pictures whose module in transformers
 
 
 def _pictures(setup: Setup) -> Iterator[str]:
-    """Yield a sentence if vLLM cannot import a model's part for pictures."""
     part = setup.architecture.whole.get("vision_config")
     kind = part.get("model_type") if isinstance(part, Mapping) else None
     is_there = importlib.util.find_spec("torchvision") is not None
@@ -325,7 +324,6 @@ def _pictures(setup: Setup) -> Iterator[str]:
 
 
 def _settings(setup: Setup) -> Iterator[str]:
-    """Yield a sentence for vLLM settings that do not exist or contradict each other."""
     if setup.engine != "vllm":
         return
     options, settings = setup.options, settings_of_vllm()

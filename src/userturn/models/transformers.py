@@ -36,7 +36,6 @@ def _one_token_states(model: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the model on its device, and the function from token ids to text or None."""
     import torch
     from transformers import AutoTokenizer
 

@@ -106,7 +106,6 @@ def vllm_parameters(sampling: Sampling) -> Any:
 
 
 def _is_hybrid(settings: Mapping[str, Any]) -> bool:
-    """Return whether layers of a model keep a state instead of tokens, as vLLM sees it."""
     from vllm.engine.arg_utils import EngineArgs
 
     return bool(EngineArgs(**settings).create_model_config().is_hybrid)

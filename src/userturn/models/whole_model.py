@@ -161,7 +161,6 @@ def check_weights(folder: Path) -> None:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep transformers from printing a report and the progress of loading."""
     from transformers.utils import logging
 
     verbosity, shows_progress = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -109,7 +109,6 @@ class HeaderRenderer(Renderer):
 
     @cached_property
     def _left(self) -> str:
-        """The end of the chosen header that is not shown."""
         return self._header_texts(EXAMPLE)[0][-1].removeprefix(self.user_header_text)
 
     @cached_property
@@ -173,7 +172,6 @@ class HeaderRenderer(Renderer):
         return True
 
     def _cure(self) -> str:
-        """Return the advice for a model whose header cannot be derived, empty if nothing helps."""
         try:
             self.split(EXAMPLE)
         except TemplateError:

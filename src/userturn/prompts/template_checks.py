@@ -73,7 +73,6 @@ def _check_beginning_stays(template: Template) -> None:
 
 
 def _prove_true_prefix(template: Template) -> str:
-    """Return the sentence on the next messages for which the probe is a true prefix."""
     left = template.left_to_the_model
     beginnings = ", ".join(NEXT_MESSAGES_BY_BEGINNING)
     if template.header_extent != SHARED:
@@ -192,7 +191,6 @@ def _quoted(text: str) -> str:
 
 
 def _prompts(template: Template) -> dict[str, Prompt | None]:
-    """Return the prompts of an example conversation, None for each that the template refuses."""
     prompts: dict[str, Prompt | None] = {ANSWER: None, PROBE: None}
     with suppress(TemplateError):
         prompts[ANSWER] = template.answer_prompt(EXAMPLE[:1])

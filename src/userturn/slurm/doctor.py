@@ -118,7 +118,6 @@ def look_at_cluster(grid: Grid, profile: Profile) -> Iterator[CheckResult]:
 
 
 def _setups(grid: Grid) -> Iterator[CheckResult]:
-    """Check whether engines would take the models and the judges that are served here."""
     models = [name for name in grid.described if "recipe" not in grid.entries[name]]
     looks = {f"model {name}": partial(look_at_model, grid, name) for name in models}
     judges = {name: grid.all_judges[name] for name in grid.asked_judges}
@@ -133,7 +132,6 @@ def _setups(grid: Grid) -> Iterator[CheckResult]:
 
 
 def _keys(grid: Grid) -> Iterator[CheckResult]:
-    """Check that the API keys of judges and models are in the environment."""
     asked = [("judge", name, grid.all_judges[name]) for name in grid.asked_judges]
     asked += [("model", name, dict(entry)) for name, entry in grid.models.items()]
     for kind, name, entry in asked:
@@ -147,7 +145,6 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
 
 
 def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
-    """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"

@@ -239,7 +239,6 @@ def _stopped(job: Any) -> str:
 
 
 def _told(info: Any, why: str) -> str:
-    """Return how a job ended, with the last line of its logs about a signal."""
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
     last_words = _stopped(info.job)
     return f"SLURM job {info.external_jobid} {ends[why]}{f' ({last_words})' if last_words else ''}"

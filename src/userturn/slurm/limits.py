@@ -165,7 +165,6 @@ def _beyond(attempt: Attempt, owner: Owner) -> str | None:
 def _check_submissions(
     owners: Mapping[str, Sequence[Owner]], profile: Profile
 ) -> Iterator[CheckResult]:
-    """Say what `jobs` should be where fewer may be submitted at once."""
     n_jobs = int(profile["jobs"]) if str(profile.get("jobs")).isdecimal() else len(owners)
     n_submitted = min(n_jobs, len(owners))
     of_all = {owner.name: owner for of_job in owners.values() for owner in of_job}

@@ -51,7 +51,6 @@ def mistakes_of(workflow: Any) -> Iterator[str]:
 
 
 def _submitted(workflow: Any) -> list[Attempt]:
-    """Return the jobs that a run submits first, as they are asked for."""
     settings = workflow.executor_settings
     of_all = {"qos": settings.qos, "reservation": settings.reservation}
     of_all = {name: value for name, value in of_all.items() if value}

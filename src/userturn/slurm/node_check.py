@@ -102,7 +102,6 @@ def _model(source: str, revision: str | None) -> str | None:
 
 
 def _scratch_trouble(source: str, revision: str | None) -> str | None:
-    """Return why a model's weights cannot be copied to this node's own disk."""
     try:
         folder = model_folder(source, revision)
         copy, size = scratch_folder(folder)
@@ -128,7 +127,6 @@ def _port() -> str | None:
 
 
 def _gpu_check() -> tuple[str, str | None]:
-    """Return the output of `make check-gpu` on this machine, and its trouble or None."""
     done = subprocess.run(GPU_CHECK, text=True, capture_output=True)
     if done.returncode == 0:
         return done.stdout.strip(), None

@@ -126,7 +126,6 @@ def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None
 
 
 def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
-    """Return why a partition starts no job of the options' account or QOS, or None."""
     for option in OWNERS:
         owner = options.get(option, "").lower()
         allowed = partition.allowed.get(option, [owner])
@@ -241,7 +240,6 @@ def refusal(words: Sequence[str]) -> str | None:
 
 
 def _endless_wait(options: Options, partitions: Mapping[str, Partition]) -> str | None:
-    """Return why none of a job's partitions would ever start it, or None."""
     here = jobs_partitions(options, partitions)
     reasons = [never_starts(partition, options) for partition in here]
     if not reasons or None in reasons:

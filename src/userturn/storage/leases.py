@@ -88,7 +88,6 @@ def how_to_end(owner: Mapping[str, Any]) -> str:
 
 
 def _is_dead(owner: Mapping[str, Any]) -> bool:
-    """Return whether an owner is a process of this machine that has ended."""
     if owner["machine"] != _machine():
         return False
     try:
@@ -265,7 +264,6 @@ def lease(
 
 
 def _wait_for_rivals(folder: Path, shard: str, patience: float) -> None:
-    """Wait until no other lease on the same items is held."""
     print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
     for other, (_, at) in sorted(newest(folder).items()):
         if other != shard and overlap(shard, other):
