@@ -13,7 +13,6 @@ import pytest
 
 from userturn import __main__ as program
 from userturn.cli import main as command_line
-from userturn.cli.arguments import take_json
 from userturn.cli.main import COMMANDS, FIRST_STEPS, main, parser
 from userturn.cli.terminal import Output
 from userturn.logs import say
@@ -78,7 +77,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
         say("at work")
         return Output(["one row"], {"rows": pl.DataFrame({"n": [1]})}, code=3)
 
-    module = SimpleNamespace(add_arguments=take_json, run=run, EXAMPLES=("status",))
+    module = SimpleNamespace(add_arguments=lambda _: None, run=run, EXAMPLES=("status",))
     monkeypatch.setitem(sys.modules, "userturn.cli.status", module)
     monkeypatch.setattr(command_line, "import_module", sys.modules.__getitem__)
 

@@ -4,7 +4,6 @@ accept.py: `userturn accept`: claims tried on another GPU, judge, hub or cluster
 arguments.py: arguments that several commands take, and what they open, in their sandbox.
 audit.py: `userturn audit`: checks every artifact of a study.
 calibrate.py: `userturn calibrate`: anybody's judge beside people's labels, without a study.
-checks.py: what commands say of checks: what would fail, and how many passed.
 compare.py: `userturn compare`: two studies side by side, item by item.
 completion.py: `userturn completion`: what a shell needs to complete commands.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.

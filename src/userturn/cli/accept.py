@@ -16,7 +16,6 @@ from userturn.cli.arguments import (
     select_judge,
     study_config,
     take_configuration,
-    take_json,
     take_profile,
 )
 from userturn.cli.judge_card import LabelledCell
@@ -70,7 +69,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--slurm", action="store_true", help="run one short job on this cluster")
     take_profile(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

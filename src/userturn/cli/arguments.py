@@ -24,31 +24,15 @@ def take_results(
     command: argparse.ArgumentParser, what: str = "results folder of the study"
 ) -> None:
     """Add the argument for a study's results (default `results`); its help is `what`."""
+    where = Path("results")
     command.add_argument(
-        "results",
-        type=Path,
-        nargs="?",
-        default=Path("results"),
-        help=f"{what}; default: results",
-    )
-
-
-def take_json(command: argparse.ArgumentParser) -> None:
-    """Add the option by which a command that returns an `Output` prints its numbers as JSON."""
-    command.add_argument(
-        "--json", action="store_true", default=False, help="print the numbers as JSON"
+        "results", type=Path, nargs="?", default=where, help=f"{what}; default: {where}"
     )
 
 
 def take_own_configuration(command: argparse.ArgumentParser) -> None:
     """Add the options for configuration files of the user's own study, and for trusting another."""
-    command.add_argument(
-        "--configfile",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="files of the study besides config.yaml, to show that it is your own",
-    )
+    take_configfile(command, "files of the study besides config.yaml, to show that it is your own")
     command.add_argument(
         "--trust",
         metavar="HASH",
@@ -56,15 +40,12 @@ def take_own_configuration(command: argparse.ArgumentParser) -> None:
     )
 
 
-def take_configfile(command: argparse.ArgumentParser) -> None:
-    """Add the option for configuration files merged over config.yaml."""
-    command.add_argument(
-        "--configfile",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="files merged over config.yaml; default: those of the last run",
-    )
+def take_configfile(
+    command: argparse.ArgumentParser,
+    what: str = "files merged over config.yaml; default: those of the last run",
+) -> None:
+    """Add the option for configuration files; its help is `what`."""
+    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE", help=what)
 
 
 def take_configuration(command: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from secrets import token_hex
 
 from userturn.audit.check_reruns import Samples
 from userturn.audit.run import run_audit
-from userturn.cli.arguments import opened_of, take_json, take_own_configuration, take_results
+from userturn.cli.arguments import opened_of, take_own_configuration, take_results
 from userturn.cli.terminal import Output
 from userturn.sandbox.confined import Reach
 
@@ -49,7 +49,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder for audit.json and audit.html; default: audit in the results folder",
     )
-    take_json(command)
     command.set_defaults(reach=reach, code_of_errors=2)
 
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from userturn.calibration.calibrate import calibrate, labelled_rows
 from userturn.calibration.judged_rows import Columns
-from userturn.cli.arguments import take_json
 from userturn.cli.terminal import Output
 
 HELP = "correct the rates of anybody's judge by people's labels, from tables or logs"
@@ -52,7 +51,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--positive", nargs="+", default=(), metavar="VALUE", help="values that mean yes"
     )
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

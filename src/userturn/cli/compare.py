@@ -1,14 +1,13 @@
 """`userturn compare`: studies side by side, item by item, on the cells that they share."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import take_json
 from userturn.cli.rates_sheets import points
 from userturn.cli.terminal import BAD, Output, Part, Sheet, prose
 from userturn.errors import UserError
@@ -54,7 +53,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--html", type=Path, metavar="FILE", help="file for a page with the turns that flipped"
     )
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -93,14 +91,10 @@ def _verdicts(study: Study) -> pl.DataFrame:
             f"'{study.results}/cells' has no verdicts; expected the results folder of a finished "
             "study: run `snakemake` first, or correct the path"
         )
-    texts = [
-        pl.col(name).cast(pl.String)
-        for name in (*JUDGED_CELL_KEYS, "item")
-        if name != "temperature"
-    ]
+    names = [name for name in (*JUDGED_CELL_KEYS, "item") if name != "temperature"]
     scored = count_items(paths).filter(pl.col("n_scored") > 0)
-    counts = scored.select(*texts, "temperature", "n_turns", "n_scored", "n_genuine", "first")
-    return counts.with_columns(*_named(study))
+    counts = ("temperature", "n_turns", "n_scored", "n_genuine", "first")
+    return scored.select(pl.col(names).cast(pl.String), *counts).with_columns(*_named(study))
 
 
 def _grades(study: Study) -> pl.DataFrame:
@@ -110,13 +104,9 @@ def _grades(study: Study) -> pl.DataFrame:
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
     tables = [pl.read_parquet(path, columns=columns) for path in paths]
     graded = pl.concat([pl.DataFrame(schema=schema), *tables]).with_columns(*_named(study))
+    genuine = pl.col("correct").cast(pl.Int64)
     return graded.drop_nulls("correct").select(
-        *GRADE,
-        "item",
-        n_turns=1,
-        n_scored=1,
-        n_genuine=pl.col("correct").cast(pl.Int64),
-        first="correct",
+        *GRADE, "item", n_turns=1, n_scored=1, n_genuine=genuine, first="correct"
     )
 
 
@@ -147,14 +137,6 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
     return table.with_columns(p_adjusted=holm(table["p"].to_numpy()))
 
 
-def _cell_name(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the name of a cell, or of a model and dataset, made from the values of its keys."""
-    words = {key: str(row[key]) for key in keys}
-    if "temperature" in words:
-        words["temperature"] = f"t={row['temperature']:g}"
-    return " ".join(words.values())
-
-
 def _sheet(
     table: pl.DataFrame, columns: tuple[Sequence[str], Sequence[str]], title: str, done: str
 ) -> Part:
@@ -178,13 +160,12 @@ def _sheet(
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    lost = (
-        a.select(JUDGED_CELL_KEYS)
-        .unique()
-        .join(b.select(JUDGED_CELL_KEYS).unique(), on=JUDGED_CELL_KEYS, how="anti")
-        .sort(JUDGED_CELL_KEYS)
-    )
-    return [_cell_name(row, JUDGED_CELL_KEYS) for row in lost.rows(named=True)]
+    keys = JUDGED_CELL_KEYS
+    lost = a.select(keys).unique().join(b.select(keys).unique(), on=keys, how="anti").sort(keys)
+    return [
+        " ".join(f"t={value:g}" if key == "temperature" else value for key, value in row.items())
+        for row in lost.rows(named=True)
+    ]
 
 
 def _settings(a: Path, b: Path) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.cli.terminal import Output, Part, Sheet, prose
 from userturn.config.entries import currency
 from userturn.endpoints.budget import AccountOnDisk, cost_of, read_accounts
@@ -42,7 +42,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--because", metavar="REASON", help="reason for the change, which is kept with it"
     )
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output | str:
@@ -55,7 +54,12 @@ def run(arguments: argparse.Namespace) -> Output | str:
             "or none of the three; add or remove one"
         )
     if arguments.give_up is not None:
-        return _give_batch_up(grid, arguments.give_up, arguments.because)
+        n = give_up(_journals(grid), arguments.give_up, arguments.because)
+        return (
+            f"batch {arguments.give_up} is given up: the next run of the same snakemake command "
+            f"asks its {number_of(n, 'question') if n else 'questions'} again; what it may have "
+            "cost stays counted until `userturn costs --paid` says otherwise"
+        )
     if arguments.paid is not None:
         return _paid(grid, arguments.paid, arguments.because)
     numbers = costs(grid)
@@ -64,17 +68,6 @@ def run(arguments: argparse.Namespace) -> Output | str:
 
 def _journals(grid: Grid) -> Path:
     return grid.results / "journal" / "judges"
-
-
-def _give_batch_up(grid: Grid, batch: str, because: str) -> str:
-    """Give a batch up, and return a sentence on the consequences."""
-    n = give_up(_journals(grid), batch, because)
-    questions = number_of(n, "question") if n else "questions"
-    return (
-        f"batch {batch} is given up: the next run of the same snakemake command asks its "
-        f"{questions} again; what it may have cost stays counted until `userturn costs --paid` "
-        "says otherwise"
-    )
 
 
 def _paid(grid: Grid, option: str, because: str) -> str:

@@ -2,9 +2,8 @@
 
 import argparse
 
-from userturn.cli.arguments import study_config, take_configuration, take_json, take_profile
-from userturn.cli.checks import told
-from userturn.cli.terminal import Output
+from userturn.cli.arguments import study_config, take_configuration, take_profile
+from userturn.cli.terminal import Output, told_checks
 from userturn.slurm.doctor import examine
 from userturn.slurm.submission import read_profile
 from userturn.sources.registry import check_study
@@ -26,7 +25,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also let vLLM write texts there, as `make check-gpu` does",
     )
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -36,4 +34,4 @@ def run(arguments: argparse.Namespace) -> Output:
     grid, profile = Grid(config, arguments.results), read_profile(arguments.profile)
     checks = list(examine(grid, profile, arguments.seconds, arguments.gpu))
     code = int(any(one.trouble for one in checks))
-    return Output(told(checks, names_passed=True), {"checks": checks}, code)
+    return Output(told_checks(checks, names_passed=True), {"checks": checks}, code)

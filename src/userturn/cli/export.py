@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from userturn.cli.arguments import take_json, take_results
+from userturn.cli.arguments import take_results
 from userturn.cli.terminal import Output
 from userturn.export.dataset_folder import push_to_hub, write_dataset_folder
 from userturn.export.every_eval_ever import write_every_eval_ever
@@ -48,7 +48,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="ORG/NAME",
         help="instead of an archive, the tables of --datasets as a private dataset on the hub",
     )
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

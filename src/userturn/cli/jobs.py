@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import take_json, take_results
+from userturn.cli.arguments import take_results
 from userturn.cli.terminal import Output, Sheet, prose
 from userturn.slurm.accounting import JOB_LOGS, Run, result_times, runs_of, useful_seconds
 
@@ -18,7 +18,6 @@ OF_A_MODEL = ("model or judge", "runs", "GPU s", "GPU hours", "useful s", "lost 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
-    take_json(command)
     command.add_argument(
         "--logs",
         type=Path,

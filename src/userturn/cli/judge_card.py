@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from userturn.cli.arguments import select_judge, study_config, take_configuration, take_json
+from userturn.cli.arguments import select_judge, study_config, take_configuration
 from userturn.cli.progress import engine_log
 from userturn.cli.terminal import BAD, Bar, Output, Part, Sheet, prose
 from userturn.controls.known_turns import (
@@ -35,7 +35,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("judge", help="a name under `judges` of the configuration")
     take_configuration(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from userturn.cli.arguments import config_anywhere, select_model, take_configfile, take_json
+from userturn.cli.arguments import config_anywhere, select_model, take_configfile
 from userturn.cli.progress import engine_log
-from userturn.cli.terminal import Bar, Output, Sheet, number, prose, share
+from userturn.cli.rates_sheets import likelihood_cells
+from userturn.cli.terminal import Output, Sheet, prose
 from userturn.config.entries import Config, likelihood_settings
 from userturn.config.load import CONFIG, installed, load_config
 from userturn.errors import ConfigError, near_miss
@@ -25,7 +26,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("dataset", help="a dataset of the configuration with reference follow-ups")
     take_configfile(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -64,14 +64,8 @@ def measures_sheet(measured: Sequence[dict[str, Any]]) -> Sheet:
     """Return the sheet of rows of the table `likelihood`, with the reason for no estimate."""
     rows = []
     for row in measured:
-        limits = row["estimate"], row["lower"], row["upper"]
-        chance, is_share = row.get("chance") or None, row["unit"] == "share"
-        is_above = chance is not None and row["lower"] is not None and row["lower"] > chance
-        bar = Bar(*limits, chance, is_above) if is_share and row["estimate"] is not None else ""
-        scored = f"{row['n_scored']}/{row['n_turns']}"
-        told = share(*limits) if is_share else number(*limits)
-        by_chance = "" if chance is None else f"{chance:.0%}"
+        told, bar, chance, scored = likelihood_cells(row)
         why = row["reason"] if row["estimate"] is None else ""
-        rows.append((row["measure"], row["unit"], scored, told, bar, by_chance, why))
+        rows.append((row["measure"], row["unit"], scored, told, bar, chance, why))
     heads = ("measure", "unit", "scored", "estimate [95%]", "drawn", "chance", "why none")
     return Sheet(heads, rows, whole=heads[2:6])

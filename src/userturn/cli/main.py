@@ -83,6 +83,10 @@ def _complete(command: argparse.ArgumentParser, module: str) -> None:
     )
     _add_examples(command, module_of_command.EXAMPLES)
     module_of_command.add_arguments(command)
+    if module != "completion":  # it prints what a shell reads
+        command.add_argument(
+            "--json", action="store_true", default=False, help="print the numbers as JSON"
+        )
 
 
 def _add_examples(command: argparse.ArgumentParser, lines: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from userturn.cli.arguments import take_json
 from userturn.cli.terminal import Output
 from userturn.workflow.run_folder import write_study_folder
 
@@ -14,7 +13,6 @@ EXAMPLES = ("new my-study",)
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("folder", type=Path, help="new folder")
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

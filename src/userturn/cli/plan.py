@@ -7,10 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration, take_json, take_profile
-from userturn.cli.checks import told
+from userturn.cli.arguments import study_config, take_configuration, take_profile
 from userturn.cli.plan_sheets import sheets
-from userturn.cli.terminal import Output, Part, prose
+from userturn.cli.terminal import Output, Part, prose, told_checks
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import currency
 from userturn.config.families import size, trainings
@@ -54,7 +53,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
     take_profile(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -95,7 +93,7 @@ def plan(configfiles: list[str], results: str, profile: Path = Path("slurm")) ->
     prompts = [_first_prompt(grid, name) for name in grid.models]
     parts: list[Part] = [_grid(grid), *sheets(numbers), *end, *prompts]
     spaced = [one for part in parts for one in ("", part)]
-    return Output([*told(checks, names_passed=False), *spaced], numbers)
+    return Output([*told_checks(checks, names_passed=False), *spaced], numbers)
 
 
 def missing_labels(grid: Grid) -> dict[str, list[str]]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.cli.arguments import take_json
 from userturn.cli.terminal import Output
 from userturn.errors import UserError
 from userturn.stats.margins import POWER
@@ -94,7 +93,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--measure", choices=list(UNITS), help="measure of reference follow-ups, in place of rates"
     )
-    take_json(command)
 
 
 def _option(name: str) -> str:
@@ -136,7 +134,12 @@ def run(arguments: argparse.Namespace) -> Output:
 def _output(
     assumed: Mapping[str, Assumption], meant: Mapping[str, str], needed: Sequence[Needed]
 ) -> Output:
-    words = "\n\n".join([_listed(assumed, meant), *(one.words for one in needed)])
+    lines = [
+        f"  {meant[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
+        for name, (value, source) in assumed.items()
+    ]
+    listed = "\n".join(["assumed", *lines])
+    words = "\n\n".join([listed, *(one.words for one in needed)])
     numbers = {name: value for one in needed for name, value in one.numbers.items()}
     return Output([words], {"assumed": assumed, **numbers})
 
@@ -162,15 +165,6 @@ def _assumptions(
             assumption = Assumption(default, f"{assumption.source}: {why}")
         assumed[name] = assumption
     return assumed
-
-
-def _listed(assumed: Mapping[str, Assumption], meant: Mapping[str, str]) -> str:
-    """Return assumptions as text, one per line, with the meaning of their names from `meant`."""
-    lines = [
-        f"  {meant[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
-        for name, (value, source) in assumed.items()
-    ]
-    return "\n".join(["assumed", *lines])
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import study_config, take_configuration, take_json
+from userturn.cli.arguments import study_config, take_configuration
 from userturn.cli.terminal import Output
 from userturn.config.check import check
 from userturn.config.load import REGISTRATION
@@ -32,7 +32,6 @@ ROOTS = ("journal", "answers", "cells")  # of the results, once something was as
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_configuration(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

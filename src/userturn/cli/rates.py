@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import take_json, take_results
+from userturn.cli.arguments import take_results
 from userturn.cli.rates_sheets import (
     BY_PEOPLE,
     accuracy_sheet,
@@ -58,7 +58,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="also show judges, costs and all columns"
     )
     command.add_argument("--cells", action="store_true", help="also show every cell and control")
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
@@ -100,9 +99,12 @@ def show_rates(
         parts.append(rates_sheet(cells, "genuine follow-ups of each cell"))
         parts += [] if is_short else [more_of_rates_sheet(cells, "more of the same cells")]
     if not is_short and models.height:
-        parts.append(failures_sheet(_label_rates_of_models(tables["rates"])))
+        of_labels = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
+        parts.append(failures_sheet(tables["rates"].filter(*of_labels)))
     names = ("accuracy", "likelihood") if is_short else tuple(MORE)
-    functions: Sheets = {**MORE, "costs": partial(costs_sheet, unit=_currency(results))}
+    is_recorded = (results / RECORD).is_file()
+    unit = currency(read_study_record(results).config) if is_recorded else None
+    functions: Sheets = {**MORE, "costs": partial(costs_sheet, unit=unit)}
     sheets = [functions[name](tables[name]) for name in names if tables[name].height]
     if with_cells and tables["judges"].height:
         sheets.append(controls_sheet(tables["judges"]))
@@ -110,12 +112,6 @@ def show_rates(
     shown = {name: tables[name] for name in SHOWN if name != "rates"}
     numbers = {"findings": sentences, "warning": warning, "rates": models, "cells": cells, **shown}
     return Output([*parts, *_elsewhere(results, is_short, with_cells)], numbers)
-
-
-def _currency(results: Path) -> str | None:
-    """Return the currency of a study's prices, or None if its record is not there."""
-    is_recorded = (results / RECORD).is_file()
-    return currency(read_study_record(results).config) if is_recorded else None
 
 
 def findings(models: pl.DataFrame, results: Path) -> list[str]:
@@ -187,10 +183,6 @@ def _elsewhere(results: Path, is_short: bool, with_cells: bool) -> Iterator[Part
         yield prose(f"{more}every cell and control: `{command} --cells`")
     yield f"tables: {results / 'tables'}/   figures: {results / 'figures'}/"
     yield f"report: {report if report.is_file() else 'not built yet, run `snakemake`'}"
-
-
-def _label_rates_of_models(rates: pl.DataFrame) -> pl.DataFrame:
-    return rates.filter(pl.col("scope") == "model", pl.col("average") == AVERAGES[0])
 
 
 def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl.DataFrame]:

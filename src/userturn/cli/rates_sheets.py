@@ -133,23 +133,25 @@ def likelihood_sheet(likelihood: pl.DataFrame) -> Sheet:
     shown = likelihood.filter(
         pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", CHARACTER])
     )
-    rows = []
-    for row in shown.drop_nulls("estimate").iter_rows(named=True):
-        is_share = row["unit"] == "share"
-        limits = row_limits(row)
-        is_above = None not in (row["lower"], row["chance"]) and row["lower"] > row["chance"]
-        rows.append(
-            (
-                *(row["model"], row["dataset"], row["measure"]),
-                share(*limits) if is_share else number(*limits),
-                Bar(*limits, row["chance"], is_above) if is_share else "",
-                "" if row["chance"] is None else f"{row['chance']:.0%}",
-                f"{row['n_scored']}/{row['n_turns']}",
-            )
-        )
+    rows = [
+        (row["model"], row["dataset"], row["measure"], *likelihood_cells(row))
+        for row in shown.drop_nulls("estimate").iter_rows(named=True)
+    ]
     heads = ("model", "dataset", "measure", "share or nats/char [95%]", "drawn", "chance", "scored")
     title = "reference follow-ups, after their own conversation beside others"
     return Sheet(heads, rows, title, heads[3:])
+
+
+def likelihood_cells(row: Mapping[str, Any]) -> tuple[str, str | Bar, str, str]:
+    """Return a row of the table `likelihood` in words, drawn, its chance, and turns scored."""
+    limits, chance, is_share = row_limits(row), row.get("chance"), row["unit"] == "share"
+    is_above = None not in (row["lower"], chance) and row["lower"] > chance
+    return (
+        share(*limits) if is_share else number(*limits),
+        Bar(*limits, chance, is_above) if is_share and row["estimate"] is not None else "",
+        "" if chance is None else f"{chance:.0%}",
+        f"{row['n_scored']}/{row['n_turns']}",
+    )
 
 
 def controls_sheet(judges: pl.DataFrame) -> Sheet:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import check_judge, study_config, take_configuration, take_json
+from userturn.cli.arguments import check_judge, study_config, take_configuration
 from userturn.cli.terminal import Output, prose
 from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
@@ -26,7 +26,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("judge", help="a name under `judges` of the configuration")
     take_configuration(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from userturn.cli.arguments import opened_of, take_json, take_own_configuration, take_results
+from userturn.cli.arguments import opened_of, take_own_configuration, take_results
 from userturn.cli.terminal import Output
 from userturn.export.remake import format_outcome, remake, sweep_again
 from userturn.sandbox.confined import Reach
@@ -20,7 +20,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--sweep", action="store_true", help="run the whole study again, with its model"
     )
     take_own_configuration(command)
-    take_json(command)
     command.set_defaults(reach=reach, speaks=lambda arguments: arguments.sweep)
 
 

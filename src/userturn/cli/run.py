@@ -12,7 +12,7 @@ from typing import Any
 from humanfriendly import format_timespan
 
 from userturn.__main__ import INTERRUPTED
-from userturn.cli.arguments import check_judge, take_json, take_server
+from userturn.cli.arguments import check_judge, take_server
 from userturn.cli.rates import show_rates
 from userturn.cli.terminal import Output
 from userturn.config.entries import currency
@@ -82,7 +82,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--folder", type=Path, help="folder of the study; default: the model's name"
     )
     take_server(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output | int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import chosen_grid, take_configuration, take_json
+from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.cli.terminal import Output, Part, Sheet, printed
 from userturn.config.endpoint_models import account_name
 from userturn.endpoints.budget import AccountOnDisk, cost_of, read_accounts
@@ -43,7 +43,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"show it again at this interval until nothing is left to do; default: {EVERY:g}",
     )
-    take_json(command)
     command.set_defaults(speaks=lambda arguments: arguments.watch is not None)
 
 

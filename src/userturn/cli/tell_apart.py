@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.cli.arguments import check_judge, chosen_grid, take_configuration, take_json
+from userturn.cli.arguments import check_judge, chosen_grid, take_configuration
 from userturn.cli.terminal import Output, Part, Sheet, prose, share
 from userturn.errors import ConfigError, UserError
 from userturn.humans.blinding import special_tokens
@@ -59,7 +59,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="runs of MirrorBench, whose labelled pairs are read in place of a study's",
     )
     take_configuration(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from userturn.wording import show_unseen
+from userturn.wording import number_of, show_unseen
 
 WIDTH_OF_A_FILE = 100  # columns of what is printed where no terminal is
 NARROWEST, WIDEST = 11, 31  # columns of a drawn interval
@@ -115,6 +115,18 @@ def prose(text: str, style: str = "") -> Text:
     return Text(show_unseen(text), style=style)
 
 
+def told_checks(checks: Sequence[tuple[str, str | None]], names_passed: bool) -> list[Part]:
+    """Return a line per failed check, and the passed ones by name or only counted.
+
+    A check is (what, trouble), with None for a check that passed.
+    """
+    bad = [prose(f"FAIL {what}: {trouble}", BAD) for what, trouble in checks if trouble]
+    good = [what for what, trouble in checks if not trouble]
+    named = [f"ok   {what}" for what in good] if names_passed else []
+    ended = f", {len(bad)} would fail" if bad else ""
+    return [*bad, *named, f"{number_of(len(good), 'check')} passed{ended}"]
+
+
 def _laid_out(sheet: Sheet, width: int) -> RenderableType:
     """Return a sheet for rich, as a table or, if the terminal is too narrow, as lines."""
     heads, rows = sheet.heads, sheet.rows
@@ -133,23 +145,19 @@ def _laid_out(sheet: Sheet, width: int) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     shown = used if for_each >= NARROWEST else texts
     for n in shown:
-        head = _scale(for_each) if n in bars else heads[n]
+        head = f"{'0%':<{for_each - 4}}100%" if n in bars else heads[n]
         side: Literal["left", "right"] = "right" if n in whole else "left"
         stays = n not in texts or n in whole
         table.add_column(Text(head), justify=side, no_wrap=stays, overflow="fold")
     for row in rows:
-        of_row = (row[n] for n in shown)
-        table.add_row(*(_line(c, for_each) if isinstance(c, Bar) else prose(c) for c in of_row))
+        table.add_row(*(_drawn(row[n], for_each) for n in shown))
     return table
 
 
-def _scale(width: int) -> str:
-    return f"{'0%':<{width - 4}}100%"
-
-
-def _line(bar: Bar, width: int) -> Text:
-    """Return a drawn interval, in colour if it is above its mark."""
-    return Text(draw_bar(bar, width), style=GOOD if bar.is_above else "")
+def _drawn(cell: str | Bar, width: int) -> Text:
+    if isinstance(cell, str):
+        return prose(cell)
+    return Text(draw_bar(cell, width), style=GOOD if cell.is_above else "")
 
 
 def as_text(parts: Iterable[Part], width: int, in_colour: bool = False) -> str:

@@ -9,7 +9,6 @@ from userturn.cli.arguments import (
     config_anywhere,
     select_model,
     take_configfile,
-    take_json,
     take_server,
 )
 from userturn.cli.progress import engine_log
@@ -47,7 +46,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "for a base model",
     )
     take_configfile(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.cli.arguments import take_configfile, take_json
+from userturn.cli.arguments import take_configfile
 from userturn.cli.terminal import Output
 from userturn.config.load import load_study
 from userturn.errors import UserError, near_path
@@ -27,7 +27,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("path", help="a file of a results folder")
     take_configfile(command)
-    take_json(command)
 
 
 def run(arguments: argparse.Namespace) -> Output:
