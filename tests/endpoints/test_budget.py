@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.support.journal_lines import read_journal
 from tests.support.judge_server import GENUINE, JudgeServer, completion, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from tests.support.mutations import byte_mutated
@@ -25,7 +26,6 @@ from userturn.endpoints.budget import (
 from userturn.endpoints.corrections import correct, read_corrections
 from userturn.endpoints.usage import Spent, largest_request, money
 from userturn.errors import UserError
-from userturn.storage.journal import read_journal
 from userturn.tables.costs import costs
 
 # A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.

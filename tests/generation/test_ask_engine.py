@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.journal_lines import read_journal
 from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner, strip_header
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
 from userturn.models.requests import Completion, Engine, Request, Sampling
 from userturn.processes import StopFlag
 from userturn.prompts.chat_template import Prompt
-from userturn.storage.journal import read_journal
 
 END = 2
 SAMPLING = Sampling(0, 1, 0, 0, 8, (END,), None)

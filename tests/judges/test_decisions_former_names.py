@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journal_lines import read_journal
 from tests.support.judge_server import GENUINE, completion, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.cli.rejudge import void_unscored
 from userturn.judges.endpoint_verdicts import json_format, verdicts_in_journal
-from userturn.storage.journal import read_journal
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.journal_lines import read_journal
 from tests.support.judge_server import (
     BREAKS_OFF,
     DRIP,
@@ -25,7 +26,6 @@ from userturn.errors import UserError
 from userturn.judges import endpoint_verdicts as endpoint_judging
 from userturn.judges.endpoint import identity, price
 from userturn.judges.verdict import ERROR, Verdict, together
-from userturn.storage.journal import read_journal
 
 pytestmark = pytest.mark.slow
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.batch_server import BatchServer
 from tests.support.faults.row import chat
+from tests.support.journal_lines import read_journal
 from tests.support.judge_server import GENUINE, Asked, completion, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from tests.support.tiny_model import write_tiny_model
@@ -20,7 +21,6 @@ from userturn.errors import UserError
 from userturn.judges import batch_api, pending_cells
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.pending_cells import fill_by_batch
-from userturn.storage.journal import read_journal
 
 pytestmark = pytest.mark.slow
 

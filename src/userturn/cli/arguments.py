@@ -107,13 +107,10 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
 
 
 def select_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
-    """Return a configuration that runs only one model, and the model's name in it.
+    """Return a configuration that runs only one model, and its name there, or raise ConfigError.
 
     `model` is a name in the configuration, which may have a format as in `name+format`, or a source
     from which an entry is made.
-
-    Raises:
-        ConfigError: `model` is neither.
     """
     is_configured = model in config["models"]
     if not is_configured and model_of(model) in config["models"]:
@@ -137,11 +134,7 @@ def check_judge(name: str, judges: Iterable[str]) -> None:
 
 
 def select_judge(config: Config, judge: str) -> dict[str, Any]:
-    """Return a configuration with one of its judges as the primary and only one.
-
-    Raises:
-        ConfigError: the configuration has no such judge.
-    """
+    """Return a configuration with one of its judges as the only one, or raise ConfigError."""
     check_judge(judge, config["judges"])
     run = dict(config["run"]) | {"judges": [judge]}
     return dict(config) | {"run": run, "primary_judge": judge}

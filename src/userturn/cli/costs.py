@@ -71,11 +71,7 @@ def _journals(grid: Grid) -> Path:
 
 
 def _paid(grid: Grid, option: str, because: str) -> str:
-    """Correct a judge's cost, and return a sentence on the consequences.
-
-    Raises:
-        UserError: `option` has no amount or no judge, a job is asking, or a batch is open.
-    """
+    """Correct a judge's cost, and return a sentence on the consequences."""
     judge, _, amount = option.rpartition("=")
     try:
         paid = float(amount)

@@ -43,12 +43,9 @@ def run(arguments: argparse.Namespace) -> Output:
 
 
 def select_dataset(config: Config, dataset: str) -> dict[str, Any]:
-    """Return a configuration that scores the reference follow-ups of only one dataset.
+    """Return a configuration that scores one dataset's reference follow-ups, or raise ConfigError.
 
     Where likelihood is off, its settings are those of the installation.
-
-    Raises:
-        ConfigError: the configuration has no such dataset.
     """
     if dataset not in config["datasets"]:
         raise ConfigError(

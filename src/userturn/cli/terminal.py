@@ -150,11 +150,11 @@ def _laid_out(sheet: Sheet, width: int) -> RenderableType:
         stays = n not in texts or n in whole
         table.add_column(Text(head), justify=side, no_wrap=stays, overflow="fold")
     for row in rows:
-        table.add_row(*(_drawn(row[n], for_each) for n in shown))
+        table.add_row(*(_cell_text(row[n], for_each) for n in shown))
     return table
 
 
-def _drawn(cell: str | Bar, width: int) -> Text:
+def _cell_text(cell: str | Bar, width: int) -> Text:
     if isinstance(cell, str):
         return prose(cell)
     return Text(draw_bar(cell, width), style=GOOD if cell.is_above else "")

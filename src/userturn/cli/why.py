@@ -58,11 +58,7 @@ class Artifact:
 
 
 def why(path: str, configfiles: Iterable[str] = ()) -> Output:
-    """Return how a file of a results folder, which may be missing, was made, with its record.
-
-    Raises:
-        UserError: no job of a study made such a file.
-    """
+    """Return how a file of a results folder, which may be missing, was made, with its record."""
     artifact = find_artifact(Path(path))
     reasons = list(reasons_to_remake(artifact, [str(Path(p).resolve()) for p in configfiles]))
     lines = [*_origin(artifact), *_settings(artifact), *_inputs(artifact)]
@@ -72,11 +68,7 @@ def why(path: str, configfiles: Iterable[str] = ()) -> Output:
 
 
 def find_artifact(path: Path) -> Artifact:
-    """Return a file of a study with the newest record of a job that made it.
-
-    Raises:
-        UserError: the file is not in a results folder, or no job recorded it.
-    """
+    """Return a file of a study with the newest record of a job that made it, or raise UserError."""
     whole = path.resolve()
     results = next((f for f in whole.parents if (f / "provenance").is_dir()), None)
     if results is None:

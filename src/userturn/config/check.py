@@ -190,11 +190,7 @@ def check_predictions(config: Mapping[str, Any]) -> None:
 
 
 def check(config: Config) -> None:
-    """Check that a configuration can be run.
-
-    Raises:
-        ConfigError: an unknown key, a wrong value, a selection that is not defined, a missing file.
-    """
+    """Check that a configuration can be run, or raise ConfigError."""
     validate(config)
     _check_selection(config)
     check_formats(config)

@@ -89,11 +89,7 @@ for _kind in ("timestamp", "binary", "set", "omap", "pairs"):  # not in JSON, as
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """Read one configuration file.
-
-    Raises:
-        ConfigError: it does not exist, or is no YAML mapping in UTF-8 with each key once.
-    """
+    """Read one configuration file, which has each key once, or raise ConfigError."""
     if path == Path(CONFIG) and not path.exists():
         raise ConfigError(
             f"no study is in this folder (it has no '{CONFIG}'); change to a study's folder, or "
@@ -162,9 +158,6 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
     The catalogue's datasets and the entries of repeated trainings are added.
-
-    Raises:
-        ConfigError: a file cannot be read.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):
@@ -216,11 +209,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def installed(name: str) -> Path:
-    """Return the path of a file or folder of the workflow's installation.
-
-    Raises:
-        ConfigError: the package was installed without the workflow's files.
-    """
+    """Return the path of a file or folder of the installed workflow, or raise ConfigError."""
     path = INSTALLATION / name
     if not path.exists():
         raise ConfigError(

@@ -238,11 +238,7 @@ def recipe_schema() -> dict[str, Any]:
 
 
 def load_recipe(name: str) -> dict[str, Any]:
-    """Return a recipe by its name.
-
-    Raises:
-        ConfigError: there is no such recipe, or it is not valid.
-    """
+    """Return a recipe by its name, or raise ConfigError."""
     path = RECIPES / f"{name}.yaml"
     if not path.is_file():
         near = near_miss(name, (file.stem for file in RECIPES.glob("*.yaml")))
@@ -270,11 +266,7 @@ def endpoints_of(recipe: Recipe) -> dict[str, str]:
 
 
 def check_recipe(name: str, config: Config) -> None:
-    """Check that a recipe can be followed with this configuration.
-
-    Raises:
-        ConfigError: the recipe, or a file, dataset or judge that it names, does not exist.
-    """
+    """Check that a recipe can be followed with this configuration, or raise ConfigError."""
     recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
     for dataset in recipe["trained_on"]:
         check_name(f"{where}: trained_on", dataset, config["datasets"], "not a dataset")

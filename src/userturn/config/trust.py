@@ -33,13 +33,7 @@ def is_of_this_folder(results: Path) -> bool:
 def why_not_own(
     results: Path, recorded: Mapping[str, Any], configfiles: Sequence[str] = ()
 ) -> str | None:
-    """Return why a study does not belong to the present folder and configuration, or None.
-
-    Args:
-        results: the study's results folder.
-        recorded: the configuration in its record.
-        configfiles: the user's configuration files besides `config.yaml`.
-    """
+    """Return why a study does not belong to the present folder and configuration, or None."""
     if not is_of_this_folder(results):
         return f"is not the `{RESULTS}` of this folder with a {CONFIG} beside it"
     if others := list(_others(recorded, load_study(configfiles))):
@@ -61,11 +55,7 @@ def _others(recorded: Any, own: Any, key: str = "") -> Iterator[str]:
 
 
 def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
-    """Check that the user's own configuration allows a model's code to run, if it has any.
-
-    Raises:
-        UserError: the model brings code, and the user's own entry does not trust it.
-    """
+    """Raise UserError if a model brings code that the user's own configuration does not trust."""
     config = load_study() if Path(CONFIG).is_file() else {}
     entry_here = config.get("models", {}).get(model_of(model))
     own = entry_here if isinstance(entry_here, Mapping) else {}

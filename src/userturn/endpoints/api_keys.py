@@ -14,11 +14,7 @@ PRINTABLE = re.compile(r"[!-~]+")
 
 
 def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str | None:
-    """Return a judge's or model's API key from the environment, or None without `key_variable`.
-
-    Raises:
-        UserError: the variable is not set, or its value cannot be a key.
-    """
+    """Return a judge's or model's API key, None without `key_variable`, or raise UserError."""
     variable = settings.get("key_variable")
     if variable is None:
         return None

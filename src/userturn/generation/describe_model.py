@@ -86,11 +86,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
 
 
 def _check_conversations(grid: Grid, model: str, template: Template) -> None:
-    """Check that self-play shows a model its true history.
-
-    Raises:
-        UserError: the model thinks, and history would keep reasoning that conversations lack.
-    """
+    """Check that self-play shows a model its true history."""
     if not template.answer_layout.keeps_reasoning or thinking_state(template) == OFF:
         return
     tables = (of for source in sources().values() for of in source.asked(grid))

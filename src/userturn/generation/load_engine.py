@@ -180,11 +180,7 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
 
 
 def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
-    """Return the engine of a model of a study, for one shard of its items.
-
-    Raises:
-        UserError: the model cannot be loaded, or the key of its server is missing.
-    """
+    """Return the engine of a model of a study, for one shard of its items, or raise UserError."""
     entry = grid.models[model.name]
     if not has_endpoint(entry):
         folder = copy_on_scratch(model.folder) if entry.get("local_weights") else model.folder
@@ -215,11 +211,7 @@ def _warn_of_runners(grid: Grid, model: str) -> None:
 
 
 def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:
-    """Return the server of a model, not yet open.
-
-    Raises:
-        UserError: its key is missing.
-    """
+    """Return the server of a model, not yet open, or raise UserError without its key."""
     settings: ServerEntry = {
         "model": served_as(entry),
         "concurrency": entry["concurrency"],

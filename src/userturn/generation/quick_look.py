@@ -37,10 +37,6 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
     """Return a model's scores of the reference follow-ups of a dataset (`scores.SCORES_SCHEMA`).
 
     The dataset must be in the configuration's key `likelihood`.
-
-    Raises:
-        UserError: the model or the dataset is not available, or the model's prompts fail the
-            checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
@@ -92,9 +88,6 @@ def look(
     """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
     A given answer is shown as the model's own. Without one, the model writes its answer.
-
-    Raises:
-        UserError: the model is not available, or its prompts fail the checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
@@ -146,11 +139,7 @@ def _user_turns(
 def _completed(
     planned: list[Planned], model: LoadedModel, engine: Engine
 ) -> list[GenerationRecord]:
-    """Return the records of planned requests, in their order.
-
-    Raises:
-        UserError: one of them has no request.
-    """
+    """Return the records of planned requests, in their order."""
     refused = next((row.error for row in planned if row.request is None), None)
     if refused is not None:
         raise UserError(f"no prompt can be made for this question: {refused}")

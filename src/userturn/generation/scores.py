@@ -116,11 +116,7 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
 def check_complete(
     keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path, what: str = "requests"
 ) -> None:
-    """Check that every request of a plan has a record.
-
-    Raises:
-        LostRecordsError: a key of the plan has no record in the journal.
-    """
+    """Check that every request of a plan has a record, or raise LostRecordsError."""
     n_lost = keys.drop_nulls().is_in(outcomes["key"].implode()).not_().sum()
     if n_lost:
         raise LostRecordsError(

@@ -24,11 +24,7 @@ from userturn.storage.table_files import PART
 
 
 def address_of(judge: Judge) -> str:
-    """Return the URL of a judge's API.
-
-    Raises:
-        UserError: the judge is served only by a job of its own.
-    """
+    """Return the URL of a judge's API, or raise UserError if only a job of its own serves it."""
     address = judge.settings.get("base_url")
     if address is None:
         raise UserError(
@@ -41,11 +37,7 @@ def address_of(judge: Judge) -> str:
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
 ) -> ChatEndpoint:
-    """Return a judge's endpoint, not yet open, at `url` if this job serves the model.
-
-    Raises:
-        UserError: the API key is missing, or nothing serves the judge.
-    """
+    """Return a judge's endpoint, not yet open, at `url` if this job serves the model."""
     settings = cast("EndpointEntry", judge.settings)
     response_format: Any = None
     if settings["reply"] == "json_schema":
@@ -181,11 +173,7 @@ def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) ->
 def ask_about_turns(
     judge: Judge, reply_format: ReplyFormat, turns: Sequence[UserTurn], paid_by: str
 ) -> list[Verdict]:
-    """Ask for a verdict on each turn, without a journal.
-
-    Raises:
-        UserError: the API key is missing, or nothing serves the judge.
-    """
+    """Ask for a verdict on each turn, without a journal, or raise UserError."""
     endpoint = reply_format.open_endpoint(address_of(judge), judge.settings["concurrency"])
     questions = [
         ask_about_turn(draw_prompt, turn)

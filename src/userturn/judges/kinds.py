@@ -84,11 +84,7 @@ class JudgeKind(Protocol):
 
 
 def kind_of(entry: Entry) -> JudgeKind:
-    """Return the kind of a judge's entry.
-
-    Raises:
-        UserError: there is no such kind.
-    """
+    """Return the kind of a judge's entry, or raise UserError if there is no such kind."""
     name = entry["kind"]
     try:
         kind: Any = import_module(f"userturn.judges.{name}")

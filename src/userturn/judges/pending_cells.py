@@ -85,11 +85,7 @@ def batch_judge(
     paths_to_items: Sequence[str],
     path_to_marker: str,
 ) -> None:
-    """Fill a judge's journal for every pending cell in batches, and write the marker.
-
-    Raises:
-        UserError: as `ask_by_batch`.
-    """
+    """Fill a judge's journal for every pending cell in batches, and write the marker."""
     judge_pending_cells(
         fill_by_batch, judge, pending, paths_to_user_turns, paths_to_items, path_to_marker
     )

@@ -37,11 +37,7 @@ PARTS = (
 
 
 def check_prompt(where: str, text: str) -> None:
-    """Check that a prompt has fields for rubric, conversation and turn, and no unknown field.
-
-    Raises:
-        ConfigError: a part or a field is missing, or a field is unknown.
-    """
+    """Check that a prompt has all its fields and no unknown one, or raise ConfigError."""
     texts = text.split(SYSTEM_ENDS, 1)
     if len(texts) == 1:
         raise ConfigError(
@@ -88,11 +84,7 @@ class Rubric(NamedTuple):
 
 
 def parse_rubric(text: str) -> Rubric:
-    """Return a rubric from the text of its file.
-
-    Raises:
-        ConfigError: it is not YAML, or a label lacks a criterion or an example.
-    """
+    """Return a rubric from the text of its file, or raise ConfigError."""
     try:
         content = yaml.safe_load(text)
         for label in content["labels"].values():
@@ -118,11 +110,7 @@ def _decided(content: Mapping[str, Any]) -> list[str]:
 
 
 def read_rubric(path: str | Path) -> Rubric:
-    """Return the rubric in a file.
-
-    Raises:
-        ConfigError: as `parse_rubric`, with the file's name.
-    """
+    """Return the rubric in a file, or raise ConfigError with the file's name."""
     try:
         return parse_rubric(read_text(path))
     except ConfigError as error:
@@ -162,12 +150,7 @@ def texts_identity(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_texts(where: str, entry: Mapping[str, Any]) -> None:
-    """Check the rubric and the prompt that a judge's entry names.
-
-    Raises:
-        ConfigError: a file is missing, the rubric cannot give a rate, or the prompt lacks a field
-            or quotes rules that the rubric does not have.
-    """
+    """Check the rubric and the prompt that a judge's entry names, or raise ConfigError."""
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
             raise ConfigError(

@@ -43,11 +43,7 @@ class Writing:
 
 
 def begin(request: Request, max_model_len: int) -> Writing:
-    """Return the row of a request, without any token yet.
-
-    Raises:
-        ValueError: the prompt leaves no room.
-    """
+    """Return the row of a request, or raise ValueError if its prompt leaves no room."""
     room = max_model_len - len(request.prompt.token_ids)
     if room <= 0:
         raise ValueError("the prompt is longer than max_model_len")

@@ -92,11 +92,7 @@ class ChatModel(ServedModel):
     _length: str = TOKEN_LIMITS[0]
 
     async def _look(self) -> ServerCheck:
-        """Return the check of the server, after a few short questions of our own.
-
-        Raises:
-            UserError: the server lacks the model, or refuses each way of asking.
-        """
+        """Return the check of the server, after a few short questions of our own."""
         told, why = await server_account(self.endpoint), []
         for self._length in TOKEN_LIMITS:
             try:

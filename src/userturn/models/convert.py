@@ -108,11 +108,7 @@ def expectations(model: Any) -> Any:
 
 
 def check_converted(folder: Path, expected: Any) -> None:
-    """Refuse a converted folder whose log-probabilities differ from those of its original.
-
-    Raises:
-        UserError: they differ by more than rounding in fp32 explains.
-    """
+    """Raise UserError if a converted folder's log-probabilities differ from its original's."""
     difference = float((expectations(whole_model(folder, dtype="float32")) - expected).abs().mean())
     if not difference <= SAME:
         raise UserError(

@@ -27,11 +27,6 @@ EXPECTED = (
 def embedded(texts: Sequence[str], source: str, revision: str | None) -> np.ndarray:
     """Return a vector of length 1 for each text, as rows.
 
-    Args:
-        texts: texts, at least one.
-        source: source of the embedder, as in its entry.
-        revision: commit of the embedder on the hub.
-
     Raises:
         UserError: transformers cannot load the whole model with its tokenizer, or there is none.
     """
@@ -93,11 +88,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
 
 def _check_averages(folder: Path) -> None:
-    """Refuse a sentence-transformers folder that does not just average token states.
-
-    Raises:
-        UserError: the embedder takes one token's state, or has a layer after the average.
-    """
+    """Refuse a sentence-transformers folder that does not just average token states."""
     for step in sorted(folder.glob("[0-9]_*")):
         path, kind = step / "config.json", step.name[2:]
         about = read_json(path) if path.is_file() else {}

@@ -158,11 +158,7 @@ LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
 
 
 def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
-    """Return the engine of that name with one model loaded.
-
-    Raises:
-        UserError: the engine is not installed, or cannot load the model.
-    """
+    """Return the engine of that name with one model loaded, or raise UserError."""
     check_weight_files(folder)
     log_began = log_size()
     try:

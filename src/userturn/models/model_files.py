@@ -166,11 +166,7 @@ def changed_weights(source: str, described: Mapping[str, str]) -> tuple[str, str
 
 
 def check_weights(model: str, source: str, described: Mapping[str, str]) -> None:
-    """Refuse a local model whose large files differ from those in its description.
-
-    Raises:
-        UserError: a file differs, somewhere between its first and its last MiB.
-    """
+    """Raise UserError if a local model's large files differ from those in its description."""
     changed = changed_weights(source, described)
     if changed is not None:
         raise UserError(

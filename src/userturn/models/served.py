@@ -90,11 +90,7 @@ class ServedModel:
                 loop.run_until_complete(self.endpoint.__aexit__())
 
     async def _checked(self) -> Dialect:
-        """Return the server's dialect, which the first call finds out and notes.
-
-        Raises:
-            UserError: it is not the server that it should be, or the cap allows no question.
-        """
+        """Return the server's dialect, which the first call finds out and notes."""
         if self._dialect is None:
             try:
                 check = await self._look()

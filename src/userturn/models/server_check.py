@@ -141,11 +141,7 @@ class Inquiry:
     account: Account
 
     async def written(self, prompt: Prompt, dialect: Dialect, **overrides: Any) -> str:
-        """Return the text of a continuation, checked like every other reply.
-
-        Raises:
-            ReplyError, EndpointError: why there is none.
-        """
+        """Return the text of a continuation, checked like every other reply."""
         plain = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "presence_penalty": 0.0}
         settings = {**plain, "max_tokens": N_WRITTEN, "seed": None, **overrides}
         sampling = Sampling(**settings, stop_token_ids=self.template.stop_token_ids)
@@ -184,11 +180,7 @@ class Inquiry:
         )
 
     async def _tokenizes_alike(self) -> None:
-        """Compare our tokens with those of the server's tokenizer, if it shows one.
-
-        Raises:
-            ReplyError: the tokens differ.
-        """
+        """Compare our tokens with those of the server's tokenizer, if it shows one."""
         root = self.endpoint.url.removesuffix("/v1")
         for prompt in proof_prompts(self.template):
             of_vllm = {"prompt": prompt.text, "add_special_tokens": False}
@@ -200,11 +192,7 @@ class Inquiry:
                 raise ReplyError("its tokenizer gives a prompt other tokens than ours")
 
     async def scores(self, prompt: Prompt, dialect: Dialect) -> tuple[float, ...]:
-        """Return the log-likelihood (nats) of each token of a prompt but the first.
-
-        Raises:
-            ReplyError, EndpointError: why there is none.
-        """
+        """Return the log-likelihood (nats) of each token of a prompt but the first."""
         request = ScoringRequest("", "", "", prompt.token_ids, 1)
         done = await ask(self.endpoint, request, dialect, self.template, self.account)
         return done.logprobs
@@ -224,11 +212,7 @@ class Inquiry:
 
 
 async def check_server(inquiry: Inquiry) -> ServerCheck:
-    """Return the check of a server.
-
-    Raises:
-        UserError: it has another model, does not read the prompts as they are meant, or is busy.
-    """
+    """Return the check of a server, or raise UserError if it cannot be used."""
     told = await server_account(inquiry.endpoint)
     prompts = [inquiry.template.answer_prompt([user(question)]) for question in QUESTIONS]
     try:

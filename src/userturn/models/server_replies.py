@@ -40,11 +40,7 @@ class ReplyError(ValueError):
 
 
 def check_model(reply: ServerReply, model: str, what: str = "completion") -> None:
-    """Check that a reply can be read and is from the requested model.
-
-    Raises:
-        ReplyError: the reply cannot be read, or another model gave it.
-    """
+    """Check that a reply can be read and is from the requested model, or raise ReplyError."""
     if not reply.choice:
         raise ReplyError(f"the reply is no {what}: {reply.raw!r}")
     if reply.model is not None and is_other_model(model, reply.model):
@@ -52,11 +48,7 @@ def check_model(reply: ServerReply, model: str, what: str = "completion") -> Non
 
 
 def text_and_end(reply: ServerReply) -> tuple[str, str]:
-    """Return the text of a reply, and `stop` or `length`.
-
-    Raises:
-        ReplyError: the reply ended for another reason, or its text cannot be stored.
-    """
+    """Return the text of a reply, and `stop` or `length`, or raise ReplyError."""
     reason, text = reply.choice["finish_reason"], reply.choice["text"]
     if not isinstance(text, str) or reason not in ("stop", "length"):
         raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
@@ -66,11 +58,7 @@ def text_and_end(reply: ServerReply) -> tuple[str, str]:
 
 
 def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect: Dialect) -> None:
-    """Check that the requested model has read the prompt that was sent.
-
-    Raises:
-        ReplyError: the model has not read it, or the server cannot show that.
-    """
+    """Check that the requested model has read the prompt that was sent, or raise ReplyError."""
     check_model(reply, model)
     n_read, read = reply.usage.get("prompt_tokens"), reply.choice.get("prompt_token_ids")
     if dialect.shows_prompt and read != list(prompt):
@@ -82,11 +70,7 @@ def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect:
 def completion_of(
     request: Request, reply: ServerReply, dialect: Dialect, template: Template
 ) -> Completion:
-    """Return the completion in a reply whose prompt was checked.
-
-    Raises:
-        ReplyError: the request does not allow such a completion.
-    """
+    """Return the completion in a reply whose prompt was checked, or raise ReplyError."""
     text, reason = text_and_end(reply)
     if dialect.returns_ids:
         ids = _written(reply, dialect, len(template.tokenizer))
@@ -183,11 +167,7 @@ def _check_end(
 
 
 def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> Completion:
-    """Return the scores in a reply whose prompt was checked.
-
-    Raises:
-        ReplyError: the reply has more or fewer scores than tokens, or one is no number.
-    """
+    """Return the scores in a reply whose prompt was checked, or raise ReplyError."""
     logprobs = (_prompt_scores if dialect.scores_by == "prompt_logprobs" else _echoed)(
         request, reply
     )

@@ -60,11 +60,7 @@ def _named_files(index: Path) -> set[str]:
 
 
 def check_safetensors(file: Path) -> None:
-    """Refuse a safetensors file whose size differs from that in its header.
-
-    Raises:
-        BrokenWeightsError: the file was cut short, or is not a safetensors file.
-    """
+    """Raise BrokenWeightsError if a safetensors file has another size than its header says."""
     n_bytes = file.stat().st_size
     with file.open("rb") as content:
         n = int.from_bytes(content.read(LENGTH), "little")
@@ -183,11 +179,7 @@ def _refuse(folder: str | Path, missing: Collection[str]) -> None:
 
 
 def adapted(model: Any, adapter: Path) -> Any:
-    """Return a model with a LoRA adapter on it (needs peft).
-
-    Raises:
-        BrokenWeightsError: the adapter lacks weights for a part of the model that its config names.
-    """
+    """Return a model with a whole LoRA adapter on it (needs peft), or raise BrokenWeightsError."""
     from peft import PeftModel
 
     with warnings.catch_warnings():

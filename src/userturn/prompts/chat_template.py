@@ -55,11 +55,7 @@ class Template(HeaderRenderer):
     end_of_sequence: tuple[int, ...] = ()
 
     def answer_prompt(self, messages: Sequence[Message]) -> Prompt:
-        """Return the prompt after which the model writes its own answer.
-
-        Raises:
-            TemplateError: no prompt can be proven for this conversation.
-        """
+        """Return the prompt after which the model writes its own answer, or raise TemplateError."""
         return self._prompt(*self.split(messages, add_generation_prompt=True))
 
     def probe_prompt(
@@ -164,11 +160,7 @@ def tokens_needed(error: str) -> int | None:
 
 
 def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:
-    """Refuse a prompt whose continuation of `max_tokens` does not fit into `max_model_len`.
-
-    Raises:
-        TemplateError: prompt and continuation are longer than that.
-    """
+    """Raise TemplateError if a prompt and `max_tokens` more do not fit into `max_model_len`."""
     n_tokens = len(prompt.token_ids) + max_tokens
     if n_tokens > max_model_len:
         raise TemplateError(

@@ -159,11 +159,7 @@ def generic_question(
 
 @operator(needs_donor=True)
 def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
-    """Show the model's own answer to another item instead.
-
-    Raises:
-        TemplateError: there is no other item, or it has no answer.
-    """
+    """Show the model's own answer to another item instead, or raise TemplateError without one."""
     if context.donor is None or context.donor.answer is None:
         which = "there is no other item" if context.donor is None else context.donor.item
         raise TemplateError(f"{NO_OTHER}: {which} has none")
@@ -241,11 +237,7 @@ def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a perturbation's entry, which depends on its operator.
-
-    Raises:
-        ConfigError: the operator of the entry `where` is unknown.
-    """
+    """Return the JSON Schema of a perturbation's entry, which depends on its operator."""
     name = str(settings.get("operator"))
     if name not in OPERATORS:
         near = near_miss(name, OPERATORS)
@@ -261,11 +253,7 @@ def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def check_perturbations(config: Config) -> None:
-    """Check that every perturbation has a known operator and its parameters.
-
-    Raises:
-        ConfigError: an operator is unknown, a parameter is wrong, or a file is missing.
-    """
+    """Check each perturbation's operator and parameters, or raise ConfigError."""
     for name, settings in selected(config, "perturbations").items():
         where = f"perturbations.{name}"
         check_values(settings, perturbation_schema(where, settings), ("perturbations", name))

@@ -66,11 +66,7 @@ class Renderer:
     )
 
     def render(self, messages: Sequence[Message], add_generation_prompt: bool = False) -> str:
-        """Return the chat template's text for a conversation.
-
-        Raises:
-            TemplateError: the template is missing or refuses the conversation.
-        """
+        """Return the chat template's text for a conversation, or raise TemplateError."""
         key = self.reasoning_key if any(map(has_reasoning, messages)) else None
         return self._rendered(messages, add_generation_prompt, self.takes_parts, key)
 
@@ -261,11 +257,7 @@ class Renderer:
 
 
 def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
-    """Check that a rendering shows the messages in their order.
-
-    Raises:
-        TemplateError: the order differs, as where a system message moves into a user's.
-    """
+    """Check that a rendering shows the messages in their order."""
     places = [text.find(_sentinel(i)) for i, _ in spoken]
     if any(text.count(_sentinel(i)) != 1 for i, _ in spoken) or places == sorted(places):
         return

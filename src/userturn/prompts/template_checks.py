@@ -20,11 +20,7 @@ PLAYED_AS = "a user turn is written as an answer to the role-play, and ends as a
 
 
 def prove(template: Template) -> list[str]:
-    """Check a template and return the properties that hold, one sentence each.
-
-    Raises:
-        TemplateError: a check failed. The message says which one, and what to do.
-    """
+    """Return the properties of a template that hold, one sentence each, or raise TemplateError."""
     question, answer = EXAMPLE[0], EXAMPLE[1]["content"]
     template.answer_prompt([question])
     template.probe_prompt([question], answer)
@@ -57,11 +53,7 @@ def _prove_beginning(template: Template) -> str:
 
 
 def _check_beginning_stays(template: Template) -> None:
-    """Check that the text before a first message stays when the conversation goes on.
-
-    Raises:
-        TemplateError: that text changes, as where a system prompt moves to the last message.
-    """
+    """Check that the text before a first message stays when the conversation goes on."""
     first = template.literals(EXAMPLE[:1], add_generation_prompt=True)[0]
     later = template.literals([*EXAMPLE, NEXT_USER])[0]
     if first != later:
@@ -82,11 +74,7 @@ def _prove_true_prefix(template: Template) -> str:
 
 
 def _prove_user_turns_end(template: Template) -> str:
-    """Return the sentence on what ends a user turn.
-
-    Raises:
-        TemplateError: the template writes nothing after a user message.
-    """
+    """Return the sentence on what ends a user turn."""
     behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
     if template.stop_texts:
         return f"a text ends a user turn: {' or '.join(map(repr, template.stop_texts))}"

@@ -177,11 +177,7 @@ class Encoder:
 
     @cached_property
     def _copy(self) -> tuple[Any, dict[str, str]]:
-        """The tokenizer with its control tokens renamed, and the name of each.
-
-        Raises:
-            TemplateError: a tokenizer without a backend that can be copied.
-        """
+        """The tokenizer with its control tokens renamed, and the name of each."""
         from tokenizers import Tokenizer
 
         backend = getattr(self.tokenizer, "backend_tokenizer", None)

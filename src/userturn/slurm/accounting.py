@@ -93,11 +93,7 @@ def read_runs(output: str, jobs: Mapping[str, tuple[str, str]]) -> list[Run]:
 
 
 def runs_of(logs: Path = JOB_LOGS) -> list[Run]:
-    """Return every run of the jobs with a log in this folder.
-
-    Raises:
-        UserError: sacct fails.
-    """
+    """Return every run of the jobs with a log in this folder, or raise UserError."""
     jobs = jobs_of(logs)
     numbers, runs = sorted(jobs, key=int), list[Run]()
     for first in range(0, len(numbers), ASKED_AT_ONCE):

@@ -257,11 +257,7 @@ WRITTEN_FOR = "9.27"  # of Snakemake: none of these names is promised
 
 
 def _executors(workflow: Any) -> list[Any]:
-    """Return the executors of a run.
-
-    Raises:
-        UserError: this Snakemake lacks a name that the gate uses.
-    """
+    """Return the executors of a run."""
     scheduler = workflow.scheduler
     lacks = [f"scheduler.{name}" for name in OF_SCHEDULER if not hasattr(scheduler, name)]
     executors = [getattr(scheduler, name, None) for name in OF_SCHEDULER[:2]]
@@ -280,11 +276,6 @@ def _executors(workflow: Any) -> list[Any]:
 
 def stand_between(workflow: Any, grid: Grid, in_doubt: Iterable[str]) -> None:
     """Have every job of a run pass a gate before its executor.
-
-    Args:
-        workflow: of Snakemake, before its first job.
-        grid: the study's.
-        in_doubt: models that somebody swept when this run was planned.
 
     Raises:
         UserError: no job could be run as the settings are.

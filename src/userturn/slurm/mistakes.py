@@ -22,9 +22,6 @@ def mistakes_of(workflow: Any) -> Iterator[str]:
 
     Nothing is said of jobs while its controller does not answer.
 
-    Args:
-        workflow: of Snakemake, before its first job.
-
     Raises:
         UserError: an account is none of the user's, or sbatch refuses every job. What it takes may
             run after all, where a site's own rules change jobs.

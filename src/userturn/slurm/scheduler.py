@@ -320,11 +320,7 @@ def look_at_job_age(profile: Profile) -> CheckResult | None:
 
 
 def partitions() -> dict[str, Partition]:
-    """Return the cluster's partitions, by name.
-
-    Raises:
-        NoSchedulerError: the cluster's controller does not answer.
-    """
+    """Return the cluster's partitions by name, or raise NoSchedulerError."""
     done = run(["scontrol", "show", "partition", "--oneliner"])
     if done.returncode:
         raise NoSchedulerError(

@@ -33,11 +33,7 @@ Options = dict[str, str]
 
 
 def read_profile(folder: Path) -> dict[str, Any]:
-    """Return a profile's settings.
-
-    Raises:
-        UserError: there is none, or it cannot be read.
-    """
+    """Return a profile's settings, or raise UserError."""
     path = folder / "config.yaml"
     if not path.is_file():
         raise UserError(
@@ -48,11 +44,7 @@ def read_profile(folder: Path) -> dict[str, Any]:
 
 
 def _value(key: str, setting: Any, of_job: Mapping[str, Any]) -> Any:
-    """Return a resource's value for one job: Snakemake evaluates text in it as Python.
-
-    Raises:
-        UserError: the text is Python that fails, or that gives neither a text nor a number.
-    """
+    """Return a resource's value for one job: Snakemake evaluates text in it as Python."""
     if not isinstance(setting, str):
         return setting
     text = os.path.expandvars(setting)
@@ -118,11 +110,7 @@ def _evaluated(settings: Mapping[str, Any], of_job: Mapping[str, Any]) -> dict[s
 
 
 def _size(key: str, value: Any) -> int:
-    """Return MB or minutes; Snakemake also reads 2h as minutes, and 8GB where it takes `mem`.
-
-    Raises:
-        UserError: it is neither, or not above 0.
-    """
+    """Return MB or minutes; Snakemake also reads 2h as minutes, and 8GB where it takes `mem`."""
     from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
 
     try:

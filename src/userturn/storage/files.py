@@ -198,11 +198,7 @@ class NoLocksError(UserError):
 
 
 def lock(file: int, path: Path, waits: bool = True) -> bool:
-    """Lock an open file for this process, and return whether that succeeded.
-
-    Raises:
-        NoLocksError: the file system knows no locks.
-    """
+    """Lock an open file for this process, and return whether it did, or raise NoLocksError."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -218,11 +214,7 @@ def lock(file: int, path: Path, waits: bool = True) -> bool:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Run the block in one process of this machine at a time, under a lock that ends with it.
-
-    Raises:
-        NoLocksError: as `lock`.
-    """
+    """Run the block in one process of this machine at a time, under a lock that ends with it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         lock(file.fileno(), path)
@@ -230,11 +222,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process of this machine holds the lock of a file, which may not exist.
-
-    Raises:
-        NoLocksError: as `lock`.
-    """
+    """Return whether a process of this machine holds the lock of a file, which may not exist."""
     if not path.exists():
         return False
     with path.open("rb+") as file:

@@ -47,11 +47,7 @@ def short_hash(digest: str | None) -> str:
 
 
 def check_sha256(path: str | Path, expected: str) -> None:
-    """Check a file's content against a pinned hash.
-
-    Raises:
-        UserError: the file's sha256 differs.
-    """
+    """Check a file's content against a pinned hash, or raise UserError."""
     digest = file_sha256(path)
     if digest != expected:
         raise UserError(

@@ -12,7 +12,6 @@ import socket
 import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -125,33 +124,6 @@ def is_without_asks(folder: Path) -> bool:
             line = file.readline()
         return is_whole(line) and "ask" not in record_of(line)
     return False
-
-
-@dataclass
-class Replay:
-    """The content of a journal, with one record per key and the number of torn lines."""
-
-    records: dict[str, dict[str, Any]]
-    n_lines: int = 0
-    n_torn: int = 0
-
-
-def read_journal(folder: str | Path) -> Replay:
-    """Read a journal, oldest line first, and keep the first finished record of each key.
-
-    Notes, which have no key of their own (`journal_table.NOTE_SCHEMA`), are left out.
-    `userturn.storage.journal_table` reads the same content as a table, in half the time.
-    """
-    replay = Replay({})
-    for path in files_of_journal(folder):
-        for lines in read_lines(path):
-            finished = [record for record in map(record_of, lines.whole) if "key" in record]
-            replay.n_lines += len(finished) + lines.n_torn
-            replay.n_torn += lines.n_torn
-            for record in finished:
-                if replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
-                    replay.records[record["key"]] = record
-    return replay
 
 
 def finished_records(folder: Path, keys: Collection[str]) -> Iterator[dict[str, Any]]:

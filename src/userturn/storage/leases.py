@@ -157,11 +157,7 @@ def active_leases(folder: Path) -> dict[str, LeaseContent]:
 
 
 def _wait_until_free(path: Path, patience: float) -> None:
-    """Wait until a lease is released or its owner is gone.
-
-    Raises:
-        LeaseError: the owner is at work.
-    """
+    """Wait until a lease is released or its owner is gone, or raise LeaseError."""
     first = seen = _read(path)
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
@@ -174,11 +170,7 @@ def _wait_until_free(path: Path, patience: float) -> None:
 
 
 def watch(folder: Path, shard: str, patience: float) -> None:
-    """Watch the owner of a lease for `patience` seconds.
-
-    Raises:
-        LeaseError: the owner is at work.
-    """
+    """Watch the owner of a lease for some seconds, and raise LeaseError if it is at work."""
     _wait_until_free(newest(folder)[shard][1], patience)
 
 
