@@ -140,7 +140,8 @@ def read_accounts(folder: Path) -> list[AccountOnDisk]:
         for one in accounts
     ]
     last = {one.judge: one for one in read_corrections(folder)}
-    return [*_open(bounded, last), *(_correction(folder, bounded, one) for one in last.values())]
+    counted = [one for one in bounded if not (one.is_damaged and _is_covered(one, last))]
+    return [*counted, *(_correction(folder, bounded, one) for one in last.values())]
 
 
 def _may_live(path: Path) -> bool:
@@ -155,11 +156,6 @@ def _may_live(path: Path) -> bool:
 
 def _is_covered(account: AccountOnDisk, by: Mapping[str, Correction]) -> bool:
     return account.judge in by and account.path.name in by[account.judge].covers
-
-
-def _open(accounts: Sequence[AccountOnDisk], by: Mapping[str, Correction]) -> list[AccountOnDisk]:
-    """Return the accounts that count: all but damaged ones that a correction covers."""
-    return [one for one in accounts if not (one.is_damaged and _is_covered(one, by))]
 
 
 def _correction(folder: Path, accounts: Sequence[AccountOnDisk], one: Correction) -> AccountOnDisk:

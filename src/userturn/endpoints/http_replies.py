@@ -51,7 +51,9 @@ NO_MONEY = re.compile(
 )
 # Gemini's words for too many requests are OpenAI's for no money; this code is beside them.
 TOO_FAST = "RESOURCE_EXHAUSTED"
-WAIT = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"|(?:try again|retry) (?:in|after) ([\d.]+) ?s')
+WAIT = re.compile(
+    r'"retryDelay"\s*:\s*"(\d+\.?\d*)s"|(?:try again|retry) (?:in|after) (\d+\.?\d*) ?s'
+)
 TOO_MANY_TOKENS = re.compile(
     r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
     r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
@@ -178,14 +180,7 @@ def retry_after(headers: Mapping[str, str], text: str) -> float:
         if seconds > 0:  # false for NaN
             return min(seconds, LONGEST_RETRY_AFTER)
     told = WAIT.search(text)
-    return min(_number(told[1] or told[2]), LONGEST_RETRY_AFTER) if told else 0.0
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text.rstrip("."))
-    except ValueError:
-        return 0.0
+    return min(float(told[1] or told[2]), LONGEST_RETRY_AFTER) if told else 0.0
 
 
 def _until(date: str) -> float:

@@ -47,7 +47,8 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     """
     entry = grid.entries[model]
     is_loaded = not has_endpoint(entry)  # else a server has the weights
-    pins = [_path_to_pin(grid, name) for name in (model, grid.places.model_name(model))]
+    names = map(model_of, (model, grid.places.model_name(model)))
+    pins = [grid.results / "revisions" / f"{name}.json" for name in names]
     pinned = pinned_revision(pins, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], pinned, is_loaded)
     folder = model_folder(entry["source"], revision, is_loaded)
@@ -96,10 +97,6 @@ def _check_conversations(grid: Grid, model: str, template: Template) -> None:
             "chat template keeps; switch its thinking off, or leave the model out of a study with "
             "self-play"
         )
-
-
-def _path_to_pin(grid: Grid, model: str) -> Path:
-    return grid.results / "revisions" / f"{model_of(model)}.json"
 
 
 def other_formats(grid: Grid, model: str, folder: Path, is_shared: bool) -> list[Other]:

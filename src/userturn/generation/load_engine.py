@@ -187,13 +187,15 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
         engine = load_engine(grid.config["engine"], folder, model.engine_settings)
         _warn_of_runners(grid, model.name)
         return engine
+    name = model.name
     longest = 0 if is_chat(entry) else model.max_model_len  # tokens that a server must take
+    price, cap, prices = entry.get("price"), grid.config["max_cost"], judge_prices(grid)
     return (ChatModel if is_chat(entry) else ServedModel)(
-        model.name,
+        name,
         model.template,
-        open_server(model.name, entry),
-        _account(grid, model.name, entry),
-        partial(note_server, grid, model.name, shard, model.identity, longest),
+        open_server(name, entry),
+        Account(grid.accounts_folder, account_name(name), f"sweeps/{name}", price, cap, prices),
+        partial(note_server, grid, name, shard, model.identity, longest),
     )
 
 
@@ -221,15 +223,4 @@ def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:
     key = read_key(name, entry, "model")
     return (ChatCompletions if is_chat(entry) else CompletionEndpoint)(
         entry["endpoint"].rstrip("/"), settings, key, Pace(entry["concurrency"])
-    )
-
-
-def _account(grid: Grid, model: str, entry: ModelEntry) -> Account:
-    return Account(
-        grid.accounts_folder,
-        account_name(model),
-        f"sweeps/{model}",
-        entry.get("price"),
-        grid.config["max_cost"],
-        judge_prices(grid),
     )

@@ -100,14 +100,15 @@ def look(
         literals, contents = loaded.template.probe_parts(item.messages, *shown)
         texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
         turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
-        verdicts = [_verdict(grid, item, shown, record["text"]) for _, record in turns]
+        entries = (entry for entry in grid.all_judges.values() if entry["kind"] == "heuristic")
+        settings = next(entries, None)
+        verdicts = [
+            None
+            if settings is None
+            else judge_by_words(item.messages, shown.text, record["text"], settings)
+            for _, record in turns
+        ]
     return QuickLook(description, texts, shown.text, turns, verdicts)
-
-
-def _verdict(grid: Grid, item: Item, shown: ShownAnswer, turn: str) -> Verdict | None:
-    entries = (entry for entry in grid.all_judges.values() if entry["kind"] == "heuristic")
-    settings = next(entries, None)
-    return None if settings is None else judge_by_words(item.messages, shown.text, turn, settings)
 
 
 def _answer(

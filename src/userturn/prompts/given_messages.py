@@ -8,11 +8,11 @@ content.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from userturn.datasets.messages import REASONING, Message
 from userturn.prompts.examples import EXAMPLE, NEXT_USER
+from userturn.prompts.template_text import shared_beginning
 from userturn.prompts.tokenize import Encoder, TemplateError
 
 if TYPE_CHECKING:
@@ -137,9 +137,7 @@ def _opening(encoder: Encoder, first: str, later: str) -> str:
 
 def _shared_end(encoder: Encoder, first: str, between: str) -> str:
     """Return the longest common end of two texts that does not begin inside a control token."""
-    pairs = zip(reversed(first), reversed(between), strict=False)
-    n_shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    shared = between[len(between) - n_shared :]
+    shared = shared_beginning(first[::-1], between[::-1])[::-1]
     start, position = len(between) - len(shared), 0
     for token in encoder.find(between):
         position = between.index(token, position) + len(token)

@@ -185,7 +185,9 @@ class Gate:
             for log in job.log:  # both sweeps of a model have the resources of the first
                 note_end(str(log).replace("logs/sweep_after_others/", "logs/sweep/"), why)
             left = job.restart_times + 1 - job.attempt
-            say(f"{_name(job)}: {_told(info, why)}; {_next(left, why)}")
+            cure = f"it is tried again with more {why}, and goes on where it stopped"
+            cure = cure if left > 0 else "no attempt is left: run the same command again"
+            say(f"{_name(job)}: {_told(info, why)}; {cure}")
             self.executor.workflow.scheduler.error_callback(job)
             return
         self._report_error(info, msg, **more)
@@ -242,12 +244,6 @@ def _told(info: Any, why: str) -> str:
     ends = {"time": "reached its time limit", "memory": "ran out of memory"}
     last_words = _stopped(info.job)
     return f"SLURM job {info.external_jobid} {ends[why]}{f' ({last_words})' if last_words else ''}"
-
-
-def _next(n_left: int, why: str) -> str:
-    if n_left <= 0:
-        return "no attempt is left: run the same command again"
-    return f"it is tried again with more {why}, and goes on where it stopped"
 
 
 OF_SCHEDULER = ("_executor", "_local_executor", "finish_callback", "error_callback")

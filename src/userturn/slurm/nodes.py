@@ -50,18 +50,12 @@ def gpus_asked(options: Mapping[str, str]) -> tuple[str, int]:
 
 def lacking(
     options: Mapping[str, str], partitions: Sequence[str], kinds: Sequence[Kind]
-) -> str | None:
-    """Return what a job asks of a node that no node of its partitions has, and what to do."""
+) -> Iterator[str]:
+    """Yield what a job asks of a node that no node of its partitions has, and what to do."""
     here = [kind for kind in kinds if kind.partition in partitions]
     if not here:
-        return None
+        return
     where = f"no node of partition {', '.join(partitions)}"
-    return next(_lacking(options, where, here, kinds), None)
-
-
-def _lacking(
-    options: Mapping[str, str], where: str, here: Sequence[Kind], kinds: Sequence[Kind]
-) -> Iterator[str]:
     of, n_gpus = gpus_asked(options)
     if n_gpus and not any(kind.n_gpus() for kind in here):
         others = sorted({kind.partition for kind in kinds if kind.n_gpus()})

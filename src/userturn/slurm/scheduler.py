@@ -206,7 +206,8 @@ def look_at_requests(
     for words, same in alike.items():
         options = same[0].options
         here = [partition.name for partition in jobs_partitions(options, partitions)]
-        trouble = _unknown_partition(options, partitions) or lacking(options, here, kinds)
+        trouble = _unknown_partition(options, partitions)
+        trouble = trouble or next(lacking(options, here, kinds), None)
         trouble = trouble or refusal(words) or _endless_wait(options, partitions)
         named = [a for a in same if a.number == 1 or (trouble and a.job not in failed)]
         failed |= {attempt.job for attempt in same} if trouble else set()

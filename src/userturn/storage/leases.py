@@ -247,16 +247,12 @@ def lease(
     beats.start()
     try:
         if minds_rivals:
-            _wait_for_rivals(folder, shard, patience)
+            print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
+            for other, (_, at) in sorted(newest(folder).items()):
+                if other != shard and overlap(shard, other):
+                    _wait_until_free(at, patience)
         yield
     finally:
         ended.set()
         beats.join()
         _write(path, released=True)
-
-
-def _wait_for_rivals(folder: Path, shard: str, patience: float) -> None:
-    print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
-    for other, (_, at) in sorted(newest(folder).items()):
-        if other != shard and overlap(shard, other):
-            _wait_until_free(at, patience)
