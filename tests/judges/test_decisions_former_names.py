@@ -25,7 +25,7 @@ def test_a_renamed_judge_takes_its_decisions_over_and_asks_nothing(tmp_path: Pat
         after = verdicts_of(other, asked)
         assert len(server.asked) == 12
     assert after.drop("judge").equals(before.drop("judge"))
-    records = read_journal(tmp_path / "journal/judges/k/d").records.values()
+    records = read_journal(tmp_path / "journal/judges/k/d").values()
     assert [record["taken_from"] for record in records] == ["j/d"] * 12
 
 

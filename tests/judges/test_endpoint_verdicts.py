@@ -148,7 +148,7 @@ def test_every_turn_has_one_stated_reason_where_all_answers_are_bad(tmp_path: Pa
     assert [reason.startswith("judge error: ") for reason in reasons] == [True] * 6 + [False] * 6
     keys = "the object's keys are not rationale, label and genuine"
     assert reasons[8] == f"{keys}; asked again: {keys}"
-    held = read_journal(tmp_path / "journal/judges/j/d").records
+    held = read_journal(tmp_path / "journal/judges/j/d")
     raw = [r["reply"] for r in held.values() if r["outcome"] == "unscored"]
     assert len(raw) <= 6 and all(len(reply) < 5_000 for reply in raw)
 
@@ -167,7 +167,7 @@ def test_key_that_a_refusal_quotes_stays_out_of_the_journal(
     with judge_server(lambda _: completion(None, refusal="Not with sk-canary-7a1c90!")) as server:
         one = judge(tmp_path, server.url, key_variable="JUDGE_KEY")
         verdicts_of(one, cell(tmp_path, "Why?"))
-    (record,) = read_journal(one.journal("d")).records.values()
+    (record,) = read_journal(one.journal("d")).values()
     assert record["reply"].startswith("Not with ")
     assert "sk-canary" not in record["reply"]
 
@@ -212,7 +212,7 @@ def test_broken_endpoint_stops_the_cell_and_keeps_what_was_got(tmp_path: Path) -
         ):
             verdicts_of(judge(tmp_path, server.url, concurrency=1), cell(tmp_path, *turns))
         assert len(server.asked) == 5 + 20
-    held = read_journal(tmp_path / "journal/judges/j/d").records
+    held = read_journal(tmp_path / "journal/judges/j/d")
     assert sum(record["outcome"] == "ok" for record in held.values()) == 5
 
 

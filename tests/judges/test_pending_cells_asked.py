@@ -95,7 +95,7 @@ def test_one_load_works_off_all_cells_which_are_then_gathered(
     ports: list[int] = []
     monkeypatch.setattr(pending_cells, "_free_port", lambda: ports.append(free()) or ports[-1])
     assert serve(results) == {"pending": ["a", "b"], "n_cells": 2, "n_asked": 2}
-    assert len(read_journal(results / "journal/judges/j/d").records) == 10
+    assert len(read_journal(results / "journal/judges/j/d")) == 10
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", ports[0])) != 0, "the server still runs"
     table = verdicts_of(
@@ -146,7 +146,7 @@ def test_server_that_ends_is_one_sentence_and_the_next_run_asks_only_for_the_res
 
 def decided(results: Path) -> dict[str, object]:
     """Return the replies in the journal; questions to a dead server are asked again."""
-    records = read_journal(results / "journal/judges/j/d").records
+    records = read_journal(results / "journal/judges/j/d")
     return {key: record for key, record in records.items() if record["outcome"] == "ok"}
 
 

@@ -103,7 +103,7 @@ def test_real_small_model_is_served_and_scored(tmp_path: Path) -> None:
         assert sum(each["probability"] for each in listed) == pytest.approx(1, abs=1e-5)
         assert max(listed, key=lambda each: each["probability"])["label"] == label
     # Both orders are read: a forward and a backward list of a finite number a label.
-    records = read_journal(tmp_path / "journal/judges/j/d").records.values()
+    records = read_journal(tmp_path / "journal/judges/j/d").values()
     said = [record["said"]["log_probabilities"] for record in records if "said" in record]
     assert all(len(scores) == 7 and max(scores) < 0 for each in said for scores in each.values())
     assert all(each["forward"] != each["backward"] for each in said)

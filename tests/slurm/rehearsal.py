@@ -26,7 +26,7 @@ import yaml
 from tests.slurm.cluster import Cluster, running_cluster, wait_for
 from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.instant_engine import ASKED, AT_START
-from tests.support.journal_lines import read_journal
+from tests.support.journal_lines import records_of
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.slurm.accounting import JOB_LOGS, runs_of
@@ -147,10 +147,9 @@ def findings(
 def asked_twice(folder: Path) -> Iterator[str]:
     """Yield the journals that have a request more than once."""
     for journal in sorted(_journals(folder)):
-        replay = read_journal(journal)
-        n_replies = replay.n_lines - replay.n_torn  # a kill may leave half a line
-        if n_replies != len(replay.records):
-            yield f"{journal} has {n_replies} replies to {len(replay.records)} requests"
+        keys = [record["key"] for record in records_of(journal)]
+        if len(keys) != len(set(keys)):
+            yield f"{journal} has {len(keys)} replies to {len(set(keys))} requests"
 
 
 def asked_nothing(folder: Path, jobs: list[dict[str, str]]) -> Iterator[str]:
@@ -196,7 +195,7 @@ def table(cluster: Cluster, folder: Path, cpu: float, peak: float) -> Iterator[s
     swept = [line.split("|")[1] for line in said.splitlines() if line.endswith(f"|{folder}")]
     yield "| what | how many |\n|---|---|"
     yield f"| cells | {n_cells} |"
-    yield f"| requests | {sum(read_journal(path).n_lines for path in _journals(folder)):,} |"
+    yield f"| requests | {sum(len(records_of(path)) for path in _journals(folder)):,} |"
     yield f"| jobs on SLURM, their CPU s | {len(swept)}, {sum(map(_seconds, swept)):.0f} |"
     yield f"| jobs on the login node | {sum(jobs.values()):,} |"
     yield f"| of that | {', '.join(f'{rule} {n}' for rule, n in jobs.most_common(12))} |"

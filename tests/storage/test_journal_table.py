@@ -41,7 +41,7 @@ def test_same_records_stand_whichever_way_a_journal_is_read(
     with TemporaryDirectory() as folder:
         for records in files:
             write(Path(folder), *records)
-        by_line = read_journal(folder).records
+        by_line = read_journal(folder)
         by_table = read_outcomes(folder).rows_by_key("key", named=True, unique=True)
         some = read_outcomes(folder, pl.Series(["a", "c", "d", None]))
     names = [name for name in OUTCOME_SCHEMA if name != "key"]
