@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (64_102, 35_353),
-    "tests": (57_902, 32_892),
+    "src": (63_449, 35_159),
+    "tests": (57_888, 32_892),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
