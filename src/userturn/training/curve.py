@@ -12,7 +12,7 @@ from typing import Any
 from userturn.datasets.messages import Message, ShownAnswer
 from userturn.generation.scorer import Exchange
 from userturn.grading.grade import Case, verifier_named
-from userturn.prompts.chat_template import Template, TemplateError
+from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.storage.journal import Writer
 from userturn.training.draws import notes_in
 from userturn.training.turn_gains import gains
@@ -23,20 +23,12 @@ ROLES = ("user", "assistant", "user")  # of a conversation that a point is measu
 
 @dataclass(frozen=True)
 class Curve:
-    """The data over which the points of a training's curve are measured.
-
-    Attributes:
-        template: chat template of the model.
-        settings: the key `curve` of the recipe.
-        rows: prepared conversations that are not learnt. Only those count that begin with a user's
-            message, an answer and a follow-up.
-        folder: folder of the notes.
-    """
+    """The data over which the points of a training's curve are measured."""
 
     template: Template
-    settings: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    folder: Path
+    settings: Mapping[str, Any]  # the key `curve` of the recipe
+    rows: Sequence[Mapping[str, Any]]  # conversations that are not learnt; `ROLES` begin those used
+    folder: Path  # of the notes
 
     def measure(self, model: Any, step: int) -> None:
         """Measure and note the point of a step, unless it is already noted."""
@@ -64,10 +56,10 @@ class Curve:
         }
         references = {row["conversation"]: row["reference_answer"] for row in self.rows}
         most = self.settings["max_tokens"]
-        prompts = [self._ids(talk[:1]) for talk in talks.values()]
+        prompts = [prompt_ids(self.template, talk[:1]) for talk in talks.values()]
         answers = written(model, self.template, prompts, self.template.end_token_ids, most)
         probes = [
-            self._ids([talk[0], {"role": "assistant", "content": answer}])
+            prompt_ids(self.template, [talk[0], {"role": "assistant", "content": answer}])
             for talk, answer in zip(talks.values(), answers, strict=True)
         ]
         turns = written(model, self.template, probes, self.template.stop_token_ids, most)
@@ -93,20 +85,27 @@ class Curve:
             )
         ]
 
-    def _ids(self, messages: Sequence[Message]) -> list[int]:
-        """Return the token ids of the prompt for the next turn, empty if none can be made."""
-        try:
-            if len(messages) == 1:
-                return list(self.template.answer_prompt(messages).token_ids)
-            return list(self.template.probe_prompt(messages[:1], messages[1]["content"]).token_ids)
-        except TemplateError:
-            return []
-
     def _is_correct(self, answer: str, reference: str | None) -> bool | None:
         if reference is None or "verifier" not in self.settings:
             return None
         case = Case(answer=answer, reference=reference)
         return next(iter(verifier_named(self.settings["verifier"])([case], 1))).correct
+
+
+def next_prompt(template: Template, messages: Sequence[Message]) -> Prompt:
+    """Return the prompt for the turn after some messages: an answer, or a user turn."""
+    *before, last = messages
+    if last["role"] == "user":
+        return template.answer_prompt(messages)
+    return template.probe_prompt(before, last["content"])
+
+
+def prompt_ids(template: Template, messages: Sequence[Message]) -> list[int]:
+    """Return the token ids of the prompt for the next turn, empty if none can be made."""
+    try:
+        return list(next_prompt(template, messages).token_ids)
+    except TemplateError:
+        return []
 
 
 def written(
@@ -147,6 +146,5 @@ def written(
 
 
 def _turn_text(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
-    """Return the text of a turn, up to the token that ends it."""
     stops = [position for position, token in enumerate(ids) if token in ends]
     return template.decode(ids[: stops[0]] if stops else ids).strip()

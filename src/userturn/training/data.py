@@ -79,10 +79,9 @@ def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
     for where, row in rows:
         _check_columns(row, where, "messages")
         messages = _spoken(row["messages"], where)
-        name = str(row.get("id") or fingerprint(messages)[:16])
         conversations.append(
             {
-                "conversation": name,
+                "conversation": str(row.get("id") or fingerprint(messages)[:16]),
                 "messages": messages,
                 "reference_answer": row.get("answer"),
                 "goal": row.get("goal"),
@@ -123,27 +122,16 @@ FORMATS: dict[str, Callable[[Numbered, Mapping[str, Any]], list[Row]]] = {
 }
 
 
-def _pinned(part: Mapping[str, Any], pins: dict[str, str]) -> dict[str, Any]:
-    """Return a file's entry with the commit recorded for its branch, if there is one."""
-    noted = pins.get(f"{part.get('hub')}@{part.get('revision')}")
-    return dict(part) | ({"revision": noted} if noted else {})
-
-
-def _commit(path: Path, revision: str) -> str:
-    """Return the commit of a file in the hub's cache, by its snapshot's folder."""
-    commits = [part for part in path.parts if COMMIT.fullmatch(part)]
-    return commits[-1] if commits else revision
-
-
 def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
     """Return a file's conversations with their source, and add a branch's commit to the pins."""
-    settings = _pinned(part, pins)
-    path = fetch(settings)
-    source = str(part["file"])
+    branch = f"{part.get('hub')}@{part.get('revision')}"
+    settings = dict(part) | ({"revision": pins[branch]} if branch in pins else {})
+    path, source = fetch(settings), str(part["file"])
     if "hub" in part:
-        commit = _commit(path, settings["revision"])
-        pins[f"{part['hub']}@{part['revision']}"] = commit
-        source = f"{part['hub']}@{commit}"
+        # A file in the hub's cache is in a folder that has the commit's name.
+        commits = [name for name in path.parts if COMMIT.fullmatch(name)]
+        pins[branch] = commits[-1] if commits else settings["revision"]
+        source = f"{part['hub']}@{pins[branch]}"
     rows = FORMATS[part["format"]](read_rows(path), settings)
     return [row | {"source": source} for row in rows]
 
@@ -151,13 +139,7 @@ def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
 def prepare_training_data(
     recipe: Recipe, identity: str, path_to_pins: str | Path, path_to_data: str | Path
 ) -> None:
-    """Write a recipe's conversations, each once.
-
-    Args:
-        recipe: the recipe.
-        identity: identity of the table.
-        path_to_pins: file that records commits of branches, so that the same ones are used again.
-        path_to_data: output file of the table.
+    """Write a recipe's conversations, each once, of the commits that the file of pins records.
 
     Raises:
         UserError: a file is not available, lacks columns of its format, or no conversation is left.

@@ -32,13 +32,9 @@ def draws_of(
     scores: Mapping[str, Sequence[float | None]],
     weights: Mapping[str, float],
 ) -> list[dict[str, Any]]:
-    """Return the rows of the draws of one step.
+    """Return the rows of the draws that the update `step` learns from.
 
-    Args:
-        step: the number of the update that learns from them.
-        rollouts: the conversation of each draw.
-        scores: the value of each draw, by reward.
-        weights: the weight of each reward. A draw that lacks a reward with a weight is left out.
+    A draw without a score for a reward that has a weight is left out.
     """
     return [
         {

@@ -18,12 +18,21 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
-from userturn.training.curve import written
+from userturn.training.curve import next_prompt, prompt_ids, written
 from userturn.training.draws import draws_of
 from userturn.training.job import TrainerParts, Training
 from userturn.training.learnt_turns import held_out
 from userturn.training.reward_endpoints import KeptReplies, training_endpoints
-from userturn.training.rewards import Reward, SampledTurn, Scores, complete, rewards_of
+from userturn.training.rewards import (
+    SampledTurn,
+    Score,
+    Scores,
+    accuracy,
+    complete,
+    followup,
+    interactivity,
+    length,
+)
 from userturn.training.simulated_user import Endpoints, Rollout, continued
 from userturn.training.turn_gains import gains
 
@@ -32,29 +41,16 @@ OTHER = {"user": "assistant", "assistant": "user"}
 
 @dataclass(frozen=True)
 class Task:
-    """A prompt, and the data by which its draws are rewarded.
+    """A prompt, and the data by which its draws are rewarded."""
 
-    Attributes:
-        prompt: the prompt, ending in the header of the turn to draw.
-        messages: the conversation before that turn.
-        reference_answer: reference answer of the problem, or None.
-        goal: what a simulated user wants, or None.
-    """
-
-    prompt: Prompt
-    messages: tuple[Message, ...]
-    reference_answer: str | None
-    goal: str | None
+    prompt: Prompt  # ends in the header of the turn to draw
+    messages: tuple[Message, ...]  # before that turn
+    reference_answer: str | None  # of the problem
+    goal: str | None  # what a simulated user wants
 
     def sampled(self, text: str) -> SampledTurn:
         """Return a turn that was drawn for this task, with the task's data."""
         return SampledTurn(self.messages, text, self.reference_answer, self.goal)
-
-
-def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:
-    if turn == "assistant":
-        return template.answer_prompt(messages)
-    return template.probe_prompt(messages[:-1], messages[-1]["content"])
 
 
 def tasks(
@@ -75,7 +71,7 @@ def tasks(
             if messages[end - 1]["role"] != OTHER[turn]:
                 continue
             try:
-                prompt = _prompt(template, messages[:end], turn)
+                prompt = next_prompt(template, messages[:end])
             except TemplateError as error:
                 print(f"left out: {error}")
                 continue
@@ -114,31 +110,30 @@ def _check_tokens(template: Template, grpo_tasks: Sequence[Task]) -> None:
 
 
 Draw = Callable[[Sequence[Sequence[int]], Sequence[int]], list[SampledTurn]]
+"""Returns the turns of completions, by their token ids and the numbers of their tasks."""
 Play = Callable[[Sequence[SampledTurn]], list[Rollout]]
+"""Continues the conversations of drawn turns."""
 Note = Callable[[Sequence[Rollout], Mapping[str, Scores]], None]
 """Notes draws: their conversations, and their rewards by name."""
 
 
 def _trl_rewards(
-    rewards: Sequence[Reward], draw: Draw, play: Play, note: Note
+    rewards: Mapping[str, Score],
+    weights: Mapping[str, float],
+    draw: Draw,
+    play: Play,
+    note: Note,
 ) -> list[Callable[..., Scores]]:
-    """Return rewards in TRL's form.
+    """Return rewards in TRL's form, by name.
 
     TRL asks for one reward after the other. The first call computes all, since a draw counts with
     all rewards or not at all.
-
-    Args:
-        rewards: the rewards.
-        draw: returns the turns of completions, by their token ids and the numbers of their tasks.
-        play: continues the conversations of drawn turns.
-        note: notes draws.
     """
-    weights = {reward.name: reward.weight for reward in rewards}
     present: dict[str, Scores] = {}
 
     def score_all(sampled: Sequence[SampledTurn]) -> None:
         rollouts = play(sampled)
-        scores = {reward.name: reward.score(sampled, rollouts) for reward in rewards}
+        scores = {name: score(sampled, rollouts) for name, score in rewards.items()}
         note(rollouts, scores)
         present.update(complete(scores, weights))
 
@@ -151,7 +146,7 @@ def _trl_rewards(
         score.__name__ = name  # as the trainer's log calls it
         return score
 
-    return [score_function(reward.name) for reward in rewards]
+    return [score_function(name) for name in rewards]
 
 
 def _rollouts(
@@ -180,27 +175,8 @@ def _rollouts(
     return play
 
 
-def _drawing(how: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recipe's settings of drawing and learning, as arguments of GRPOConfig."""
-    return {
-        "num_generations": how["draws"],
-        "max_completion_length": how["max_tokens"],
-        "temperature": how["temperature"],
-        "beta": how["kl"],
-        "num_iterations": how["iterations"],
-        "epsilon": how["clip"],
-        "reward_weights": [float(reward["weight"]) for reward in how["rewards"].values()],
-    }
-
-
 def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> Any:
-    """Return TRL's GRPOTrainer over the tasks of all conversations.
-
-    Args:
-        grid: the study's grid, whose judges may be asked.
-        training: a training by a recipe of the method grpo.
-        parts: parts of the trainer.
-    """
+    """Return TRL's GRPOTrainer over the tasks of all conversations, by a recipe of this method."""
     from trl import GRPOConfig, GRPOTrainer
 
     how, template = training.recipe["grpo"], parts.template
@@ -214,7 +190,16 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
         turns = zip(texts, numbers, strict=True)
         return [tasks[number].sampled(template.decode(ids)) for ids, number in turns]
 
-    configuration = GRPOConfig(**parts.arguments, **_drawing(how))
+    configuration = GRPOConfig(
+        **parts.arguments,
+        num_generations=how["draws"],
+        max_completion_length=how["max_tokens"],
+        temperature=how["temperature"],
+        beta=how["kl"],
+        num_iterations=how["iterations"],
+        epsilon=how["clip"],
+        reward_weights=[float(reward["weight"]) for reward in how["rewards"].values()],
+    )
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(tasks)]
     score_function = _rewards(grid, training, template, draw, trainers, tasks)
     trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=score_function)
@@ -231,32 +216,35 @@ def _rewards(
     grpo_tasks: Sequence[Task],
 ) -> list[Callable[..., Scores]]:
     """Return a recipe's rewards, where `trainers` will hold the trainer that writes answers."""
-
-    def gain(sampled: Sequence[SampledTurn]) -> Scores:
-        return gains_by_base(trainers[0], template, sampled, grpo_tasks)
-
-    named = endpoints_of(training.recipe)
+    entries, named = training.recipe["grpo"]["rewards"], endpoints_of(training.recipe)
+    weights = {name: entry["weight"] for name, entry in entries.items()}
     judges = {name: judge_of(grid, name) for name in named.values()}
     stored_replies = KeptReplies(training.checkpoints / "replies")
-    ask = training_endpoints(judges, named, training.model, stored_replies)
-    rewards = rewards_of(
-        training.recipe,
-        judges,
-        f"training/{training.model}",
-        ask,
-        lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),
-        PROMPTS["interactivity"].read_text(),
-        stored_replies,
-        gain,
-    )
+    paid_by, prompt = f"training/{training.model}", PROMPTS["interactivity"].read_text()
+    ask = training_endpoints(judges, named, paid_by, stored_replies)
     notes = Writer(training.checkpoints / "draws")
 
+    def n_tokens(text: str) -> int:
+        return len(template.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def note(rollouts: Sequence[Rollout], scores: Mapping[str, Scores]) -> None:
-        weights = {reward.name: reward.weight for reward in rewards}
         for row in draws_of(trainers[0].state.global_step + 1, rollouts, scores, weights):
             notes.append(row)
 
-    return _trl_rewards(rewards, draw, _rollouts(training, template, ask, trainers), note)
+    functions: dict[str, Score] = {
+        "accuracy": lambda sampled, talks: accuracy(
+            entries["accuracy"]["verifier"], talks, [turn.reference_answer for turn in sampled]
+        ),
+        "interactivity": lambda _, talks: interactivity(talks, ask, prompt),
+        "length": lambda _, talks: length(talks, n_tokens),
+        "followup": lambda sampled, _: followup(
+            sampled, judges[entries["followup"]["judge"]], paid_by, stored_replies
+        ),
+        "gain": lambda sampled, _: gains_by_base(trainers[0], template, sampled, grpo_tasks),
+    }
+    rewards = {name: functions[name] for name in entries}
+    play = _rollouts(training, template, ask, trainers)
+    return _trl_rewards(rewards, weights, draw, play, note)
 
 
 def gains_by_base(
@@ -291,14 +279,7 @@ def write_answers(
     """
     from trl.models import unwrap_model_for_generation
 
-    prompts = [_answer_ids(template, messages) for messages in conversations]
+    prompts = [prompt_ids(template, messages) for messages in conversations]
     ends, heat = template.end_token_ids, trainer.args.temperature
     with unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model:
         return written(model, template, prompts, ends, max_tokens, do_sample=True, temperature=heat)
-
-
-def _answer_ids(template: Template, messages: Sequence[Message]) -> list[int]:
-    try:
-        return list(template.answer_prompt(messages).token_ids)
-    except TemplateError:
-        return []

@@ -75,44 +75,26 @@ def log_of(checkpoint: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Training:
-    """The inputs of one training.
-
-    Attributes:
-        model: name of the model.
-        recipe: its recipe.
-        base: folder of the base.
-        entry: the model's complete entry.
-        dtype: number type of the base while it is trained.
-        checkpoints: folder of its checkpoints.
-        rows: rows of the prepared training data.
-        n_steps: updates of the weights.
-    """
+    """The inputs of one training."""
 
     model: str
     recipe: Recipe
-    base: Path
-    entry: ModelEntry
-    dtype: str
+    base: Path  # folder
+    entry: ModelEntry  # complete
+    dtype: str  # of the base while it is trained
     checkpoints: Path
-    rows: list[dict[str, Any]]
-    n_steps: int = 0
+    rows: list[dict[str, Any]]  # of the prepared training data
+    n_steps: int = 0  # updates of the weights
 
 
 @dataclass(frozen=True)
 class TrainerParts:
-    """The parts of a trainer, for any method.
+    """The parts of a trainer, for any method."""
 
-    Attributes:
-        model: the base model.
-        template: template of the base.
-        arguments: arguments of the trainer's configuration.
-        others: arguments of the trainer itself: adapter and callbacks.
-    """
-
-    model: Any
+    model: Any  # the base
     template: Template
-    arguments: Mapping[str, Any]
-    others: Mapping[str, Any]
+    arguments: Mapping[str, Any]  # of the trainer's configuration
+    others: Mapping[str, Any]  # arguments of the trainer itself: adapter and callbacks
 
     def trainer(self, kind: Any, configuration: Any, rows: list[dict[str, Any]], **own: Any) -> Any:
         """Return TRL's trainer of a kind over some rows, with the kind's `own` arguments."""

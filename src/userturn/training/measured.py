@@ -39,7 +39,6 @@ def _number(value: float | None) -> str:
 
 
 def _job_costs(path: Path) -> dict[str, str]:
-    """Return time and memory of the training job, as Snakemake noted them."""
     if not path.is_file():
         return {"CPU-seconds": UNKNOWN, "memory, GB": UNKNOWN}
     with path.open(newline="") as file:

@@ -38,13 +38,8 @@ class KeptReplies:
     def replies(self, what: str, questions: Sequence[Any], ask: Ask, share: float) -> list[Any]:
         """Return the reply to each question, after asking those that have none yet.
 
-        Equal questions in one call have a reply each. A few errors count as missing replies.
-
-        Args:
-            what: name of the use of the replies.
-            questions: JSON value that identifies each question.
-            ask: function that asks the questions at some positions.
-            share: the largest share of errors.
+        `what` names the use of the replies. Questions are JSON values, and equal ones in one call
+        have a reply each. Errors up to `share` count as missing replies.
 
         Raises:
             UserError: all questions ended in errors, or more than one and more than that share.
@@ -56,12 +51,9 @@ class KeptReplies:
             keys.append(f"{key}-{seen[key]}")
             seen[key] += 1
         missing = [position for position, key in enumerate(keys) if key not in self._known]
-        errors = (
-            ask(missing, lambda position, reply: self._keep(keys[position], reply))
-            if missing
-            else []
-        )
-        n = len(questions)
+        errors, n = [], len(questions)
+        if missing:
+            errors = ask(missing, lambda position, reply: self._keep(keys[position], reply))
         if errors and (len(errors) == n or len(errors) > max(1, share * n)):
             raise UserError(errors[0])
         for key in keys:
@@ -83,7 +75,6 @@ INTERACTIVITY_SCHEMA = {
 
 
 def _opened(judge: Judge, what: str) -> ChatEndpoint:
-    """Return a judge's endpoint for one use, with the form of reply that this use needs."""
     n_at_once = judge.settings["concurrency"]
     endpoint = open_endpoint(judge, INTERACTIVITY_SCHEMA, n_at_once)
     return replace(endpoint, response_format=None) if what == "simulator" else endpoint
@@ -113,25 +104,20 @@ async def _ask_all(
 
 
 def training_endpoints(
-    judges: Mapping[str, Judge], named: Mapping[str, str], model: str, paid_replies: KeptReplies
+    judges: Mapping[str, Judge], named: Mapping[str, str], paid_by: str, paid_replies: KeptReplies
 ) -> Endpoints:
     """Return the function that asks a recipe's endpoints.
 
-    A refused question has a reply without content. A training without a reward would learn
-    something else, so questions without any reply end it.
-
-    Args:
-        judges: judges by name.
-        named: the judge for each use, as `recipes.endpoints_of` returns it.
-        model: name of the trained model, under which accounts count the requests.
-        paid_replies: the replies that are paid for.
+    `named` has the judge for each use (`recipes.endpoints_of`), and `paid_by` the name under which
+    accounts count the requests. A refused question has a reply without content. A training without
+    a reward would learn something else, so questions without any reply end it.
     """
 
     def ask(what: str, asked: Sequence[Conversation]) -> list[Reply]:
         judge = judges[named[what]]
 
         def ask_missing(missing: Sequence[int], keep: Keep) -> list[str]:
-            ended = asyncio.run(_ask_all(judge, what, f"training/{model}", asked, missing, keep))
+            ended = asyncio.run(_ask_all(judge, what, paid_by, asked, missing, keep))
             for error in ended:
                 if isinstance(error, CapReachedError):
                     raise cap_reached(f"{what} by '{judge.name}'", judge.cap)

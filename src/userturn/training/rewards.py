@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from userturn.config.recipes import Recipe
 from userturn.datasets.messages import Message
 from userturn.grading.grade import Case, verifier_named
 from userturn.judges.judge import Judge
@@ -20,40 +19,19 @@ from userturn.training.simulated_user import Endpoints, Rollout
 
 Scores = list[float | None]
 Score = Callable[[Sequence["SampledTurn"], Sequence[Rollout]], Scores]
+"""Returns one value per drawn turn, in order, from the turns and their conversations."""
 KILO = 1000
 GIVES_ANSWER = re.compile(r"\\boxed|####|\banswer\W{0,3}(?::|is\b)|\bA:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class SampledTurn:
-    """A drawn turn.
+    """A drawn turn."""
 
-    Attributes:
-        messages: the conversation before it.
-        text: the turn.
-        reference_answer: reference answer of the problem, or None.
-        goal: what a simulated user wants, or None.
-    """
-
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # before it
     text: str
-    reference_answer: str | None = None
-    goal: str | None = None
-
-
-@dataclass(frozen=True)
-class Reward:
-    """A reward with its name.
-
-    Attributes:
-        name: its name.
-        weight: its weight.
-        score: returns one value per drawn turn, in order, from the turns and their conversations.
-    """
-
-    name: str
-    weight: float
-    score: Score
+    reference_answer: str | None = None  # of the problem
+    goal: str | None = None  # what a simulated user wants
 
 
 def final_answer(answers: Sequence[str]) -> str:
@@ -138,60 +116,14 @@ def complete(scores: Mapping[str, Scores], weights: Mapping[str, float]) -> dict
 def interactivity(conversations: Sequence[Rollout], ask: Endpoints, prompt: str) -> Scores:
     """Return a judge's score between 0 and 1 of how well the assistant involves the user."""
     requests = [[{"role": "user", "content": prompt + c.text}] for c in conversations]
-    return [_read(reply, _read_score) for reply in ask("interactivity", requests)]
+    return [_read_score(reply) for reply in ask("interactivity", requests)]
 
 
-def _read_score(reply: Reply) -> float:
-    score = read_object(reply).get("interactivity")
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-        raise UnclearReplyError("interactivity is not a number between 0 and 1")
-    return float(score)
-
-
-def _read(reply: Reply, read: Callable[[Reply], float]) -> float | None:
+def _read_score(reply: Reply) -> float | None:
     try:
-        return read(reply)
+        score = read_object(reply).get("interactivity")
     except UnclearReplyError:
         return None
-
-
-def rewards_of(
-    recipe: Recipe,
-    judges: Mapping[str, Judge],
-    paid_by: str,
-    ask: Endpoints,
-    count: Callable[[str], int],
-    interactivity_prompt: str,
-    paid_replies: KeptReplies,
-    gain: Callable[[Sequence[SampledTurn]], Scores],
-) -> list[Reward]:
-    """Return the rewards that a recipe names.
-
-    Args:
-        recipe: a recipe of the method grpo.
-        judges: judges by name.
-        paid_by: name under which the account of the follow-up judge counts the requests.
-        ask: asks the recipe's endpoints.
-        count: counts the tokens of a text.
-        interactivity_prompt: the text before a conversation.
-        paid_replies: the replies that are paid for.
-        gain: the likelihood gain of drawn user turns.
-    """
-    names = recipe["grpo"]["rewards"]
-
-    def score(name: str) -> Score:
-        settings = names[name]
-        functions: dict[str, Score] = {
-            "accuracy": lambda sampled, talks: accuracy(
-                settings["verifier"], talks, [turn.reference_answer for turn in sampled]
-            ),
-            "interactivity": lambda _, talks: interactivity(talks, ask, interactivity_prompt),
-            "length": lambda _, talks: length(talks, count),
-            "followup": lambda sampled, _: followup(
-                sampled, judges[settings["judge"]], paid_by, paid_replies
-            ),
-            "gain": lambda sampled, _: gain(sampled),
-        }
-        return functions[name]
-
-    return [Reward(name, settings["weight"], score(name)) for name, settings in names.items()]
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        return None
+    return float(score)

@@ -48,15 +48,12 @@ from userturn.wording import number_of
 
 
 def learnt_rows(
-    template: Template, training: Training
+    template: Template, training: Training, is_held_out: bool = False
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return the rows that a supervised training learns, and how many it does not, by reason."""
-    return _rows_of(template, training, is_held_out=False)
+    """Return the rows that a supervised training learns, and how many it does not, by reason.
 
-
-def _rows_of(
-    template: Template, training: Training, is_held_out: bool
-) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    If `is_held_out`, they are those of the conversations that it holds out.
+    """
     how = training.recipe["sft"]
     others = held_out(training.rows, training.recipe)
     messages = [
@@ -68,12 +65,7 @@ def _rows_of(
 
 
 def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
-    """Return TRL's SFTTrainer over the learnt turns of all conversations.
-
-    Args:
-        training: a training by a recipe of the method sft.
-        parts: parts of the trainer.
-    """
+    """Return TRL's SFTTrainer over the learnt turns of all conversations."""
     from trl import SFTConfig, SFTTrainer
 
     rows, reasons = learnt_rows(parts.template, training)
@@ -278,43 +270,33 @@ def train(
             write_draws(training.checkpoints / "draws", path_to_draws, identity)
         with checkpoint_named(model, training.checkpoints):
             measured = _measured(training, template, checkpoint, Path(path_to_folder))
-        about = {
-            "base": entry["base"],
-            "base_revision": base["revision"],
+        origin = {"base": entry["base"], "base_revision": base["revision"]}
+        curve = curve_of(training, template)
+        record = {
+            **origin,
             **learnt_from,
             **measured,
+            **({"curve": curve.points} if curve else {}),
+            "recipe": training.recipe,
+            "version": TRAINING_VERSION,
+            "n_conversations": len(training.rows),
+            "log": log_of(checkpoint),
         }
-        if (curve := curve_of(training, template)) is not None:
-            about["curve"] = curve.points
-        _write_record(training, checkpoint, about, path_to_record)
+        write_json(record, path_to_record, identity)
 
 
 def _measured(
     training: Training, template: Template, checkpoint: Path, folder: Path
 ) -> dict[str, Any]:
-    """Return the fields of a training's record on its rows and on the change that is kept."""
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
     others: list[dict[str, Any]] = []
     if training.recipe["method"] == "sft":
         rows, left_out = learnt_rows(template, training)
         ids = [row["input_ids"] for row in rows]
         if training.recipe["sft"].get("validation"):
-            others, _ = _rows_of(template, training, is_held_out=True)
+            others, _ = learnt_rows(template, training, is_held_out=True)
     else:
         tasks = tasks_of(template, training)
         ids, left_out = [task.prompt.token_ids for task in tasks], {}
     change = kept_change(training.base, checkpoint, folder, training.entry, ids, others)
     return {"n_learnt": len(ids), "left_out": left_out, "kept_change": change}
-
-
-def _write_record(
-    training: Training, checkpoint: Path, about: dict[str, Any], path: str | Path
-) -> None:
-    record = {
-        **about,
-        "recipe": training.recipe,
-        "version": TRAINING_VERSION,
-        "n_conversations": len(training.rows),
-        "log": log_of(checkpoint),
-    }
-    write_json(record, path, record["training"])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from userturn.generation.scorer import (
-    Context,
     Exchange,
     TurnTokens,
     draw_distractors,
@@ -23,16 +22,11 @@ SEED = 0  # of the draw of distractors, which is the same for all steps of a tra
 def gains(
     model: Any, template: Template, turns: Sequence[Exchange], others: Sequence[Exchange]
 ) -> list[float | None]:
-    """Return each turn's gain over a few answers of other conversations, in nats per character.
+    """Return each turn's gain over a few answers of `others`, in nats per character.
 
     The gain of a turn without text is 0. It is None for a turn without other answers, and for one
-    that cannot be put after every answer, such as one with a special token.
-
-    Args:
-        model: a transformers model with its present weights.
-        template: the model's chat template.
-        turns: turns, each with the conversation that it follows.
-        others: the exchanges whose answers are the others, which include those of the turns.
+    that cannot be put after every answer, such as one with a special token. The turns' own
+    exchanges are among the others.
     """
     distractors = draw_distractors(others, N_DISTRACTORS, SEED)
     return [_gain(model, template, turn, distractors[turn.item]) for turn in turns]
@@ -44,15 +38,11 @@ def _gain(
     if not turn.turn.strip() or not others:
         return None if turn.turn.strip() else 0.0
     try:
-        contexts = [_tokens(template, context, turn) for context in own_contexts(turn, others)]
+        contexts = [turn_tokens(template, at, turn.turn) for at in own_contexts(turn, others)]
     except TemplateError:
         return None
     own, *after_others = (log_likelihood(model, tokens) for tokens in contexts)
     return (own - sum(after_others) / len(after_others)) / len(turn.turn.strip())
-
-
-def _tokens(template: Template, context: Context, turn: Exchange) -> TurnTokens:
-    return turn_tokens(template, context, turn.turn)
 
 
 def log_likelihood(model: Any, tokens: TurnTokens) -> float:
