@@ -7,13 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from userturn.datasets.rows import OF_FILES, OF_MODELS, check_names, no_column
+from userturn.datasets.rows import OF_FILES, OF_MODELS, PARQUET, Rows, check_names, no_column
 from userturn.errors import UserError
 
-PARQUET, FILE = b"PAR1", b"ARROW1"  # how files begin; else it is a stream of Arrow
+FILE = b"ARROW1"  # how a file of Arrow begins; else it is a stream
 BATCH = 1000  # rows in memory at once
-
-Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
 def arrow_rows(path: Path, named: Iterable[str] | None) -> Rows:
@@ -80,7 +78,6 @@ def _columns_to_read(
 
 
 def _check_schema(fields: Iterable[pa.Field], where: str) -> None:
-    """Check the names of columns at every depth."""
     here = list(fields)
     check_names((field.name for field in here), where)
     for field in here:

@@ -183,7 +183,6 @@ def hub_rows(settings: Mapping[str, Any], named: Iterable[str] | None) -> Iterat
 
 
 def _top_columns(names: Iterable[str], named: Iterable[str], what: str) -> list[str]:
-    """Return the top-level columns that contain the wanted columns."""
     columns = list(names)
     tops = {name: name if name in columns else name.partition(".")[0] for name in named}
     for name, top in tops.items():

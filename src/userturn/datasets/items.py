@@ -37,10 +37,6 @@ def remove_nulls(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _argument(value: Any) -> Any:
-    return remove_nulls([unpacked(inner) for inner in value] if isinstance(value, list) else value)
-
-
 def _reference(value: Any, where: str) -> str | None:
     if value is None or (isinstance(value, float) and isnan(value)):  # as pandas has no value
         return None
@@ -165,8 +161,11 @@ def _item_of_row(row: Row, settings: Mapping[str, Any], where: str) -> Row:
     if "reference" in fields:
         item["reference_answer"] = _reference(column(row, fields["reference"], where), where)
     if "arguments" in fields:
-        named = fields["arguments"].items()
-        arguments = {key: _argument(column(row, name, where)) for key, name in named}
+        values = {key: column(row, name, where) for key, name in fields["arguments"].items()}
+        arguments = {
+            key: remove_nulls([*map(unpacked, value)] if isinstance(value, list) else value)
+            for key, value in values.items()
+        }
         _check_language(arguments.get("language"), "fields.arguments.language", where)
         item["verifier_arguments"] = canonical_json(arguments)
     return item

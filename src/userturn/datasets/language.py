@@ -135,7 +135,6 @@ def _identifier() -> Any:
 
 
 def _best(text: str, detector: str) -> tuple[str, float] | None:
-    """Return the likeliest language and its probability, or None if there is none."""
     if detector != FORMER_DETECTOR:
         code, probability = _identifier().classify(text)
         return SAME.get(code, code), float(probability)

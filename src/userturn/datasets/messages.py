@@ -27,16 +27,10 @@ CHOSEN = "if_chosen"  # of PRISM: which of several answers the user went on with
 
 
 class ShownAnswer(NamedTuple):
-    """An answer that a model is shown as its own.
+    """An answer that a model is shown as its own."""
 
-    Attributes:
-        text: the text that a user sees.
-        reasoning: the model's reasoning before it, if its template writes that into history, else
-            None.
-    """
-
-    text: str
-    reasoning: str | None = None
+    text: str  # that a user sees
+    reasoning: str | None = None  # before it, if the model's template writes that into history
 
     def message(self) -> Message:
         """Return the assistant's message."""
@@ -55,14 +49,10 @@ def unpacked(value: Any, begin: str = "{") -> Any:
 def conversation(messages: Any, where: str, roles: Roles = MappingProxyType({})) -> list[Message]:
     """Return messages as role and content, with the roles of a chat template.
 
-    A message has a role (`role` or `from`) and a text (`content`, `value` or `text`, also as a list
-    of parts with text), or the texts of several roles by their names. If a user chose between
-    answers, only the chosen one is returned.
-
-    Args:
-        messages: a list, or its JSON text.
-        where: the place, for errors.
-        roles: the dataset's own names of roles, or the roles that alternate in a list of texts.
+    `messages` are a list or its JSON text. A message has a role (`role` or `from`) and a text
+    (`content`, `value` or `text`, also as a list of parts with text), or the texts of several roles
+    by their names. `roles` has the dataset's own names of roles, or those that alternate in a list
+    of texts. If a user chose between answers, only the chosen one is returned.
 
     Raises:
         UserError: another role, or content that is not text.

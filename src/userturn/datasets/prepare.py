@@ -73,14 +73,11 @@ def _stated_language(item: Row) -> str | None:
 
 
 def _is_in_language(item: Row, settings: Mapping[str, Any]) -> bool:
-    stated, language = _stated_language(item), str(settings["language"])
-    if stated is None:
-        detector = detector_of(settings)
-        detected_language = likeliest(user_text(item), detector)
-        return detected_language == (
-            language if detector == FORMER_DETECTOR else language_code(language)
-        )
-    return stated == language_code(language)
+    language, detector = str(settings["language"]), detector_of(settings)
+    if (stated := _stated_language(item)) is not None:
+        return stated == language_code(language)
+    code = language if detector == FORMER_DETECTOR else language_code(language)
+    return likeliest(user_text(item), detector) == code
 
 
 def _conversation(item: Row) -> str:
@@ -134,7 +131,6 @@ class RowAccount:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Take a dataset's entry."""
         self.settings = settings
         self.n_rows = self.n_conversations = 0
         self.faults: list[str] = []
@@ -189,7 +185,6 @@ class RowAccount:
 
 
 def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of all files, with `language` and `row` if a file is of one language."""
     named = [*named_columns(settings), *OF_MODELS]
     if is_streamed(settings):
         yield from hub_rows(settings, named)

@@ -137,7 +137,7 @@ FOREIGN = {  # how files begin that have to be unpacked, exported or fetched fir
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  # how the names of text with a head end
 
 Row = dict[str, Any]
-Rows = Iterator[tuple[str, Row]]
+Rows = Iterator[tuple[str, Row]]  # with their places
 
 
 def read_rows(
@@ -253,7 +253,7 @@ def _listed_rows(path: Path, text: str) -> Rows:
         yield f"{path}, row {number}", _object(row, f"{path}, row {number}", expected)
 
 
-def _separated_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
+def _separated_rows(path: Path, columns: Sequence[str]) -> Rows:
     with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
         for number, line in enumerate(file, start=1):
             where, cells = f"{path}, line {number}", line.rstrip("\n").split("\t")

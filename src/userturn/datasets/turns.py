@@ -78,21 +78,13 @@ TURN_COLUMNS: Schema = {"conversation": pl.String, "turn": pl.Int64}
 
 
 class Part(NamedTuple):
-    """A conversation up to one of its user turns.
+    """A conversation up to one of its user turns."""
 
-    Attributes:
-        turn: number of the user turn, from 1.
-        branch: end of the item's id that tells the branches of a tree apart.
-        messages: the messages up to this turn, the last one the user's.
-        context: these messages and the assistant's answer, if a user replied to that.
-        reply: the text of that user's reply.
-    """
-
-    turn: int
-    branch: str
-    messages: list[Message]
-    context: list[Message] | None = None
-    reply: str | None = None
+    turn: int  # number of the user turn, from 1
+    branch: str  # end of the item's id that tells the branches of a tree apart
+    messages: list[Message]  # the last one is the user's
+    context: list[Message] | None = None  # these and the assistant's answer, if a user replied
+    reply: str | None = None  # the text of that reply
 
 
 def turn_numbers(item: str = "item") -> pl.Expr:

@@ -39,6 +39,7 @@ SAMPLES = "_samples.jsonl"
 ARGUMENTS = ("temperature", "top_p", "top_k", "max_tokens")  # settings with a name in the schema
 MEASURE = "share of scored user turns, written by the model after its own answer, that the judge "
 MEASURE += "calls genuine follow-ups"
+DETAILS = ("n_turns", "n_scored", "n_labelled", "corrected", "corrected_lower", "corrected_upper")
 Json = dict[str, Any]
 
 
@@ -144,15 +145,7 @@ def _model(grid: Grid, cell: Cell) -> Json:
 
 def _result(grid: Grid, cell: Cell, rate: Json, when: str, warning: str | None) -> Json:
     """Return the rate by one judge as a result, corrected by people's labels if there are any."""
-    columns = (
-        "n_turns",
-        "n_scored",
-        "n_labelled",
-        "corrected",
-        "corrected_lower",
-        "corrected_upper",
-    )
-    details = {name: rate.get(name) for name in columns} | {"warning": warning}
+    details = {name: rate.get(name) for name in DETAILS} | {"warning": warning}
     settings = {"temperature": grid.temperatures[cell.temperature]} | grid.config["user_turn"]
     others = {key: settings[key] for key in settings if key not in ARGUMENTS}
     return {

@@ -150,7 +150,6 @@ def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
 
 
 def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a user turn as the output of a model."""
     text, n_tokens = row["text"] or "", row["n_tokens"] or 0
     message = {"id": name, "role": "assistant", "content": text, "source": "generate"}
     stop = STOPS.get(row["finish_reason"] or "", "unknown")

@@ -269,8 +269,7 @@ def _check(path: Path, members: Iterable[ArchiveMember], folder: Path) -> None:
         )
 
 
-def _folded_path(member: ArchiveMember) -> str:
-    """Return the path of a member in lower case, which some file systems do not tell apart."""
+def _folded_path(member: ArchiveMember) -> str:  # some file systems have no upper case
     return str(PurePosixPath(member.name)).casefold()
 
 

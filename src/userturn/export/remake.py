@@ -180,7 +180,6 @@ def rules_in_order(here: Remaking) -> list[str]:
 
 
 def _outputs(here: Remaking, rule: str) -> list[str]:
-    """Return the paths of the files that a rule makes."""
     if rule == REPORT:
         noted = [path for path in here.files.noted if path.startswith(f"{REPORT_DATA}/")]
         return [REPORT_PAGE, *sorted(noted)]
@@ -249,7 +248,6 @@ def _shown(lines: Iterable[str]) -> list[str]:
 
 
 def _reason_lines(reasons: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line per reason, with the files left out for it, named without their endings."""
     for reason in dict.fromkeys(reasons.values()):
         paths = [path for path, why in reasons.items() if why == reason]
         names = list(dict.fromkeys(path.partition(".")[0] for path in paths))

@@ -68,6 +68,7 @@ def _parquet_texts(path: Path) -> Iterator[Texts]:
         texts = pl.Series(values, dtype=pl.String)
         yield Texts("metadata, entry", _numbers(0, len(values)), texts)
         n_before = 0
+        # Columns of numbers, such as token ids, are most of a large study.
         columns = [field.name for field in file.schema_arrow if not _is_numbers(field.type)]
         for batch in file.iter_batches(ROWS_IN_MEMORY, columns=columns):
             numbers = _numbers(n_before, batch.num_rows)
@@ -77,7 +78,6 @@ def _parquet_texts(path: Path) -> Iterator[Texts]:
 
 
 def _is_numbers(kind: pa.DataType) -> bool:
-    """Return whether a column has only numbers, such as token ids, most of a large study."""
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     return bool(pa.types.is_primitive(inner))
 
@@ -156,15 +156,11 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
     Strings inside Parquet columns are read too.
     """
-    return [
-        Secret(path, f"{texts.where} {number}", kind)
-        for texts in texts_of(path)
-        for number, kind in secrets_in(texts, values or {})
-    ]
+    return [secret for texts in texts_of(path) for secret in secrets_in(path, texts, values or {})]
 
 
-def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield (number of the text, kind) of each likely secret in some texts."""
+def secrets_in(path: Path, texts: Texts, values: Mapping[str, str]) -> Iterator[Secret]:
+    """Yield each likely secret in some texts of a file."""
     candidates = texts.texts.to_frame("text").select(LOOKS_SECRET).to_series()
     for number, text in zip(
         texts.numbers.filter(candidates), texts.texts.filter(candidates), strict=True
@@ -172,8 +168,8 @@ def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, s
         for kind, pattern in FORMS.items():
             matches = [match[0] for match in re.finditer(pattern, text)]
             if any(kind not in LIKE_WORDS or re.search(r"\d", secret) for secret in matches):
-                yield number, kind
+                yield Secret(path, f"{texts.where} {number}", kind)
     for name, value in values.items():
         written = {value, quote(value, safe="")}
         for number in texts.numbers.filter(texts.texts.str.contains_any(sorted(written))):
-            yield number, f"value of {name}"
+            yield Secret(path, f"{texts.where} {number}", f"value of {name}")

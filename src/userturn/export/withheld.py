@@ -56,7 +56,6 @@ class Withholding:
     """Decides which files may be exported. `datasets` has the reason per withheld dataset."""
 
     def __init__(self, config: Mapping[str, Any], results: Path) -> None:
-        """Take the configuration of a study and its results."""
         self.datasets, project = withheld_datasets(config), results.resolve().parent
         self._rounds = self._rounds_with_rows(results)
         own_files = {  # however they are named
@@ -74,10 +73,8 @@ class Withholding:
         rounds = {}
         keys = [path for f in ROUNDS for path in results.glob(f"{f}/*/key.parquet")]
         for path in sorted(keys):
-            datasets = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(
-                self.datasets
-            )
-            if datasets:
+            shown = set(pl.read_parquet(path, columns=["dataset"])["dataset"])
+            if datasets := shown & self.datasets.keys():
                 rounds[path.parent.name] = self.datasets[min(datasets)]
         return rounds
 
@@ -140,15 +137,8 @@ def stretches(results: Path, dataset: str) -> list[str]:
 
 
 TURN = [
-    *TURN_KEYS,
-    "key",
-    "prompt_text",
-    "answer",
-    "outcome",
-    "text",
-    "finish_reason",
-    "n_tokens",
-    "error",
+    *(*TURN_KEYS, "key", "prompt_text", "answer"),
+    *("outcome", "text", "finish_reason", "n_tokens", "error"),
 ]
 VERDICT = [*TURN_KEYS, "judge", "label", "genuine", "rationale", "unscored_reason"]
 
@@ -206,14 +196,13 @@ def checked(
     Raises:
         UserError: the file cannot be read to its end.
     """
-    secrets = []
+    secrets: list[Secret] = []
     try:
         for texts in texts_of(path):
             reason = withholding.reason_by_text(texts)
             if reason is not None:
                 return reason, []
-            matches = secrets_in(texts, values)
-            secrets += [Secret(path, f"{texts.where} {number}", kind) for number, kind in matches]
+            secrets += secrets_in(path, texts, values)
     except (OSError, pa.ArrowException) as error:
         raise UserError(
             f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "

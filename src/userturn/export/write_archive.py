@@ -114,13 +114,9 @@ def export(
     with_journals: bool = False,
     more: Mapping[str, str] = NOTHING,
 ) -> Written:
-    """Write the archive of a study, with its project's files, and return a summary.
+    """Write the archive of a study, with the project's files beside it, and return a summary.
 
-    Args:
-        results: the results folder of a finished study, with its project's files beside it.
-        archive: path of the archive, by default the folder's name with `.zip`.
-        with_journals: whether to include the journals and the accounts of judges.
-        more: further texts to include, by path in the archive.
+    `archive` is by default the folder's name with `.zip`. `more` has further texts by path.
 
     Raises:
         UserError: there is no finished study, it contains a secret, or the archive would be inside

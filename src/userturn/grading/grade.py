@@ -87,35 +87,27 @@ def final_result(verifier: str, answer: str, arguments: str | None) -> str | Non
     return result
 
 
-def _case(row: Mapping[str, Any]) -> Case:
-    return Case(
-        answer=row["answer"] or "",
-        reference=row["reference_answer"],
-        arguments=json.loads(row["verifier_arguments"] or "{}"),
-        prompt=row["messages"][-1]["content"],
-    )
-
-
 def grade_answers(
     verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
 ) -> list[Grade]:
     """Return the grades of answers in order, undecided for a missing answer."""
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
-    answered = [_case(row) for row in rows if row["outcome"] != "error"]
+    answered = [
+        Case(
+            answer=row["answer"] or "",
+            reference=row["reference_answer"],
+            arguments=json.loads(row["verifier_arguments"] or "{}"),
+            prompt=row["messages"][-1]["content"],
+        )
+        for row in rows
+        if row["outcome"] != "error"
+    ]
     grades = iter(verifier_named(verifier)(answered, n_processes))
     return [
         Grade(None, "no answer: error") if row["outcome"] == "error" else next(grades)
         for row in rows
     ]
-
-
-def _grade_by_rubric(judge: Judge, rows: pl.DataFrame, n_at_once: int) -> list[Grade]:
-    from userturn.grading.rubric import grade_by_rubric  # the client takes a second to import
-
-    model, dataset = rows.select("model", "dataset").row(0)
-    what = f"grades/{model}/{dataset}"
-    return grade_by_rubric(judge, rows.to_dicts(), what, dataset, n_at_once)
 
 
 def grade(
@@ -138,7 +130,11 @@ def grade(
     """
     rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
     if grader is not None:
-        grades = _grade_by_rubric(grader, rows, n_at_once)
+        from userturn.grading.rubric import grade_by_rubric  # the client takes a second to import
+
+        model, dataset = rows.select("model", "dataset").row(0)
+        what = f"grades/{model}/{dataset}"
+        grades = grade_by_rubric(grader, rows.to_dicts(), what, dataset, n_at_once)
     else:
         grades = grade_answers(verifier, rows.to_dicts(), n_processes)
     write_table(grades_table(rows, grades), path_to_grades, identity, rules="2")

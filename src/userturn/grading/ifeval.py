@@ -58,8 +58,7 @@ class DrawnError(Exception):
     """A checker that checks something else than its row asks for."""
 
 
-def _folded(value: Any) -> Any:
-    """Return an argument without what checkers may change: case and the order of a list."""
+def _folded(value: Any) -> Any:  # without what checkers may change: case, and a list's order
     if isinstance(value, list):
         return sorted(map(_folded, value), key=str)
     return value.strip().casefold() if isinstance(value, str) else value

@@ -153,7 +153,6 @@ def _plain(digits: str, has_comma: bool) -> list[Fraction]:
 
 
 def _unsigned(match: re.Match[str], has_comma: bool) -> Reading:
-    """Return the reading of a number without its sign."""
     digits, shift = match["plain"], int(match["exponent"] or match["ten"] or 0)
     n_digits = max(abs(shift), len(digits) * max(1, abs(int(match["power"] or 1))))
     if n_digits > MOST_DIGITS:
@@ -226,7 +225,6 @@ def _marked(text: str, language: str | None) -> Reading | None:
 
 
 def _combined(first: Fraction, second: Fraction) -> set[Fraction]:
-    """Return the values of two numbers together, as a sum, product, time, length or price."""
     combined = {first + second, first - second, first * second}
     combined |= {first * n + second for n in (12, 60, 100)} | {
         first + second / n for n in (12, 60, 100)

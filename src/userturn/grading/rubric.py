@@ -49,18 +49,14 @@ Reply with one JSON object and nothing else: {{"explanation": "<one or two sente
 """
 
 
-def criterion_text(rubric: Mapping[str, Any]) -> str:
-    """Return a criterion as the judge reads it: "[points] criterion"."""
-    return f"[{rubric['points']:g}] {rubric['criterion']}"
-
-
 def grader_prompt(
     messages: Sequence[Mapping[str, str]], answer: str, rubric: Mapping[str, Any]
 ) -> str:
     """Return the question to the judge about one criterion of one answer."""
     turns = [*messages, {"role": "assistant", "content": answer}]
     conversation = "\n\n".join(f"{turn['role']}: {escaped(turn['content'])}" for turn in turns)
-    return PROMPT.format(conversation=conversation, criterion=criterion_text(rubric))
+    criterion = f"[{rubric['points']:g}] {rubric['criterion']}"
+    return PROMPT.format(conversation=conversation, criterion=criterion)
 
 
 def read_criterion(reply: Reply) -> dict[str, Any]:

@@ -269,23 +269,12 @@ def train(
             path_to_draws = Path(path_to_folder).with_name("draws.parquet")
             write_draws(training.checkpoints / "draws", path_to_draws, identity)
         with checkpoint_named(model, training.checkpoints):
-            measured = _measured(training, template, checkpoint, Path(path_to_folder))
+            about = _record(training, template, checkpoint, Path(path_to_folder))
         origin = {"base": entry["base"], "base_revision": base["revision"]}
-        curve = curve_of(training, template)
-        record = {
-            **origin,
-            **learnt_from,
-            **measured,
-            **({"curve": curve.points} if curve else {}),
-            "recipe": training.recipe,
-            "version": TRAINING_VERSION,
-            "n_conversations": len(training.rows),
-            "log": log_of(checkpoint),
-        }
-        write_json(record, path_to_record, identity)
+        write_json({**origin, **learnt_from, **about}, path_to_record, identity)
 
 
-def _measured(
+def _record(
     training: Training, template: Template, checkpoint: Path, folder: Path
 ) -> dict[str, Any]:
     gc.collect()  # the trainer, whose parts know each other, and with it the memory of a GPU
@@ -299,4 +288,10 @@ def _measured(
         tasks = tasks_of(template, training)
         ids, left_out = [task.prompt.token_ids for task in tasks], {}
     change = kept_change(training.base, checkpoint, folder, training.entry, ids, others)
-    return {"n_learnt": len(ids), "left_out": left_out, "kept_change": change}
+    curve = curve_of(training, template)
+    return {
+        **{"n_learnt": len(ids), "left_out": left_out, "kept_change": change},
+        **({"curve": curve.points} if curve else {}),
+        **{"recipe": training.recipe, "version": TRAINING_VERSION},
+        **{"n_conversations": len(training.rows), "log": log_of(checkpoint)},
+    }
