@@ -43,20 +43,14 @@ LABEL = dict.fromkeys(("id", "annotator", "label"), pl.String)
 
 
 class LabelledRows(NamedTuple):
-    """Rows with verdicts of any judges, and people's labels of some of them.
+    """Rows with verdicts of any judges, and people's labels of some of them."""
 
-    Attributes:
-        rows: one row per thing that was judged: key columns of a turn, `key`, `outcome`,
-            `stratum` if the file names it, and whether it was `drawn` for people.
-        verdicts: key columns, `judge`, `label` (genuine, not genuine or null), `genuine`.
-        labels: `id` of the row, `annotator`, `label`, `genuine`.
-        left_out: judges whose verdicts are no yes or no, each with the first such verdict.
-    """
-
+    # One row per thing that was judged: key columns of a turn, `key`, `outcome`, `stratum` if the
+    # file names it, and whether it was `drawn` for people.
     rows: pl.DataFrame
-    verdicts: pl.DataFrame
-    labels: pl.DataFrame
-    left_out: Mapping[str, str]
+    verdicts: pl.DataFrame  # key columns, `judge`, `label` (genuine, not genuine, null), `genuine`
+    labels: pl.DataFrame  # `id` of the row, `annotator`, `label`, `genuine`
+    left_out: Mapping[str, str]  # judges whose verdicts are no yes or no, with the first such one
 
     def part(self, **values: str) -> "LabelledRows":
         """Return the part with the rows whose columns have some values."""
@@ -103,9 +97,12 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
     """
     judged, by = judged_rows(verdicts, columns)
     labels_read = list(read_labels(labels, columns, by))
-    _check_positive(
-        columns.positive, [*(r.verdict for r in judged), *(r.label for r in labels_read)]
-    )
+    answers = [*(row.verdict for row in judged), *(row.label for row in labels_read)]
+    if columns.positive and not any(answers):
+        raise UserError(
+            f"--positive: none of the verdicts and labels is {' or '.join(columns.positive)}; name "
+            "values as they stand in the files"
+        )
     left_out = _no_yes_or_no(judged)
     label_of_row = dict(_labelled(judged, labels_read))
     table = pl.DataFrame(list(_rows(judged)), schema=ROW)
@@ -124,15 +121,6 @@ def labelled_rows(verdicts: Sequence[Path], labels: Path, columns: Columns) -> L
         pl.DataFrame(rows, LABEL, orient="row").with_columns(genuine=pl.col("label") == GENUINE),
         left_out,
     )
-
-
-def _check_positive(positive: Sequence[str], answers: Iterable[bool | None]) -> None:
-    """Check that some verdict or label is a yes, or raise a `UserError`."""
-    if positive and not any(answers):
-        raise UserError(
-            f"--positive: none of the verdicts and labels is {' or '.join(positive)}; name values "
-            "as they stand in the files"
-        )
 
 
 def _label(verdict: bool | None) -> str | None:
@@ -157,7 +145,6 @@ def _key(names: Names) -> str:
 
 
 def _rows(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
-    """Yield each verdict with the columns of its row in a study."""
     seen = set()
     numbers: dict[str, int] = {}
     for one in judged:
@@ -299,7 +286,6 @@ def unlabelled(part: LabelledRows) -> str | None:
 
 
 def _domain(part: LabelledRows) -> Domain:
-    """Return the rows of one model as the domain of a corrected rate, over all its datasets."""
     by_names = domains(part.rows, part.verdicts, part.labels, part.keys())
     return next(domain for (_, dataset, *_), domain in by_names.items() if dataset == ALL)
 

@@ -144,7 +144,6 @@ def _object(path: Path, content: Row) -> Rows:
 
 
 def _zipped_log(path: Path) -> Rows:
-    """Yield the rows of an .eval file of Inspect."""
     try:
         with ZipFile(path) as log:
             names = log.namelist()

@@ -157,13 +157,8 @@ def hard_failures(
 ) -> dict[str, Planted]:
     """Return a turn of each hard failure that an answer allows, by the control's name.
 
-    Args:
-        prompt: the user's last message.
-        answer: a model's answer to it.
-        other_answer: another model's answer, or None.
-        texts: English texts, from which failures are made for English conversations only. None
-            leaves these failures out.
-        rng: the item's random generator.
+    From `texts`, which are English, failures are made for English conversations only. None leaves
+    these failures out.
     """
     if not sentences(answer):
         return {}
@@ -263,9 +258,7 @@ def _lowered(sentence: str) -> str:
 def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
     """Return a prompt with some of its words replaced, the longest phrases first.
 
-    Args:
-        prompt: any text.
-        rewordings: replacement by lower-case word or phrase, which keeps an initial capital.
+    `rewordings` are by lower-case word or phrase, and get the initial capital of what they replace.
     """
     phrases = sorted(rewordings, key=len, reverse=True)
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)

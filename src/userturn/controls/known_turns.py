@@ -89,15 +89,10 @@ def planted_turns(
 ) -> pl.DataFrame:
     """Return every failure after a model's answers to some items of a dataset.
 
-    Args:
-        answers: the model's answers to the dataset. Items without one are skipped.
-        others: another model's answers, by item.
-        items: the dataset's prepared table.
-        texts: the texts from which hard failures are made. None leaves out those that need them.
-        n_items: number of items to use, chosen by the hash of seed and id.
-        seed: seed of the choice.
-        instruction: the text that the dataset's entry appends to every prompt, left out of turns.
-        frames: the frames of harder failures, or None in a study that is older than these.
+    Of the items with an answer, `n_items` are chosen by the hash of seed and id. `others` are
+    another model's answers by item. Without `texts`, hard failures that need them are left out, and
+    without `frames` harder ones. `instruction` is what the dataset's entry appends to every prompt,
+    and no turn has it.
     """
     prompts = {
         item: messages[-1]["content"].removesuffix(instruction)
@@ -203,13 +198,11 @@ def take_labelled_turns(
 
 
 def _first_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the first labelled turn of each conversation in English."""
     english = [row for row in rows if row["language"] == "en"]
     return list({row["conversation"]: row for row in reversed(english)}.values())[::-1]
 
 
 def _add_note(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return a conversation whose first user message ends in the injection."""
     position = next(n for n, message in enumerate(messages) if message["role"] == "user")
     changed = messages[position] | {"content": messages[position]["content"] + NOTE}
     return [*messages[:position], changed, *messages[position + 1 :]]

@@ -11,6 +11,9 @@ not call it genuine again.
 
 An unseen answer is the item's own, before a turn of a control, which the model wrote without it. So
 if a judge calls the turn genuine, it fits the answer without reacting to it.
+
+Of each cell `n_turns` turns are taken in `order`, which has all items of the dataset, with first
+samples before second ones.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,14 +55,8 @@ READ = list(EDITED_TURNS_SCHEMA)  # of the cells
 def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     """Return each item's donor, the next item in the order that has another answer.
 
-    Items of the same conversation are passed over, since a turn may fit their answers, too.
-
-    Args:
-        answers: answers by item, of the items that have one.
-        order: all items. Those without an answer neither give nor get one.
-
-    Returns:
-        The donor by item. An item is left out if all other conversations have its answer.
+    Items of the same conversation are passed over, since a turn may fit their answers, too. An item
+    is left out if it has no answer, or if all other conversations have its answer.
     """
     answered = [item for item in order if item in answers]
     if len(set(answers.values())) < 2:
@@ -80,15 +77,9 @@ def random_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 
 def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl.DataFrame:
-    """Return some turns of one cell, each after the answer of another item.
+    """Return some turns of one cell, each after the `answer` of another item, `answer_from`.
 
-    Args:
-        turns: user turns of a cell. Those with the outcome `error` have no text and are left out.
-        n_turns: number of turns, in the order of items, with first samples before second ones.
-        order: the dataset's items in their drawn order.
-
-    Returns:
-        `SWAPPED_TURNS_SCHEMA`: the turn, another item's `answer`, and `answer_from`, that item.
+    Turns with the outcome `error` have no text and are left out.
     """
     written = turns.select(READ).filter(pl.col("outcome") != "error")
     answered = written.filter(pl.col("answer").str.len_bytes() > 0)
@@ -109,13 +100,7 @@ def _first_turns(
 ) -> pl.DataFrame:
     """Return the first turns that get another answer, as a frame of a schema.
 
-    Args:
-        written: user turns, whose own answers are left out.
-        answers: an `answer` for each value of the columns `on`.
-        on: see `answers`. A turn without one is left out.
-        n_turns: number of turns, in the order of items, with first samples before second ones.
-        order: the dataset's items in their drawn order.
-        schema: the columns of the result.
+    `answers` has an `answer` for each value of the columns `on`. A turn without one is left out.
     """
     positions = pl.DataFrame(
         {"item": order, "position": range(len(order))},
@@ -209,14 +194,8 @@ def edited_turns(
 ) -> pl.DataFrame:
     """Return some turns of one cell, each after its own answer, edited.
 
-    Args:
-        turns: user turns of a cell. Those that take up nothing are passed over.
-        prompts: the last message before the answer, by item.
-        n_turns: number of turns, in the order of items, with first samples before second ones.
-        order: the dataset's items in their drawn order.
-
-    Returns:
-        `EDITED_TURNS_SCHEMA`: the turn, and the edited `answer`.
+    `prompts` has the last message before the answer, by item. Turns that take up nothing are passed
+    over.
     """
     position_of = {item: at for at, item in enumerate(order)}
     written = turns.select(READ).filter(pl.col("outcome") == "ok", pl.col("answer").is_not_null())
@@ -264,16 +243,9 @@ def unseen_turns(
 ) -> pl.DataFrame:
     """Return some turns of one control, each after the answer that it was written without.
 
-    Args:
-        turns: user turns of the control. Those with the outcome `error` have no text and are left
-            out.
-        answers: user turns of the unperturbed cell at the same temperature, for their answers. A
-            turn gets the answer of its item and sample, and is left out if there is none.
-        n_turns: number of turns, in the order of items, with first samples before second ones.
-        order: the dataset's items in their drawn order.
-
-    Returns:
-        `EDITED_TURNS_SCHEMA`: the turn, and the item's own `answer`.
+    `answers` are the user turns of the unperturbed cell at the same temperature, of which each turn
+    gets the answer of its item and sample. It is left out if there is none, and if its own outcome
+    is `error`.
     """
     written = turns.select(READ).filter(pl.col("outcome") != "error")
     on = ["item", "sample"]

@@ -36,7 +36,6 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Return the lines, intervals and points of one panel, up to the top of its measure."""
     x, width = theme.size_axis(table, families, theme.panel_width(table["dataset"].n_unique()))
     told = theme.told_apart("family", theme.families_in(families, table))
     tooltip = theme.hover(

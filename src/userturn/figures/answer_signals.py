@@ -53,7 +53,6 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
 
 
 def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any:
-    """Return the panel of one measure for every signal of a dataset, with one mark per model."""
     rows = table.filter(pl.col("measure") == measure.name)
     signals = table["signal"].unique(maintain_order=True).to_list()
     models = theme.models_in(families, table)

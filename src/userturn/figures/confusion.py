@@ -33,9 +33,12 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
         turns=pl.col("n"),
         share=pl.format("{}%", fixed(100 * pl.col("share_of_first"), 1)),
     )
+    across, down = (
+        alt.Axis(labelAngle=angle, labelExpr=LABEL_IN_WORDS, grid=False) for angle in (-35, 0)
+    )
     base = alt.Chart(named, width=SIDE * len(labels), height=SIDE * len(labels)).encode(
-        x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=_axis(-35)),
-        y=alt.Y("label_first:N", title="label of people", sort=[*labels], axis=_axis(0)),
+        x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=across),
+        y=alt.Y("label_first:N", title="label of people", sort=[*labels], axis=down),
         tooltip=hover("judge", "people", "label", "turns", "share"),
     )
     share = alt.Color(
@@ -48,10 +51,6 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     squares = base.mark_rect(stroke="white").encode(color=share)
     chart = (squares + numbers).facet(column=alt.Column("judge:N", title=None))
     return chart.properties(title=alt.Title(TITLE, subtitle=SUBTITLE))
-
-
-def _axis(angle: int) -> Any:
-    return alt.Axis(labelAngle=angle, labelExpr=LABEL_IN_WORDS, grid=False)
 
 
 def draw_confusion(

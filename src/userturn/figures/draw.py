@@ -35,7 +35,6 @@ def draw_figures(
 
 
 def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str) -> Any:
-    """Return a figure by one judge's verdicts."""
     judged_tables = [
         table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
         for table in (tables[used] for used in (*FIGURES[name].tables, "families"))

@@ -18,7 +18,6 @@ SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "o
 
 
 def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Return the bars, intervals and points of one label."""
     told = theme.told_apart("family", theme.families_in(families, table))
     y = alt.Y("model:N", title=None, sort=theme.models_in(families, table)).axis(grid=True)
     width = theme.panel_width(table["label"].n_unique(), 105)

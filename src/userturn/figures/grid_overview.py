@@ -26,6 +26,8 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col(count) > OVER * pl.col("n_turns")).then(pl.lit(letter)).otherwise(pl.lit(""))
         for letter, count in MARKS.items()
     ]
+    troubles = pl.concat_str(letters)
+    cut = troubles.str.head(MOST - 1) + pl.lit("+")
     table = rates.with_columns(n_unscored=pl.col("n_turns") - pl.col("n_scored"))
     estimate = pl.col("estimate")
     number = theme.fixed(100 * estimate, 0)
@@ -34,17 +36,11 @@ def _cells(rates: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("<1"))
         .otherwise(number)
         .fill_null("–"),
-        troubles=pl.concat_str(letters),
-        marked=_fitting(pl.concat_str(letters)),
+        troubles=troubles,
+        marked=pl.when(troubles.str.len_chars() > MOST).then(cut).otherwise(troubles),
         genuine=theme.percent_text(),
         scored=theme.out_of("n_scored", "n_turns", "turns"),
     )
-
-
-def _fitting(letters: pl.Expr) -> pl.Expr:
-    """Return the letters of a cell, cut to those that fit into its square."""
-    cut = letters.str.head(MOST - 1) + pl.lit("+")
-    return pl.when(letters.str.len_chars() > MOST).then(cut).otherwise(letters)
 
 
 def _from_zero(numbers: pl.Series) -> list[float]:
@@ -52,7 +48,6 @@ def _from_zero(numbers: pl.Series) -> list[float]:
 
 
 def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Return the squares of one perturbation and dataset, with rate and interval in each."""
     y = alt.Y("model:N", title=None, sort=theme.models_in(families, table))
     x = alt.X("temperature:O", title="temperature").axis(labelAngle=0, domain=False, ticks=False)
     width = max(LEAST_WIDTH, 110 // table["temperature"].n_unique())

@@ -43,7 +43,6 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
-    """Return the lines, intervals and points of one panel, and the line of chance."""
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
     tooltip = theme.hover("model", "dataset", "temperature", "taken", "labelled")
     base = alt.Chart(table, width=width, height=height).encode(

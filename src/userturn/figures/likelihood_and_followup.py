@@ -56,7 +56,6 @@ def likelihood_and_followup(
 def _panels(
     dataset: str, rates: pl.DataFrame, likelihood: pl.DataFrame, families: pl.DataFrame
 ) -> Iterator[Any]:
-    """Yield the panels of one dataset of reference follow-ups."""
     of_dataset = likelihood.filter(pl.col("dataset") == dataset)
     for measure in MEASURES:
         if measure.name is None:
@@ -93,7 +92,10 @@ def _panel(table: pl.DataFrame, measure: Measure, subtitle: str, families: pl.Da
     x, width = theme.size_axis(named, families)
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
     tooltip = theme.hover("model", "value", "scored", "chance")
-    y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
+    # From 0 to 1 for identified shares, else from 0 to a tick, so that titles align.
+    is_whole = measure.unit == "share" and measure.name
+    scale = alt.Scale(domain=[0, 1]) if is_whole else alt.Scale(zero=True, nice=TICKS)
+    y = alt.Y("estimate:Q", title=None, scale=scale)
     y = y.axis(format=measure.format, tickCount=TICKS)
     lines = [base.mark_line(strokeWidth=1).encode(y=y)] if theme.is_ordered(named) else []
     layers = [*lines, *theme.limits_upright(base, told, tooltip, 1.5, 45, y)]
@@ -102,9 +104,3 @@ def _panel(table: pl.DataFrame, measure: Measure, subtitle: str, families: pl.Da
         layers.append(level.mark_rule(strokeDash=[4, 3], color=theme.INK).encode(y="chance:Q"))
     title = alt.Title(measure.title, subtitle=subtitle, fontSize=12, offset=6)
     return alt.layer(*layers, data=named, title=title)
-
-
-def _scale(measure: Measure) -> Any:
-    """Return a scale from 0 to 1 for identified shares, else from 0 to a tick, so titles align."""
-    whole = measure.unit == "share" and measure.name
-    return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True, nice=TICKS)

@@ -29,7 +29,15 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
 
     A filled mark has an adjusted p below 0.05.
     """
-    table, datasets = _datasets(_changes(contrasts))
+    changes = contrasts.filter(
+        pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
+    ).with_columns(
+        detected=pl.col("p_adjusted") < 0.05,
+        change=theme.percent_text(CHANGE, " points"),
+        items=pl.format("{} tested", "n_items"),
+        adjusted_p=theme.p_value(pl.col("p_adjusted")),
+    )
+    table, datasets = _datasets(changes)
     if table.is_empty():
         return theme.note(TITLE, "no perturbation shares a scored item with the plain answer")
     chart = _layers(table, families).facet(
@@ -40,20 +48,7 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     return chart.properties(title=theme.titled(TITLE, judge, more))
 
 
-def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
-    """Return the contrasts of perturbations, with hover texts."""
-    return contrasts.filter(
-        pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
-    ).with_columns(
-        detected=pl.col("p_adjusted") < 0.05,
-        change=theme.percent_text(CHANGE, " points"),
-        items=pl.format("{} tested", "n_items"),
-        adjusted_p=theme.p_value(pl.col("p_adjusted")),
-    )
-
-
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Return the zero line, intervals and points of one dataset."""
     told = theme.told_apart("condition", theme.conditions_in(table, "condition"))
     y = alt.Y("model:N", title=None, sort=theme.models_in(families, table)).axis(grid=True)
     width = theme.panel_width(table["dataset"].n_unique(), 125)

@@ -42,7 +42,9 @@ def rates_by_language(
     x = alt.X("value:Q", title="share").axis(format="%", tickCount=4).scale(domain=[0, 1])
     marks = alt.layer(*theme.limits_across(base, told, x, 1.4, 32))
     chart = theme.row_a_model(marks, theme.models_in(families, table))
-    subtitle = f"{theme.temperature_row(languages)}; 95% intervals{_left_out(scored)}"
+    reasons = scored.filter(pl.col("estimate").is_null())["reason"].drop_nulls().unique().sort()
+    subtitle = f"{theme.temperature_row(languages)}; 95% intervals"
+    subtitle += "".join(f"; no rate where {reason}" for reason in reasons)
     return chart.properties(title=theme.titled(TITLE, judge, subtitle))
 
 
@@ -51,9 +53,3 @@ def _measures(rows: pl.DataFrame) -> pl.DataFrame:
     named = ("model", "dataset", pl.col("language").fill_null(UNKNOWN))
     table = theme.row_a_measure(rows, MEASURES, *named).drop_nulls("estimate")
     return table.with_columns(share=theme.percent_text()).rename({"estimate": "value"})
-
-
-def _left_out(rows: pl.DataFrame) -> str:
-    """Return why some languages have no rate of follow-ups, as part of a sentence."""
-    reasons = rows.filter(pl.col("estimate").is_null())["reason"].drop_nulls().unique().sort()
-    return "".join(f"; no rate where {reason}" for reason in reasons)

@@ -25,21 +25,7 @@ def _shifted_apart(rates: pl.DataFrame) -> pl.DataFrame:
     return shifted.with_columns(place=pl.col("temperature") + pl.col("shift"))
 
 
-def _told(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates with hover texts on them and on their chance floors."""
-    told = {"genuine": theme.percent_text(), "scored": theme.out_of("n_scored", "n_turns", "turns")}
-    return rates.with_columns(chance_floor=theme.percent_text(FLOOR), **told)
-
-
-def _subtitle(table: pl.DataFrame) -> str:
-    """Return the part of the subtitle that explains the marks."""
-    if table["floor"].count() == 0:
-        return "; 95% intervals"
-    return "; 95% intervals; pale bar: chance floor, the same turns after another item's answer"
-
-
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
-    """Return the lines, intervals, points and floors of one panel."""
     told = theme.told_apart("perturbation", theme.conditions_in(table, "perturbation"))
     tooltip = theme.hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(
@@ -57,9 +43,16 @@ def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str
     if rates["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.
-    table = _shifted_apart(_told(rates))
+    table = _shifted_apart(rates).with_columns(
+        chance_floor=theme.percent_text(FLOOR),
+        genuine=theme.percent_text(),
+        scored=theme.out_of("n_scored", "n_turns", "turns"),
+    )
     models = theme.models_in(families, table)
     widest, height = (260, 180) if len(models) <= theme.SMALL else (130, 62)
     width = theme.panel_width(table["dataset"].n_unique(), widest)
     chart = theme.row_a_model(_layers(table, width, height), models)
-    return chart.properties(title=theme.titled(TITLE, judge, _subtitle(table)))
+    more = "; 95% intervals"
+    if table["floor"].count():
+        more += "; pale bar: chance floor, the same turns after another item's answer"
+    return chart.properties(title=theme.titled(TITLE, judge, more))

@@ -13,7 +13,6 @@ from userturn.workflow.registry import Figure
 
 FIGURE = Figure(rule="draw_turns", place=70, tables=("rates",), needs="conversation_verdicts")
 TITLE = "Genuine follow-ups after each turn of conversations, share of turns"
-LIMITS = "; 95% intervals by conversation"
 
 
 def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
@@ -22,11 +21,6 @@ def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> An
     table = of_turns.with_columns(turn=pl.col("group").cast(pl.Int64)).drop_nulls("turn")
     if table["estimate"].count() == 0:
         return theme.note(TITLE, theme.NOTHING)
-    return _chart_by_turn(table, families).properties(title=theme.titled(TITLE, judge, LIMITS))
-
-
-def _chart_by_turn(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    """Draw rates over the number of the turn, from the rows of one judge."""
     named = table.with_columns(
         genuine=theme.percent_text(),
         scored=theme.out_of("n_scored", "n_turns", "turns"),
@@ -39,4 +33,5 @@ def _chart_by_turn(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     x = theme.count_axis(named, "turn")
     tooltip = theme.hover(*CELL_KEYS, "turn", "genuine", "scored")
     base = alt.Chart(named, width=width, height=height).encode(x=x, color=told["color"])
-    return theme.row_a_model(theme.lines_with_limits(base, told, tooltip), models)
+    chart = theme.row_a_model(theme.lines_with_limits(base, told, tooltip), models)
+    return chart.properties(title=theme.titled(TITLE, judge, "; 95% intervals by conversation"))

@@ -38,7 +38,6 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
 
 
 def _layers(table: pl.DataFrame, n_models: int) -> Any:
-    """Return the lines, intervals and points of one panel."""
     height = 150 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", table["dataset"].unique().sort().to_list())
     tooltip = theme.hover(*NAMED, "measure", "share", "scored")

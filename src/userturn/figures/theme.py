@@ -203,10 +203,7 @@ def limits_upright(
 def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:
     """Return lines through rates, their limits and points, over the x axis of a chart.
 
-    Args:
-        base: the chart, with x and the colour of its lines.
-        told: how its lines are told apart (`told_apart`).
-        shown: what a mark tells when it is pointed at.
+    `told` says how lines are told apart (`told_apart`), `shown` what a mark tells when pointed at.
     """
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=told["dash"])
@@ -222,10 +219,8 @@ def row_a_model(chart: Any, models: list[str], columns: Any = BY_DATASET) -> Any
 def row_a_measure(table: pl.DataFrame, measures: Mapping[str, str], *columns: Any) -> pl.DataFrame:
     """Return some columns of a table once for each measure that it has, with its limits.
 
-    Args:
-        table: has `x`, `x_lower` and `x_upper` per measure, or `estimate`, `lower` and `upper`.
-        measures: the name of each measure in the figure, by its column.
-        columns: the further columns that are kept.
+    `measures` has the name of each measure in the figure by its column `x`. Its limits are
+    `x_lower` and `x_upper`, or for `estimate` `lower` and `upper`.
     """
     parts = []
     for name, title in measures.items():
@@ -284,7 +279,6 @@ def p_value(p: pl.Expr) -> pl.Expr:
 
 
 def _minus_signs(text: pl.Expr) -> pl.Expr:
-    """Return numbers as text with the minus sign of the axes instead of a hyphen."""
     return text.str.replace_all("-", "−", literal=True)
 
 

@@ -44,7 +44,6 @@ def turn_properties(properties: pl.DataFrame, families: pl.DataFrame, judge: str
 
 
 def _layers(rows: pl.DataFrame, of_models: pl.DataFrame, n_models: int) -> Any:
-    """Return the lines, intervals and points of one panel, with people's as horizontal rules."""
     height = 110 if n_models <= theme.SMALL else 62
     told = theme.told_apart("dataset", rows["dataset"].unique().sort().to_list())
     tooltip = theme.hover(*CELL_KEYS, "measure", "value")

@@ -65,7 +65,6 @@ def turn_task(labels: Iterable[str]) -> Task:
 
 
 def _problem(row: Row, round_name: str, round_ids: set[str], task: Task) -> str | None:
-    """Return the problem with a single row, or None."""
     if row.round != round_name:
         return (
             f"{row.where}: the round is '{row.round}', expected '{round_name}'; put the file into "
@@ -153,12 +152,10 @@ def _people(reading: Reading) -> Reading:
 
 
 def _told(rows: Mapping[str, Row]) -> dict[str, tuple[Any, ...]]:
-    """Return by id an annotator's label, notes, doubt and seconds."""
     return {name: (row.label, row.notes, row.unsure, row.seconds) for name, row in rows.items()}
 
 
 def _missing(rows: Sequence[Row], round_ids: set[str], unit: str) -> list[str]:
-    """Return a problem for each annotator who has not labelled everything in the round."""
     done: dict[str, set[str]] = {}
     for row in rows:
         done.setdefault(row.annotator, set()).add(row.id)
@@ -206,7 +203,6 @@ def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
 def _join_key(
     rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
 ) -> pl.DataFrame:
-    """Return the columns of a schema from checked rows, the key and derived columns, sorted."""
     columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, *MORE)}
     return (
         pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")

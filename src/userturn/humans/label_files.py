@@ -136,7 +136,6 @@ def _annotator(completed_by: Any) -> str:
 
 
 def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
-    """Return the values of one control of the labelling interface in an annotation."""
     values = [part["value"][kind] for part in result if part.get("from_name") == name]
     return [
         str(text) for value in values for text in (value if isinstance(value, list) else [value])

@@ -50,12 +50,6 @@ def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]
     return drawn.with_columns(weight=inverse * scale.over(list(classes))).filter(is_labelled)
 
 
-def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: str) -> int:
-    """Return the number of classes that have drawn turns but no label."""
-    with_labels = drawn.filter(pl.col("id").is_in(labelled["id"].to_list()))
-    return drawn[column].n_unique() - with_labels[column].n_unique()
-
-
 def people(annotations: pl.DataFrame) -> pl.DataFrame:
     """Return one row per labelled turn with the labels of all its annotators.
 

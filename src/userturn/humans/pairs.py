@@ -17,6 +17,7 @@ conversation goes.
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -177,17 +178,27 @@ def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame
     )
 
 
+def texts_of_pairs(
+    pairs: pl.DataFrame, turns: pl.DataFrame, people: pl.DataFrame
+) -> list[dict[str, Any]]:
+    """Return the rows of some pairs with the answer, both turns and the messages before them.
+
+    The model's turn is in `text`, the person's in `reference_user_turn`.
+    """
+    texts = turns.select(*TURN_KEYS, "key", "answer", "text")
+    return (
+        pairs.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left")
+        .join(people.drop("conversation"), on=ITEM_KEYS, maintain_order="left")
+        .rows(named=True)
+    )
+
+
 def shown_pairs(
     key: pl.DataFrame, turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
 ) -> pl.DataFrame:
     """Return what annotators see of a round: opaque id, conversation with its answer, two turns."""
-    texts = turns.select(*TURN_KEYS, "key", "answer", "text")
-    turns_of_people = people.drop("conversation")
-    seen = key.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left").join(
-        turns_of_people, on=ITEM_KEYS, maintain_order="left"
-    )
     rows = []
-    for row in seen.iter_rows(named=True):
+    for row in texts_of_pairs(key, turns, people):
         person, model = (row[name] for name in ("reference_user_turn", "text"))
         both = [neutral(text, tokens, is_turn=True) for text in (person, model)]
         rows.append(

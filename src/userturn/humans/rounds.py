@@ -252,7 +252,6 @@ def _draw_round(
     paths_to_earlier_keys: Sequence[str],
     paths_to_earlier_annotations: Sequence[str],
 ) -> NewRound:
-    """Return a new round's key, what annotators see of it, and how its turns were allocated."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
     frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)

@@ -62,7 +62,14 @@ def practice_turns(path: str | Path, labels: Sequence[str]) -> list[PracticeTurn
         if not free:
             break
         chosen.append(min(free, key=lambda r: (n_of[r["label"]], labels.index(r["label"]))))
-    return [_shown(row) for row in sorted(chosen, key=_rank)]
+    return [
+        {
+            "conversation": [{"role": m["role"], "text": m["content"]} for m in row["messages"]],
+            "turn": row["turn"],
+            "label": row["label"],
+        }
+        for row in sorted(chosen, key=_rank)
+    ]
 
 
 def _is_clear(row: Mapping[str, Any]) -> bool:
@@ -73,11 +80,6 @@ def _is_clear(row: Mapping[str, Any]) -> bool:
 
 def _rank(row: Mapping[str, Any]) -> str:
     return fingerprint(["practice", row["id"]])
-
-
-def _shown(row: Mapping[str, Any]) -> PracticeTurn:
-    messages = [{"role": str(m["role"]), "text": str(m["content"])} for m in row["messages"]]
-    return {"conversation": messages, "turn": row["turn"], "label": row["label"]}
 
 
 MARKS_SHOWN = (
@@ -111,12 +113,8 @@ def page(
 ) -> str:
     """Return the annotation page of a round as HTML.
 
-    Args:
-        round_name: name of the round.
-        items: `id`, `conversation` and `turn`, in the order in which they are shown.
-        rubric: the rubric, word for word what judges read.
-        practice: turns to learn the labels by, which are not of the round.
-        n_first: how many of the first turns are needed most.
+    Items have `id`, `conversation` and `turn`, in the order in which they are shown. `practice` are
+    turns to learn the labels by, which are not of the round. The first `n_first` are needed most.
     """
     guide = (*GUIDE, NEEDED.format(n=n_first)) if 0 < n_first < items.height else GUIDE
     labels = [
@@ -146,16 +144,8 @@ def _page_of(
 ) -> str:
     """Return the page of a task as HTML.
 
-    Args:
-        unit: what is labelled, `turn` or `pair`; its part of the page has that name.
-        question: what stands before a unit's number.
-        round_name: name of the round.
-        items: what is shown of each unit, in the order in which they are shown.
-        guide: its paragraphs.
-        labels: `name`, `shown`, `criterion` and `described` of each.
-        practice: turns to learn the labels by, which are not of the round.
-        rules: of the rubric.
-        ours: the note on labels that are the project's own.
+    `unit` is `turn` or `pair`, and `question` stands before its number. `ours` is the note on
+    labels that are the project's own.
     """
     parts = FOLDER.joinpath("annotate")
     template = read_page(

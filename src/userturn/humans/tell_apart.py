@@ -21,7 +21,7 @@ import polars as pl
 from userturn.datasets.messages import Message, answer_to
 from userturn.errors import UserError
 from userturn.humans.blinding import neutral
-from userturn.humans.pairs import paired_turns
+from userturn.humans.pairs import paired_turns, texts_of_pairs
 from userturn.judges.decisions import Decision, open_decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
 from userturn.judges.judge import Judge
@@ -37,7 +37,7 @@ from userturn.judges.question import (
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
-from userturn.storage.table_files import ITEM_KEYS, TURN_KEYS
+from userturn.storage.table_files import ITEM_KEYS
 
 TOLD_APART = "told_apart"  # in place of a dataset in journals and accounts
 PLACES = ("first", "second")
@@ -171,23 +171,13 @@ def pairs_of_models(
     judge does not see the models' special `tokens`.
     """
     usable = paired_turns(turns, people, tokens).filter(pl.col("left_out").is_null())
-    texts = turns.select(*TURN_KEYS, "key", "answer", "text")
-    turns_of_people = people.drop("conversation")
-    rows = (
-        usable.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left")
-        .join(turns_of_people, on=ITEM_KEYS, maintain_order="left")
-        .rows(named=True)
-    )
     first: dict[tuple[str, str, str], str] = {}  # a model's text by its place
-    for row in rows:
+    for row in texts_of_pairs(usable, turns, people):
         text = neutral(row["text"], tokens, is_turn=True)
         person = neutral(row["reference_user_turn"], tokens, is_turn=True)
         model_and_conversation = row["model"], row["conversation"]
-        yield ToTellApart(
-            WITH_A_PERSON,
-            *model_and_conversation,
-            Pair(row["messages"], row["answer"], text, person),
-        )
+        pair = Pair(row["messages"], row["answer"], text, person)
+        yield ToTellApart(WITH_A_PERSON, *model_and_conversation, pair)
         other = first.setdefault((row["model"], row["dataset"], row["item"]), text)
         if other != text:
             pair = Pair(row["messages"], row["answer"], other, text)

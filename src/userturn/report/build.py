@@ -63,7 +63,6 @@ def origins(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[l
 
 
 def _instructions(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row for each text that tells models to play the user."""
     names: dict[str, list[str]] = {}
     for name, description in descriptions.items():
         if "instruction" in description:
@@ -84,7 +83,6 @@ def _headers(descriptions: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _setting_text(value: Any) -> str:
-    """Return a setting, or several by name in sorted order, as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_setting_text(one)}" for name, one in sorted(value.items()))
     return f"{value}"
@@ -243,27 +241,6 @@ def assembled(study: dict[str, Any], pictures: Iterable[str]) -> str:
     return f"{before}{embedded(study)}{after}"
 
 
-def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> dict[str, Any]:
-    """Return the page's data about the grid, and the layout of its data files."""
-    return {
-        "models": models,
-        "datasets": list(grid.datasets),
-        "temperatures": list(grid.temperatures),
-        "perturbations": sorted(grid.perturbations, key=lambda name: (name != PLAIN, name)),
-        "private": grid.private_datasets,
-        "judges": list(grid.judges),
-        "judge": judge,
-        "aboutJudges": {name: about(entry) for name, entry in grid.judges.items()},
-        "labelNames": {name: label_name(name) for name in (*LABELS, *rubric.labels)},
-        "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
-        "rules": one_line_each(name_labels(rubric.rules, rubric.labels)),
-        "ours": note_on_ours(rubric),
-        "rows": ROWS_PER_FILE,
-        "writers": WRITERS,
-        "outcomes": OUTCOMES,
-    }
-
-
 def number_annotators(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the tables with annotators numbered as in the explorer instead of named."""
     raters = pl.col("first", "second").replace(people_without_names(annotations))
@@ -297,7 +274,21 @@ def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str
     names = tables["families"]["model"].to_list() if "families" in tables else []
     models = [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
     return {
-        **laid_out(grid, judge, models, rubric),
+        "models": models,
+        "datasets": list(grid.datasets),
+        "temperatures": list(grid.temperatures),
+        "perturbations": sorted(grid.perturbations, key=lambda name: (name != PLAIN, name)),
+        "private": grid.private_datasets,
+        "judges": list(grid.judges),
+        "judge": judge,
+        "aboutJudges": {name: about(entry) for name, entry in grid.judges.items()},
+        "labelNames": {name: label_name(name) for name in (*LABELS, *rubric.labels)},
+        "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
+        "rules": one_line_each(name_labels(rubric.rules, rubric.labels)),
+        "ours": note_on_ours(rubric),
+        "rows": ROWS_PER_FILE,
+        "writers": WRITERS,
+        "outcomes": OUTCOMES,
         "about": [*map(grid.config.get("study", {}).get, ("name", "date")), n_items(tables)],
         "headlines": headlines(grid, models, tables),
         "rates": rates_of_cells(grid, tables),
@@ -317,20 +308,10 @@ def build_report(
     path_to_report: str,
     folder_of_data: str,
 ) -> None:
-    """Write the report's page and its data files.
+    """Write the report's page by the primary judge, and its data files in a folder beside it.
 
-    Args:
-        grid: the study's grid, with its results.
-        judge: the primary judge.
-        path_to_rubric: the rubric, whose labels are the legend.
-        paths_to_descriptions: descriptions of the models.
-        paths_to_tables: Parquet files of the report's tables; some may be missing.
-        paths_to_figures: SVG files in the order of the page, each beside its Vega-Lite file.
-        paths_to_captions: captions of figures and tables, named like them.
-        paths_to_annotations: people's labels of all rounds.
-        paths_to_scores: tables of scores of reference follow-ups and of own turns.
-        path_to_report: output file of the page.
-        folder_of_data: output folder of the data files, beside the page.
+    Figures are SVG files in the order of the page, each beside its Vega-Lite file. Captions are
+    named like figures and tables.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
     tables = number_annotators({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)

@@ -91,7 +91,6 @@ def _numbers(down: Side, across: Side, whole: str) -> Iterator[tuple[int, int]]:
 
 
 def _sides(chart: Mapping[str, Any]) -> tuple[Side, Side]:
-    """Return rows and columns of a chart's panels."""
     if "vconcat" in chart:
         return Side(BELOW, list(range(len(chart["vconcat"])))), Side("", [])
     facet = chart.get("facet", {})

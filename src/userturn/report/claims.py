@@ -71,21 +71,21 @@ class Number(NamedTuple):
 
 
 RATE = ("estimate", "lower", "upper", "n_scored")
-OF_MODELS = {"label": GENUINE, "average": "micro", "perturbation": PLAIN}
+OF_MODELS = {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN}
 NAMED = ("scope", "label", "average", "perturbation", "model", "temperature", "judge")
 NUMBERS = (
-    Number("rates", "genuine follow-ups", {"scope": "model", **OF_MODELS}, NAMED, RATE),
+    Number("rates", "genuine follow-ups", OF_MODELS, NAMED, RATE),
     Number(
         "rates",
         "genuine follow-ups by chance",
-        {"scope": "model", **OF_MODELS},
+        OF_MODELS,
         NAMED,
         ("floor", "floor_lower", "floor_upper", "n_scored_again"),
     ),
     Number(
         "rates",
         "genuine follow-ups, corrected by people's labels",
-        {"scope": "model", **OF_MODELS},
+        OF_MODELS,
         NAMED,
         ("corrected", "corrected_lower", "corrected_upper", "n_labelled"),
     ),
@@ -175,7 +175,6 @@ def _jobs(files: Files) -> Iterator[str]:
 
 
 def _source(entry: Any) -> str:
-    """Return where a model or dataset is from."""
     if isinstance(entry, str):
         return entry
     named = (str(entry[key]) for key in ("source", "base", "hub", "file") if key in entry)

@@ -17,23 +17,14 @@ NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 
 
 class Comparison(NamedTuple):
-    """A study beside the first one.
+    """A study beside the first one."""
 
-    Attributes:
-        studies: the first one, and this one.
-        unknown: by letter of a study, the sentence that says why its rates are no findings.
-        settings: how many shared cells were made with the same settings, in words.
-        cells: rates by cell and judge, as `userturn compare` prints them.
-        grades: task accuracy, likewise.
-        only: cells by judge that only one of the studies has, by its letter.
-    """
-
-    studies: tuple[Study, Study]
-    unknown: Mapping[str, str]
-    settings: str
-    cells: pl.DataFrame
-    grades: pl.DataFrame
-    only: Mapping[str, Sequence[str]]
+    studies: tuple[Study, Study]  # the first one, and this one
+    unknown: Mapping[str, str]  # by letter of a study, the sentence why its rates are no findings
+    settings: str  # how many shared cells were made with the same settings, in words
+    cells: pl.DataFrame  # rates by cell and judge, as `userturn compare` prints them
+    grades: pl.DataFrame  # task accuracy, likewise
+    only: Mapping[str, Sequence[str]]  # by letter, cells by judge that only one study has
 
 
 def comparison_page(
@@ -44,13 +35,9 @@ def comparison_page(
 ) -> str:
     """Return the page as HTML, with some flipped turns.
 
-    Args:
-        comparisons: each further study beside the first.
-        rates: the rate of each cell by judge in each study: JUDGED_CELL_KEYS, `letter`, `estimate`,
-            `lower`, `upper` and `n`.
-        flips: the turns that are shown.
-        n_flips: how many turns flipped in all, and for each of `comparisons` how many became
-            genuine from the first study to it, and how many ceased to be.
+    `rates` has the rate of each cell by judge in each study: JUDGED_CELL_KEYS, `letter`,
+    `estimate`, `lower`, `upper` and `n`. `n_flips` says how many turns flipped in all, and for each
+    comparison how many became genuine from the first study to it, and how many ceased to be.
     """
     flips_to_show = list(flips)
     studies = [comparisons[0].studies[0], *(one.studies[1] for one in comparisons)]
@@ -110,7 +97,6 @@ def _named(row: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
 
 
 def _overview(rates: pl.DataFrame, studies: Sequence[Study]) -> str:
-    """Return a table of the rates of all studies, with a row for each cell by judge."""
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rates.sort(JUDGED_CELL_KEYS).iter_rows(named=True):
         limits = f"[{100 * row['lower']:.1f}, {100 * row['upper']:.1f}]"
@@ -137,7 +123,6 @@ def _pair(one: Comparison) -> str:
 
 
 def _rates(one: Comparison, table: pl.DataFrame, keys: Sequence[str], name: str) -> str:
-    """Return a table of rates in two studies, with their difference and its test, as HTML."""
     if table.is_empty():
         return "<p>Nothing was scored in both.</p>"
     a, b = (study.letter for study in one.studies)

@@ -97,16 +97,8 @@ People = Mapping[tuple[Any, ...], list[list[str | None]]]
 
 def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
     """Return a cell's user turns, with columns `label_0`, `rationale_0`, ... for each judge."""
-    columns = [
-        *TURN_KEYS,
-        "key",
-        "prompt_text",
-        "answer",
-        "outcome",
-        "text",
-        "finish_reason",
-        "error",
-    ]
+    columns = [*TURN_KEYS, "key", "prompt_text", "answer", "outcome", "text"]
+    columns += ["finish_reason", "error"]
     turns = mark_copies(pl.read_parquet(folder / "user_turns.parquet", columns=columns))
     verdict_columns = ["label", "rationale", "unscored_reason"]
     for number, judge in enumerate(judges):
@@ -231,16 +223,8 @@ def write_explorer(
 ) -> dict[str, Any]:
     """Write the data files of all cells, and return the index that is part of the page.
 
-    Args:
-        grid: the study's grid, with its results.
-        judge: the primary judge.
-        labels: labels of the rubric, in order; other labels of judges are appended.
-        descriptions: of each model.
-        annotations: people's labels of all rounds.
-        folder: output folder of the data files.
-
-    Returns:
-        `cells` as `indexed` returns them; numbered `groups` of prompts; `labels`; `examples`.
+    It has `cells` as `indexed` returns them, numbered `groups` of prompts, the rubric's `labels`
+    and others of judges, and `examples` by the primary judge.
     """
     numbers: Texts = {label: i for i, label in enumerate(labels)}
     people, judges = people_by_turn(annotations), list(grid.judges)

@@ -84,7 +84,6 @@ class Group:
     def __init__(
         self, items: pl.DataFrame, answers: pl.DataFrame, grades: pl.DataFrame, user_header: str
     ) -> None:
-        """Take the dataset's items, and the answers to them with their grades."""
         table = items.join(answers, on="item", how="left", maintain_order="left").join(
             grades, on="item", how="left", maintain_order="left"
         )

@@ -18,19 +18,12 @@ OWN = "its own model"  # in place of the model if each study has another one
 
 
 class Study(NamedTuple):
-    """A results folder that is compared.
+    """A results folder that is compared."""
 
-    Attributes:
-        letter: what it is called in tables.
-        name: what its user called it.
-        results: the folder.
-        own: its only model if the studies' only models are compared with each other, else None.
-    """
-
-    letter: str
-    name: str
+    letter: str  # what it is called in tables
+    name: str  # what its user called it
     results: Path
-    own: str | None = None
+    own: str | None = None  # its only model, if the studies' only models are compared
 
     @property
     def title(self) -> str:
@@ -181,7 +174,6 @@ def add_texts(flips: pl.DataFrame, studies: Sequence[Study], private: set[str]) 
 
 
 def _texts(path: Path) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return the answer and the turn of each item and sample."""
     turns = pl.read_parquet(path, columns=[*TURN_KEYS[-2:], "answer", "text"])
     return {(i, s): (answer or "", text or "") for i, s, answer, text in turns.iter_rows()}
 

@@ -43,11 +43,7 @@ def rates_of_models(
 ) -> list[dict[str, Any]]:
     """Return each model's rates over all datasets, by temperature, and its accuracy.
 
-    Args:
-        rates: as `rates_under` returns them.
-        graded: the judge's rows of the table `decoupling`.
-        models: the models in the order in which they are shown.
-        perturbation: that of the rates.
+    `rates` are as `rates_under` returns them, and `graded` is the table `decoupling`, of one judge.
 
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
@@ -128,7 +124,7 @@ def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
 def answers_cut(tables: Tables) -> dict[str, int] | None:
     """Return the number of answers, and of those cut at the token limit, or None if unknown."""
     accuracy = tables.get("accuracy")
-    if accuracy is None or "n_answers_cut" not in accuracy.columns:
+    if accuracy is None:
         return None
     return {"n": int(accuracy["n_items"].sum()), "n_cut": int(accuracy["n_answers_cut"].sum())}
 
@@ -136,7 +132,7 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
 def n_items(tables: Tables) -> int | None:
     """Return the number of items of all datasets, or None if unknown."""
     accuracy = tables.get("accuracy")
-    if accuracy is None or "n_items" not in accuracy.columns or accuracy.is_empty():
+    if accuracy is None or accuracy.is_empty():
         return None
     return int(accuracy.group_by("dataset").agg(pl.max("n_items"))["n_items"].sum())
 
@@ -164,13 +160,7 @@ def played_of_models(
 def headline(
     tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
 ) -> dict[str, Any]:
-    """Return the numbers at the beginning of the report.
-
-    Args:
-        tables: tables by name; missing ones leave their part empty.
-        judge: the judge whose verdicts count.
-        models: the models in the order in which they are shown.
-        perturbation: that of the turns.
+    """Return the numbers at the beginning of the report, where missing tables leave a part empty.
 
     Returns:
         `counts` of turns over all cells, and of what became of them; `answers` and how many were

@@ -9,7 +9,7 @@ import polars as pl
 
 from userturn.config.formats import model_of
 from userturn.datasets.turns import clusters, originals
-from userturn.humans.labels import NO_LABELS, drawn_turns, n_unlabelled_classes, people, weighted
+from userturn.humans.labels import NO_LABELS, drawn_turns, people, weighted
 from userturn.stats.margins import correlations, side_by_side
 from userturn.stats.prediction_powered import Corrected, Labelled, design_effect, difference
 from userturn.stats.prediction_powered import corrected_rate as rate_by_labels
@@ -64,7 +64,8 @@ class Domain:
             return NO_LABELS
         if self.sampled["judge"].n_unique() > 1:
             return "its rounds were drawn by the labels of different judges"
-        n_open = n_unlabelled_classes(self.sampled, self.labelled, "stratum")
+        seen = self.sampled.filter(pl.col("id").is_in(self.labelled["id"].to_list()))
+        n_open = self.sampled["stratum"].n_unique() - seen["stratum"].n_unique()
         return f"nobody has labelled a turn of {n_open} of its strata yet" if n_open else None
 
     def sample(self) -> Labelled:
