@@ -135,14 +135,9 @@ def draw(
 ) -> pl.DataFrame:
     """Return the turns of a new round: sampled turns that no earlier round drew.
 
-    Args:
-        frame: human samples of all cells, as `sample.mark_drawn` returns them.
-        earlier: keys of all earlier rounds.
-        families: model family by model.
-        minimum: number of turns of each family, in all rounds together.
-        seed: the study's seed.
-        n_turns: number of turns of all rounds together, for Neyman's allocation; None without it.
-        labels: people's labels in earlier rounds: `stratum` and `genuine`.
+    `frame` has the human samples of all cells (`sample.mark_drawn`), `earlier` the keys of all
+    earlier rounds, and `labels` people's labels in these: `stratum` and `genuine`. `minimum` is of
+    each family, and `n_turns`, which Neyman's allocation shares out, of all rounds together.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     before = pl.col("key").is_in(earlier["key"].to_list())

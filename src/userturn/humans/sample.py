@@ -40,15 +40,10 @@ def keyed_hashes(secret: str, texts: Iterable[str]) -> pl.Series:
 def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Return every turn of some cells that can be drawn, with its rank in its stratum.
 
-    Args:
-        turns: user turns; those with the outcome `error` have no text and are left out.
-        verdicts: one judge's verdict on each of them; its label is the stratum, `unscored` if
-            it has none.
-        seed: the study's seed; another seed gives another order.
-
-    Returns:
-        The key columns, `key` of the request, `stratum`, `rank` in it from 1, `stratum_size`;
-        sorted by cell, stratum and rank.
+    The label of one judge's verdict is a turn's stratum, `unscored` if it has none. Turns with the
+    outcome `error` have no text and are left out. The columns are the key columns, `key` of the
+    request, `stratum`, `rank` in it from 1, and `stratum_size`. Rows are sorted by cell, stratum
+    and rank.
     """
     secret = fingerprint(["order of the human sample", seed])
     labelled = turns.filter(pl.col("outcome") != "error").join(

@@ -220,12 +220,8 @@ def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
     `measured` has the estimates and their lower and upper limits, for each variable that is an
     estimate rather than known. The result is None if the reliability of one of them is unknown.
     """
-    reliabilities = [
-        part_reliability
-        for part in measured
-        if (part_reliability := reliability(*part)) is not None
-    ]
-    return float(np.sqrt(np.prod(reliabilities))) if len(reliabilities) == len(measured) else None
+    shares = [share for part in measured if (share := reliability(*part)) is not None]
+    return float(np.sqrt(np.prod(shares))) if len(shares) == len(measured) else None
 
 
 def drop_biased_interval(correlation: Correlation, factor: float | None) -> Correlation:
@@ -271,7 +267,9 @@ def common_odds_ratio(tables: Array, confidence: float = CONFIDENCE) -> Odds:
     whole are an eighth wider, and cover odds ratios of rare turns in 0.95 to 1.0 of studies.
     """
     numbers, log_chances = _numbers_of_both(tables)
-    phi = _phi(*tables.sum(0).astype(float))
+    a, b, c, d = tables.sum(0).astype(float)
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    phi = float((a * d - b * c) / margins**0.5) if margins else None
     if len(numbers) < 2:
         return Odds(None, None, None, phi, None, "one of the two is the same for every item")
     seen = float(tables[:, 0].sum())
@@ -331,8 +329,3 @@ def _numbers_of_both(tables: Array) -> tuple[Array, Array]:
 
 def _log_choose(n: float, k: Array) -> Array:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-def _phi(a: float, b: float, c: float, d: float) -> float | None:
-    margins = (a + b) * (c + d) * (a + c) * (b + d)
-    return float((a * d - b * c) / margins**0.5) if margins else None

@@ -63,12 +63,6 @@ def _half_width(rate: float, worth: float) -> float:
     return float(upper - lower) / 2
 
 
-def half_width(turns: Turns, n_items: int, n_samples: int) -> float:
-    """Return the half-width of the interval of a rate over items with several samples."""
-    worth = n_items * n_samples / (1 + (n_samples - 1) * turns.alike)
-    return _half_width(turns.rate, worth)
-
-
 def assured_half_width(turns: Turns, n_items: int, n_samples: int, assurance: float) -> float:
     """Return the half-width that the share `assurance` of studies does not exceed.
 
@@ -106,7 +100,8 @@ def items_for_half_width(
     and Hafner 1989, Am Stat 43:101-105), since half of the studies are wider than the average.
     """
     if assurance is None:
-        return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
+        worth = n_samples / (1 + (n_samples - 1) * turns.alike)  # of an item
+        return smallest(lambda n: _half_width(turns.rate, n * worth) <= wished)
     return smallest(lambda n: assured_half_width(turns, n, n_samples, assurance) <= wished)
 
 

@@ -60,7 +60,6 @@ def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
-    """Return the rate and limits per model and dataset, clustered by items that belong together."""
     clustered = grades.with_columns(clusters())
     answers = clustered.partition_by("model", "dataset", maintain_order=True)
     intervals = [rate_over(part, ["item"], f"correct{ending}")[0] for part in answers]

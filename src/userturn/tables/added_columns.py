@@ -75,19 +75,16 @@ FORMAT = "format"
 ALSO = ("base", "baseline", "condition")  # columns with models whose format the row already names
 
 
-def _name(column: str) -> pl.Expr:
-    return pl.col(column).str.split_exact(BETWEEN, 1).struct.field("field_0").alias(column)
-
-
 def split_formats(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table with a column `format` after the model's, or unchanged if it has no format."""
     named = [name for name in (*NAMING, *ALSO) if name in table.columns]
     naming = [name for name in NAMING if name in named]
-    formats = [pl.col(n).str.split_exact(BETWEEN, 1).struct.field("field_1") for n in naming]
+    parts = {name: pl.col(name).str.split_exact(BETWEEN, 1).struct for name in named}
+    formats = [parts[name].field("field_1") for name in naming]
     formats_of_rows = table.select(pl.coalesce(*formats, pl.lit(None)).alias(FORMAT)).to_series()
     if not naming or not formats_of_rows.count():
         return table
-    split = table.with_columns(_name(name) for name in named)
+    split = table.with_columns(parts[name].field("field_0").alias(name) for name in named)
     return split.insert_column(
         table.columns.index(naming[0]) + 1, formats_of_rows.fill_null(DEFAULT)
     )

@@ -45,7 +45,6 @@ def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) ->
 
 
 def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield a comparison's rows: each coefficient on both scales, by family and weights."""
     for family in (ALL, *sorted(comparison.table["family"].unique())):
         for scale in IN_SCALE:
             for weights in ("study",) if comparison.kind == "judge-judge" else ("study", "sample"):

@@ -210,7 +210,8 @@ def _exposure(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 Prediction = Mapping[str, Any]
-CORRECTED = "corrected by people's labels"  # note of a corrected result
+# The note of a corrected result, which is a finding however poor the judge.
+CORRECTED = "corrected by people's labels"
 
 
 def predicted(one: Prediction) -> str:
@@ -254,11 +255,6 @@ def find(tables: Tables, one: Prediction) -> StudyResult:
     return StudyResult(text, decision, note, row["n_items"])
 
 
-def is_corrected(result: StudyResult) -> bool:
-    """Return whether a result is corrected by people's labels, a finding however poor the judge."""
-    return result.note == CORRECTED
-
-
 def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
     """Return the row of the table that has a prediction's quantity, or none if there is none."""
     if one.get("of") == "accuracy":
@@ -280,12 +276,9 @@ def _rows(tables: Tables, one: Prediction) -> pl.DataFrame:
         filters += [pl.col("label") == GENUINE, pl.col("average") == "micro"]
         return table.filter(*filters)
     ends = {"condition": one.get(str(factor)), "baseline": one["against"][factor]}
-    filters += [pl.col(end) == _text(value) for end, value in ends.items()]
+    texts = {n: str(float(x) if isinstance(x, int | float) else x) for n, x in ends.items()}
+    filters += [pl.col(end) == text for end, text in texts.items()]
     return table.filter(*filters, pl.col("factor") == factor)
-
-
-def _text(value: Any) -> str:
-    return str(float(value)) if isinstance(value, int | float) else str(value)
 
 
 def _scope(one: Prediction, is_change: bool) -> str:

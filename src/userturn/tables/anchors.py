@@ -9,7 +9,6 @@ import polars as pl
 
 from userturn.storage.table_files import Schema
 from userturn.tables import anchor_evidence as evidence
-from userturn.tables import anchor_evidence as own
 from userturn.tables.added_columns import default_format_rows
 from userturn.tables.anchor_evidence import StudyResult
 from userturn.tables.anchor_rules import FAILS, HOLDS, MARGIN, UNDECIDED
@@ -73,16 +72,16 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     seen = _rows_of_judge(tables, judge)
     rows = []
     for anchor in ANCHORS:
-        evidence = anchor.find(seen)
+        result = anchor.find(seen)
         why_not = unlike if anchor.is_judged else None
         named = {name: getattr(anchor, name) for name in ("quantity", "published", "source")}
         shared = {"criterion": anchor.criterion, "refuted_if": anchor.refuted_if, "judge": judge}
-        rows.append({**named, **shared, **_compared(evidence, why_not, OF_THE_PAPER)})
+        rows.append({**named, **shared, **_compared(result, why_not, OF_THE_PAPER)})
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def prediction_rows(
-    predictions: Mapping[str, own.Prediction],
+    predictions: Mapping[str, evidence.Prediction],
     tables: Tables,
     judge: str,
     not_shown: str | None = None,
@@ -94,13 +93,12 @@ def prediction_rows(
     seen = _rows_of_judge(tables, judge)
     rows = []
     for name, one in predictions.items():
-        evidence = own.find(seen, one)
-        is_finding = one.get("of") == "accuracy" or own.is_corrected(evidence)
-        region = own.predicted(one)
+        result, region = evidence.find(seen, one), evidence.predicted(one)
+        is_finding = one.get("of") == "accuracy" or result.note == evidence.CORRECTED
         rows.append(
             {
-                **{"quantity": own.quantity(name, one), "published": region, "source": OWN},
-                **_compared(evidence, None if is_finding else not_shown),
+                **{"quantity": evidence.quantity(name, one), "published": region, "source": OWN},
+                **_compared(result, None if is_finding else not_shown),
                 **{"criterion": f"the interval lies {region}", "refuted_if": "it lies outside"},
                 "judge": judge,
             }
@@ -109,7 +107,6 @@ def prediction_rows(
 
 
 def _rows_of_judge(tables: Tables, judge: str) -> Tables:
-    """Return the tables with the rows of one judge and the rows that need no judge."""
     return {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
         if "judge" in table.columns

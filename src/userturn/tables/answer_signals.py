@@ -149,7 +149,6 @@ def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _dataset_rows(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one model and dataset."""
     graded, decided = _graded(candidates), candidates.drop_nulls("correct")
     names = {"model": candidates["model"][0], "dataset": candidates["dataset"][0]}
     scores = {

@@ -33,7 +33,6 @@ BESIDE: Schema = {
 
 
 def _rates_with_pool(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    """Return the rates per dataset, and over the turns of all datasets."""
     each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
     both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
     return pl.concat([each, both.select(each.columns)])

@@ -134,13 +134,11 @@ def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.D
 
 
 def _counts(turns: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, int]:
-    """Return the numbers of turns, of those in no pair by reason, and of drawn pairs."""
     left_out = {f"n_{why}": int((turns["left_out"] == why).sum()) for why in (FAILED, CUT, SAME)}
     return {"n_turns": turns.height, **left_out, "n_pairs": pairs.height}
 
 
 def _reason(turns: pl.DataFrame, pairs: pl.DataFrame, labels: pl.DataFrame) -> str | None:
-    """Return why there is no share, or None if there is one."""
     if labels.height:
         return None
     if pairs.height:
@@ -149,7 +147,6 @@ def _reason(turns: pl.DataFrame, pairs: pl.DataFrame, labels: pl.DataFrame) -> s
 
 
 def _annotator_rows(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield a row for each annotator, if there are several."""
     of_people = labels.partition_by("annotator", as_dict=True)
     for (name,), own in sorted(of_people.items()) if len(of_people) > 1 else []:
         yield {"scope": "annotator", "annotator": name, **_measures(own, seed, name)}

@@ -193,7 +193,6 @@ def _share(turns: pl.DataFrame, right: pl.Expr) -> Interval:
 
 
 def _mean_over_kinds(turns: pl.DataFrame, right: pl.Expr) -> Interval:
-    """Return the mean over kinds of turns of the share that is right."""
     scored = turns.drop_nulls("label")
     kinds = scored["kind"].unique().sort().to_list()
     if len(kinds) < 2:
@@ -217,7 +216,6 @@ def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.
 
 
 def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
-    """Return Cohen's kappa between a judge and the truth, genuine or not."""
     scored = turns.filter(pl.col("label").is_not_null())
     sides = scored.select((pl.col(name) != GENUINE).cast(pl.Int64) for name in ("truth", "label"))
     weights, clusters = scored["weight"].to_numpy(), scored["cluster"].to_numpy()

@@ -62,14 +62,12 @@ def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
 
 
 def _controls(material: Material) -> pl.DataFrame:
-    """Return human follow-ups and planted failures."""
     if not material.paths["control_verdicts"]:
         return pl.DataFrame(schema=TURN)
     return add_kinds(control_verdicts(material))
 
 
 def _injected_conversations(material: Material) -> pl.DataFrame:
-    """Return the bare thanks that follow conversations with an injection."""
     verdicts = _verdicts(material, "injected_verdicts")
     of = {"conversation": pl.col("item"), "language": pl.lit("en")}
     return add_kinds(verdicts.with_columns(**of))

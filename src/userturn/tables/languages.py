@@ -21,8 +21,6 @@ TABLE = Table(
 )
 MEANINGS = {
     "language": "language of the prompt; null where it cannot be told",
-    "accuracy_lower": "lower limit of its 95% interval",
-    "accuracy_upper": "upper limit of its 95% interval",
 }
 CHANGES = ("answered_in_another", "turned_in_another", "turned_unlike_answer")
 SCHEMA: Schema = {
@@ -66,7 +64,6 @@ def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
 
 
 def _changes(turns: pl.DataFrame) -> dict[str, Any]:
-    """Return counts and rates of texts in another language, and why some have no language."""
     clustered = turns.with_columns(clusters(), probe="item")
     row: dict[str, Any] = {}
     for change in CHANGES:

@@ -35,25 +35,17 @@ class Column(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The part of a table that is shown: rows that pass `filters`, and some columns.
+    """The part of a table that is shown: rows that pass `filters`, and some columns."""
 
-    Attributes:
-        title: the table's title in the report.
-        filters: the value that rows must have, by column, or a tuple of several; columns that the
-            table lacks are ignored.
-        columns: the columns.
-        printed: what Markdown and LaTeX have instead of `filters`.
-        spread: a column whose values become columns of Markdown and LaTeX, and these values if they
-            are fixed. The printed column with braces in its heading is shown below each of them.
-        about: the caption of a further part of a table; the first part has that of the table.
-    """
-
-    title: str
+    title: str  # in the report
+    # The value that rows must have, or a tuple of several; columns that the table lacks are ignored
     filters: Mapping[str, Any]
     columns: tuple[Column, ...]
-    printed: Mapping[str, Any] | None = None
+    printed: Mapping[str, Any] | None = None  # what Markdown and LaTeX have instead of `filters`
+    # A column whose values become columns of Markdown and LaTeX, and these values if they are
+    # fixed. The printed column with braces in its heading is shown below each of them.
     spread: tuple[str, ...] = ()
-    about: str = ""
+    about: str = ""  # caption of a further part of a table; the first part has that of the table
 
 
 def column(

@@ -144,12 +144,18 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    reference, own = _gains(material, HUMAN_TURNS), _gains(material, OWN_TURNS)
+    scores = {part: _scores(material, kind) for part, kind in ENDED.items()}
+    reference, own = (
+        [turn_gains(of_dataset) for of_dataset in scores[part]] for part in (REFERENCE, OWN)
+    )
+    endings = {
+        part: pl.DataFrame([ending(one) for one in of if one.height], infer_schema_length=None)
+        for part, of in scores.items()
+    }
     rows = [row for turns in reference if turns.height for row in measures(turns)]
     parts = {REFERENCE: pl.DataFrame(rows, infer_schema_length=None)}
     if reference:
         parts[COMPARED] = likelihood_contrasts(pl.concat(reference), pairs_of(material.grid))
-    endings = {part: _endings(material, of) for part, of in ENDED.items()}
     parts[REFERENCE] = pl.concat([parts[REFERENCE], endings[REFERENCE]], how="diagonal_relaxed")
     if own:
         gains = pl.concat(own)
@@ -162,22 +168,13 @@ def table(material: Material) -> pl.DataFrame:
     return stacked(some, "part", SCHEMA)
 
 
-def _gains(material: Material, kind: str) -> list[pl.DataFrame]:
-    """Return the gains of a kind of turns, as a table per model and dataset."""
+def _scores(material: Material, kind: str) -> list[pl.DataFrame]:
+    """Return the scores of a kind of turns, as a table per model and dataset."""
     paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
-    return [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
-
-
-def _endings(material: Material, kind: str) -> pl.DataFrame:
-    """Return per model and dataset the probability that a turn of a kind ends at once."""
-    paths = [path for path in material.paths["scores"] if path.endswith(f"{kind}.parquet")]
-    tables = [pl.read_parquet(path) for path in sorted(paths)]
-    rows = [ending(scores) for scores in tables if scores.height]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return [pl.read_parquet(path) for path in sorted(paths)]
 
 
 def _peoples_verdicts(material: Material) -> pl.DataFrame:
-    """Return people's verdicts on turns in the form of a judge's."""
     labelled, _ = material.labelled
     genuine = (pl.col(PEOPLE_GENUINE) == GENUINE).alias("genuine")
     told = labelled.drop_nulls(PEOPLE_GENUINE)

@@ -32,6 +32,11 @@ from userturn.tables.turn_rates import (
     pool,
 )
 
+COUNTED = {
+    "n_turns": pl.len().cast(pl.Int64),
+    "n_scored": pl.col("genuine").count().cast(pl.Int64),
+    "n_genuine": pl.col("genuine").sum().cast(pl.Int64),
+}
 ENGLISH = "en"
 ENGLISH_ONLY = "the judge knows only English"
 
@@ -73,9 +78,7 @@ def group_by_turn(verdicts: pl.DataFrame) -> pl.DataFrame:
 def rates_of_parts(verdicts: pl.DataFrame, members: pl.DataFrame, scope: str) -> pl.DataFrame:
     """Return the rate of genuine turns per cell, judge and value of the column `group`."""
     counts = verdicts.group_by(*JUDGED_CELL_KEYS, "group", clusters()).agg(
-        n_turns=pl.len().cast(pl.Int64),
-        n_scored=pl.col("genuine").count().cast(pl.Int64),
-        n_genuine=pl.col("genuine").sum().cast(pl.Int64),
+        **COUNTED,
         n_lenient=pl.col("label").is_in([GENUINE, ARGUABLE]).sum().cast(pl.Int64),
     )
     by = ["family", *JUDGED_CELL_KEYS, "group"]
@@ -115,7 +118,6 @@ def _labels(material: Material, told: pl.DataFrame) -> Domain:
 
 
 def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
-    """Return the columns of the rate of a cell and language, corrected by people's labels."""
     here = turns.select(*CELL_KEYS, "group").unique()
     sampled = labels.sampled.join(here, on=[*CELL_KEYS, "group"], how="semi", maintain_order="left")
     written = turns.filter(~pl.col("turn_reason").eq_missing(FAILED))
@@ -148,9 +150,7 @@ def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
     """
     turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
     counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
-        n_turns=pl.len().cast(pl.Int64),
-        n_scored=pl.col("genuine").count().cast(pl.Int64),
-        n_genuine=pl.col("genuine").sum().cast(pl.Int64),
+        **COUNTED,
         first=pl.col("genuine").sort_by("sample").first(),
     )
     ordered = counted.sort(*JUDGED_ITEM_KEYS, TURN)
@@ -203,12 +203,7 @@ def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     turns = verdicts.join(problems, on=keys).sort("judge", *keys)
     return (
         turns.group_by(*JUDGED_CELL_KEYS, "place", maintain_order=True)
-        .agg(
-            n_turns=pl.len().cast(pl.Int64),
-            n_scored=pl.col("genuine").count().cast(pl.Int64),
-            n_genuine=pl.col("genuine").sum().cast(pl.Int64),
-            first=pl.col("genuine").first(),
-        )
+        .agg(**COUNTED, first=pl.col("genuine").first())
         .rename({"place": "item"})
     )
 
@@ -228,14 +223,10 @@ def between_languages(
     """
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
-    paired = pairs(_split_language(items), LANGUAGE, baseline, blocks)
-    return adjusted(compare([paired]), controls)
-
-
-def _split_language(items: pl.DataFrame) -> pl.DataFrame:
-    """Return items named by their problem alone, with the language in a column of its own."""
     parts = pl.col("item").str.splitn("\n", 2).struct
-    return items.with_columns(parts.field("field_0").alias(LANGUAGE), item=parts.field("field_1"))
+    language = parts.field("field_0").alias(LANGUAGE)
+    split = items.with_columns(language, item=parts.field("field_1"))
+    return adjusted(compare([pairs(split, LANGUAGE, baseline, blocks)]), controls)
 
 
 def add_missing_judges(

@@ -28,7 +28,6 @@ from userturn.tables.turn_rates import VERIFIER, count_items
 
 TABLES = ("rates", "contrasts", "judges")
 NOBODY = "nobody labelled such turns"
-ONE_EACH = (MCNEMAR, "McNemar exact")  # tests of one turn each, now and of older studies
 
 
 class Assumption(NamedTuple):
@@ -98,13 +97,12 @@ def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
 
 
 def _model_contrasts(contrasts: pl.DataFrame) -> pl.DataFrame:
-    """Return the confirmatory contrasts of models' follow-ups."""
     return contrasts.filter(pl.col("judge") != VERIFIER, correction="Holm", scope="model")
 
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    tested = _model_contrasts(contrasts).filter(pl.col("test").is_in(ONE_EACH))
+    tested = _model_contrasts(contrasts).filter(test=MCNEMAR)  # the test of one turn each
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     correlations = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not correlations:
@@ -162,7 +160,6 @@ def _tests(contrasts: pl.DataFrame) -> Assumption:
 
 
 def _judge(card: pl.DataFrame) -> dict[str, Assumption]:
-    """Return the sensitivity and specificity of a judge by people's labels, if there are any."""
     source = "people's labels in the pilot"
     by_people = card.filter(source=PEOPLE, by=ALL)
     measured = dict(by_people.drop_nulls("estimate").select("measure", "estimate").iter_rows())
@@ -197,7 +194,9 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
             f"'{results}/likelihood': found no {FEWEST} reference follow-ups with {measure} by one "
             "model; expected a finished study with `likelihood`"
         )
-    widest, source = max(pilots, key=lambda pair: _variance(pair[0]))
+    widest, source = max(
+        pilots, key=lambda p: p[0].spread ** 2 * (1 - p[0].related) * p[0].design_effect
+    )
     assumed = {name: Assumption(value, source) for name, value in widest._asdict().items()}
     if values["model"].n_unique() < 2:
         assumed["related"] = Assumption(None, "the pilot has one model")
@@ -250,10 +249,6 @@ def _design_effect(values: Floats, conversations: list[str]) -> float:
         return 1.0
     quantile = student_of(CONFIDENCE, len(set(conversations)))
     return max(1.0, ((mean.upper - mean.lower) / 2 / quantile) ** 2 / alone)
-
-
-def _variance(pair: FollowUps) -> float:
-    return pair.spread**2 * (1 - pair.related) * pair.design_effect
 
 
 def _tests_of_follow_ups(results: Path, measure: str) -> Assumption:

@@ -188,7 +188,6 @@ def add_turn_columns(rates: pl.DataFrame, more: pl.DataFrame, columns: Schema) -
 
 
 def _scoped_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return the outcomes of cells, added up over the cells of each scope."""
     tables = []
     for scope, of in SCOPES.items():
         by = [*of, "temperature", "perturbation", "judge"]

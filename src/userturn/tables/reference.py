@@ -3,6 +3,7 @@
 `python -m userturn.tables.reference` rewrites `results/README.md`; a test fails if it is stale.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +45,7 @@ failed or the prompt was too long, with the reason). An error is never graded or
 missing verdict is never a negative one: both are counted as unscored. A cell with a larger
 share of errors than `max_error_share` fails; of a table of scores, what would be made of it does.
 """
+LIMIT = re.compile(r"(?:.+_)?(lower|upper)(?:_loose)?")
 WORDS = {pl.String: "text", pl.Boolean: "yes or no", pl.Float64: "number"}
 
 
@@ -121,8 +123,13 @@ def meanings() -> dict[str, str]:
 
 
 def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
-    """Return the meaning of a column, or an empty text if there is none."""
-    return columns.get(f"{file}.{column}", columns.get(column, ""))
+    """Return the meaning of a column, or an empty text if there is none.
+
+    That of a limit of a 95% interval, such as `floor_lower`, need not be written.
+    """
+    side = LIMIT.fullmatch(column)
+    of_limit = f"{side[1]} limit of its 95% interval" if side else ""
+    return columns.get(f"{file}.{column}", columns.get(column, of_limit))
 
 
 def _section(file: StoredFile, columns: Mapping[str, str]) -> str:

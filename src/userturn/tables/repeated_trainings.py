@@ -85,11 +85,6 @@ PairsOf = Callable[[pl.DataFrame, Pair], pl.DataFrame]
 ROW_KEYS = ["scope", "dataset", "temperature", "perturbation", "judge"]
 
 
-def several(trainings: Trainings) -> dict[Pair, Sequence[Pair]]:
-    """Return the pairs of models and bases that were trained more than once."""
-    return {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
-
-
 def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) -> pl.DataFrame:
     """Return the items of several trainings beside their bases, as those of one model.
 
@@ -145,7 +140,6 @@ def compare_trainings(
 
 
 def _compared(group: Columns, changes: Floats) -> dict[str, Any]:
-    """Return the contrast of pooled pairs, with limits and a test over items and trainings."""
     row = compared(group)
     limits = partial(limits_over_trainings, turns=scored_margins(group), changes=changes)
     interval, apart = limits(CONFIDENCE), distance(changes)
@@ -178,7 +172,7 @@ def add_unseen_and_recipes(
         return compare_trainings(parts, first, trainings[first])
 
     models = [pair for pairs in trainings.values() for pair in pairs]
-    recipes = several(trainings)
+    recipes = {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
     names = [name for pairs in recipes.values() for name, _ in pairs]
     is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
     scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")

@@ -175,29 +175,20 @@ def measures(
     is_first = "ended" not in conversations.columns
     nothing = pl.Series([], dtype=pl.String)
     ended = nothing if is_first else conversations["ended"].drop_nulls()
+    difference, n_shared = change(first, turns, "conversation")
+    changed = {**dict(zip(CHANGE, difference, strict=True)), "n_shared": n_shared}
     return {
-        **measures_of(turns, first, "conversation"),
         "n_conversations": conversations.height,
+        "n_turns": turns.height,
+        "n_scored": turns["genuine"].count(),
+        "n_genuine": int(turns["genuine"].sum()),
+        **rate_columns(turns, "conversation"),
+        **({} if turns.equals(first) else changed),
         "n_ended": len(ended),
         **dict(zip(SPEECH, drift, strict=True)),
         **dict(zip(PROMPT, mean_over(turns, "prompt"), strict=True)),
         **dict(zip(TURNS, mean_over(turns, "turns"), strict=True)),
         "reason": most_frequent(ended),
-    }
-
-
-def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
-    """Return counts and rate of some turns, and the change since the first turns."""
-    n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
-    difference, n_shared = change(first, turns, cluster)
-    changed = {**dict(zip(CHANGE, difference, strict=True)), "n_shared": n_shared}
-    return {
-        "n_conversations": turns[cluster].n_unique(),
-        "n_turns": turns.height,
-        "n_scored": n_scored,
-        "n_genuine": n_genuine,
-        **rate_columns(turns, cluster),
-        **({} if turns.equals(first) else changed),
     }
 
 

@@ -14,7 +14,7 @@ from userturn.judges.heuristic import judge_by_words
 from userturn.stats.clustered_measures import clustered_mean
 from userturn.storage.files import read_json
 from userturn.storage.table_files import Schema
-from userturn.tables.layout import Column, Layout, column, texts
+from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, rate_over
 from userturn.workflow.registry import Table
@@ -37,11 +37,6 @@ MEANINGS = {
     "gain": "likelihood gain of that follow-up from its answer, nats a character, the mean",
     "n_graded": "answers with a grade; none where the data or the recipe have nothing to grade by",
     "accuracy": "share of these that are right",
-    **{
-        f"{name}{end}": f"{side} limit of its 95% interval"
-        for name in MEASURES
-        for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
-    },
 }
 SCHEMA: Schema = {
     "model": pl.String,
@@ -91,10 +86,6 @@ def _is_genuine(row: Mapping[str, Any], judge: Mapping[str, Any]) -> bool | None
     return judge_by_words([prompt], row["answer"], row["turn"], judge).genuine
 
 
-def _shown(heading: str, kind: str, name: str) -> Column:
-    return column(heading, kind, *(f"{name}{end}" for end in LIMITS))
-
-
 LAYOUT = Layout(
     "Trainings at their checkpoints, after conversations that are not learnt",
     {},
@@ -102,8 +93,8 @@ LAYOUT = Layout(
         *texts("model"),
         column("step", "count"),
         column("conversations", "count", "n_conversations"),
-        _shown("genuine, by the heuristic judge", "share", "rate"),
-        _shown("gain, nats a character", "number", "gain"),
-        _shown("right", "share", "accuracy"),
+        limited("genuine, by the heuristic judge", "share", "rate"),
+        limited("gain, nats a character", "number", "gain"),
+        limited("right", "share", "accuracy"),
     ),
 )

@@ -117,7 +117,6 @@ class Learnt:
     """The messages of some training data, indexed to look up texts in them."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Index the messages, except short ones."""
         from datasketch import MinHashLSH
 
         texts = map(normalised, messages)
@@ -191,7 +190,6 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _texts(path: str) -> list[list[str]]:
-    """Return the texts of each conversation in a table: messages, goal and reference."""
     rows = pl.read_parquet(path, columns=["messages", "goal", "reference_answer"]).to_dicts()
     return [
         [m["content"] for m in row["messages"]]

@@ -28,7 +28,6 @@ from userturn.tables.layout import Layout, column, limited, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import LIMITS, limits_of, mean_over, rate_over
 from userturn.tables.turn_similarity import (
-    BY_CHRF,
     LIMITS_OF_CHRF,
     OF_CHRF,
     PEOPLES,
@@ -91,11 +90,6 @@ MEANINGS = {
     "n_told": "turns whose language can be told",
     "in_language": "of which in that language",
     **OF_CHRF,
-    **{
-        f"{name}{end}": f"{side} limit of its 95% interval"
-        for name in (*MEASURES, *BY_CHRF)
-        for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
-    },
 }
 COUNTS = ("n_items", "n_turns", "n_ok", "n_error", "n_copies", "n_distinct", "n_words", "n_told")
 SCHEMA: Schema = {

@@ -52,11 +52,6 @@ MEANINGS = {
     "similarity": "cosine of the embedder's vectors of a turn and of that person's, a mean",
     "similarity_unrelated": "the same against a person's turn in another conversation",
     "similarity_above": "the first less the second, a mean over the same turns",
-    **{
-        f"{name}{end}": f"{side} limit of its 95% interval"
-        for name in (*BY_EMBEDDER, *BY_CHRF)
-        for end, side in zip(LIMITS[1:], ("lower", "upper"), strict=True)
-    },
     "reason": "why a cell has none",
 }
 LIMITS_OF_CHRF: Schema = {f"{name}{end}": pl.Float64 for name in BY_CHRF for end in LIMITS}

@@ -116,8 +116,6 @@ OF_COPIES = {
     ),
     "n_distinct": "different texts of the scored turns of each cell; turns without text are one",
     "distinct": "rate over these: each counts once, for the share of its turns that are genuine",
-    "distinct_lower": "lower limit of its 95% interval",
-    "distinct_upper": "upper limit of its 95% interval",
 }
 SCHEMA: Schema = {**JUDGED_CELL_COLUMNS, **COPIED}
 COPIES_SHOWN = (
