@@ -9,9 +9,8 @@ completion.py: `userturn completion`: what a shell needs to complete commands.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
-main.py: the argument parser, which finds each command's module.
+main.py: the argument parser, which finds each command's module, and says what is wrong.
 new.py: `userturn new`: a folder of its own for a study.
-parser.py: wrong arguments in one sentence, with the nearest name.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 plan_sheets.py: the tables of `userturn plan`.
 power.py: `userturn power`: items, samples, labels or reference follow-ups that a study needs.

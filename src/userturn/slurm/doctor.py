@@ -20,8 +20,8 @@ from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError, cache_folder, full_folders, hub_cache, write_trouble
 from userturn.judges.check_entries import check_served_judge
 from userturn.slurm.limits import accounting, look_at_limits, look_at_qos, owners_of
+from userturn.slurm.mistakes import misnamed, unknown_options
 from userturn.slurm.node_check import lock_trouble
-from userturn.slurm.profile_names import misnamed, unknown_options
 from userturn.slurm.scheduler import (
     JOB,
     CheckResult,

@@ -1,10 +1,13 @@
-"""What a run says of its settings before its first job is submitted."""
+"""What is said of settings before a first job is submitted: lost names, and refused jobs."""
 
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.slurm.profile_names import misnamed
 from userturn.slurm.scheduler import (
     PASSES,
     Attempt,
@@ -13,8 +16,16 @@ from userturn.slurm.scheduler import (
     look_at_requests,
     partitions,
     refusal,
+    run,
 )
-from userturn.slurm.submission import as_words, options_of
+from userturn.slurm.submission import (
+    OPTIONS,
+    SIZES,
+    Profile,
+    as_words,
+    options_of,
+    profile_resources,
+)
 
 
 def mistakes_of(workflow: Any) -> Iterator[str]:
@@ -60,3 +71,46 @@ def _submitted(workflow: Any) -> list[Attempt]:
         for job in workflow.dag.needrun_jobs()
         if not job.is_local
     ]
+
+
+RESOURCES = {  # that Snakemake and the plugin (2.8.0) know
+    *(*OPTIONS, *SIZES, "gpu_model", "slurm_extra", "mem_mb_per_cpu", "cpus_per_task", "mpi"),
+    *("cpus_per_gpu", "tasks", "tasks_per_gpu", "tasks_per_node", "clusters", "disk", "disk_mb"),
+    *("tmpdir", "slurm_cluster", "cluster", "mem_mib", "disk_mib"),
+}
+ALIKE = 0.7  # a name that is less like any known one may be somebody's own
+
+
+def _meant(name: str, options: Iterable[str]) -> str | None:
+    """Return the known name that a name most likely stands for; None if it is known or no typo."""
+    options = list(options)
+    return None if name in options else next(iter(get_close_matches(name, options, 1, ALIKE)), None)
+
+
+def misnamed(profile: Profile, rules: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence on each rule and resource that a profile sets and that is likely a typo."""
+    rules = list(rules)
+    of_rules = profile_resources(profile)
+    for rule in dict.fromkeys([*of_rules, *(profile.get("set-threads") or {})]):
+        if meant := _meant(rule, rules):
+            yield f"the profile sets resources of rule '{rule}', did you mean '{meant}'?"
+    for key in dict.fromkeys(key for resources in of_rules.values() for key in resources):
+        if meant := _meant(key, RESOURCES):
+            yield f"the profile sets resource '{key}', did you mean '{meant}'?"
+
+
+def unknown_options(profile: Profile) -> Iterator[str]:
+    """Yield a sentence on each setting of a profile that Snakemake refuses."""
+    options = _options()
+    for key in profile if options else ():
+        if key not in options and key[:1].isalpha():  # not those of a template
+            meant = _meant(key, options)
+            like = f", did you mean '{meant}'?" if meant else "; remove it"
+            yield f"the profile sets '{key}', which Snakemake does not know{like}"
+
+
+@cache
+def _options() -> set[str]:
+    """Return the long options that Snakemake and its plugins take; none if it does not run."""
+    help_text = run([sys.executable, "-m", "snakemake", "--help"]).stdout
+    return set(re.findall(r"--([a-z][\w-]+)", help_text))
