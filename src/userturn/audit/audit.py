@@ -165,7 +165,6 @@ class Audit:
             those that only this version would make.
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
-        made: when and by which code the study was made, in words.
         needs: what each check that was not made would need, by name of the check.
     """
 

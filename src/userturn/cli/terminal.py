@@ -27,15 +27,7 @@ GOOD, BAD = "green", "yellow"
 
 
 class Bar(NamedTuple):
-    """An interval of a share, drawn between 0 and 1.
-
-    Attributes:
-        estimate: the share.
-        lower: lower limit of its interval.
-        upper: upper limit of its interval.
-        mark: the value with which to compare it.
-        is_above: whether it is shown to be above the mark.
-    """
+    """An interval of a share, drawn between 0 and 1."""
 
     estimate: float | None
     lower: float | None
@@ -68,9 +60,7 @@ class Output(NamedTuple):
     """The output of a command, for a person and for a program.
 
     Attributes:
-        parts: the parts that are printed.
         numbers: the same as values by name, which `--json` prints, with a frame as a list of rows.
-        code: the exit code.
     """
 
     parts: Sequence[Part]

@@ -30,13 +30,9 @@ class AccountOnDisk:
     """An account as its file has it, whether or not its process still has it open.
 
     Attributes:
-        path: the account's file.
-        judge: name of the judge.
-        cell: folder of the cell, below `results`.
         spent: tokens of requests whose end is known.
         in_flight: the most tokens that the other requests may have taken.
         allowance: money that others may not spend while its process lives.
-        price: price of the judge's tokens when the account was written.
         asked_as: hash of the settings of its requests.
         seen: sizes of its replies with a token count.
         is_damaged: whether it cannot be read, so that its counts are unknown.
@@ -200,13 +196,8 @@ class Account:
     """The account of one process for one judge and cell.
 
     Attributes:
-        folder: folder of all accounts of the study.
-        judge: name of the judge.
-        cell: folder of the cell, below `results`.
-        price: price of the judge's tokens, for the cap.
         cap: money that all accounts together may never exceed, or None.
         prices: prices of all judges, to add up what the others spent.
-        asked_as: hash of the settings of its requests.
     """
 
     folder: Path

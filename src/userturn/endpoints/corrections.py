@@ -18,10 +18,6 @@ class Correction(NamedTuple):
     """A judge's total cost as a user states it, in place of some accounts.
 
     Attributes:
-        judge: name of the judge.
-        paid: the total cost.
-        because: the user's reason.
-        at: time of the correction.
         covers: names of the accounts that it replaces.
     """
 

@@ -65,7 +65,6 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         url: URL of the API, up to `/v1`.
         settings: the complete entry of the judge or model.
         key: the API key, sent as a bearer token and never shown.
-        pace: limit on the requests in flight.
     """
 
     url: str

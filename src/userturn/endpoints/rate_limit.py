@@ -21,8 +21,6 @@ class Pace:
     """The limit on questions in flight, which grows while latency holds and halves if slowed.
 
     Attributes:
-        most: the largest value of the limit.
-        limit: the current limit.
         pause_until: no request is sent before this time.
     """
 

@@ -37,7 +37,6 @@ class Spent:
         input_tokens: tokens read by the judge, including cached ones.
         cached_tokens: input tokens that the endpoint had in its cache.
         output_tokens: tokens written by the judge, including its reasoning.
-        seconds: time that the processes spent asking.
     """
 
     n_requests: int = 0

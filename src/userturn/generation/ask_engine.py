@@ -37,11 +37,9 @@ class GenerationRecord(TypedDict):
     """One line of the journal of answers and user turns.
 
     Attributes:
-        outcome: `ok`, `empty` or `error`.
         text: the model's text, without its stop token.
         token_ids: all tokens that it wrote, the stop token included.
         finish_reason: `stop`, `length`, or `error`.
-        error: null unless the outcome is `error`.
     """
 
     key: str

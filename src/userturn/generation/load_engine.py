@@ -150,7 +150,6 @@ class LoadedModel:
 
     Attributes:
         max_model_len: the largest number of tokens in prompt and continuation together.
-        identity: the part of model and engine that enters the identity of a request.
     """
 
     name: str

@@ -31,7 +31,6 @@ class OtherNames:
     """A finder of one model's replies under other names.
 
     Attributes:
-        identity: the part of model and engine that enters the identity of a request.
         present: by the name of each item that the study has, the hash of its messages.
     """
 

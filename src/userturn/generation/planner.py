@@ -26,10 +26,8 @@ class Planned:
     """One row of a plan: a request, or the reason why there is none.
 
     Attributes:
-        position: position of the item in its dataset.
         answer: the answer that readers see before the turn.
         change: what the perturbation did, as JSON.
-        error: why there is no request.
         ask: the ask (`study.asks`), or None if there is no answer to probe after.
         asked_as: name of the dataset in key and seed.
     """
@@ -78,13 +76,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Planner:
-    """A planner of the requests of one model.
-
-    Attributes:
-        identity: the part of model and engine that enters the identity of a request.
-        max_model_len: the largest number of tokens in prompt and continuation together.
-        study_seed: the seed that all others are derived from.
-    """
+    """A planner of the requests of one model."""
 
     identity: Mapping[str, Any]
     template: Template

@@ -72,7 +72,6 @@ class QuickLook:
         prompt: the probe's texts: template text and message text in alternation.
         answer: the answer that the model was shown as its own.
         turns: pairs of a temperature and the record of a user turn drawn at it.
-        verdicts: the heuristic judge's verdict on each turn, or None without such a judge.
     """
 
     description: Mapping[str, Any]

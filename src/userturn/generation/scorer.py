@@ -272,13 +272,7 @@ class TurnToScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Scorer:
-    """A maker of the scoring requests of one model and dataset.
-
-    Attributes:
-        identity: the part of model and engine that enters the identity of a request.
-        max_model_len: the largest number of tokens in a conversation.
-        dataset: name of the turns' dataset, in keys.
-    """
+    """A maker of the scoring requests of one model and dataset."""
 
     identity: Mapping[str, Any]
     template: Template

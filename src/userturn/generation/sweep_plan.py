@@ -47,9 +47,7 @@ class SweepPlans:
     """The plans of one shard of one model, with the answers to one dataset in memory at a time.
 
     Attributes:
-        shard: name of the part of the items, such as 1of1.
         pending: identities of the tables to fill.
-        form: how the model wraps an answer.
         scratch: folder for the plans of answers to items of other shards.
     """
 

@@ -30,10 +30,8 @@ class Writing:
     """A request that is being written.
 
     Attributes:
-        request: the request.
         limit: largest number of tokens that it may write.
         random: its generator of random numbers, seeded by the request alone.
-        token_ids: the tokens written so far.
     """
 
     request: Request

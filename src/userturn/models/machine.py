@@ -38,12 +38,7 @@ CPU_SHARE = 0.25  # of the speed of one large product of matrices
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that runs a model.
-
-    Attributes:
-        gpus: name and bytes of memory of each GPU that PyTorch sees.
-        memory: memory in bytes.
-    """
+    """The machine that runs a model."""
 
     gpus: tuple[tuple[str, int], ...]
     memory: int

@@ -19,7 +19,6 @@ class Sampling:
     """How one continuation is drawn. At temperature 0, decoding is greedy and needs no seed.
 
     Attributes:
-        temperature: softmax temperature.
         top_p: nucleus mass, 1 for all.
         top_k: number of candidates, 0 for all.
         presence_penalty: subtracted from the logit of every token already written.

@@ -29,10 +29,6 @@ class ServedModel:
     """A model on a server, as an engine (`models.requests.Engine`).
 
     Attributes:
-        name: name of the model, for messages.
-        template: the model's chat template.
-        endpoint: the server, not yet open.
-        account: counts its requests.
         checked: takes the check of the server, before any request is sent.
     """
 

@@ -96,7 +96,6 @@ class ServerCheck:
 
     Attributes:
         account: the model name, versions and limits that it reports.
-        dialect: the fields by which it is asked.
         keeps_seeds: whether equal seeds give equal samples, and other seeds other samples.
         keeps_top_k: whether `top_k` of 1 is greedy at temperature 1.
         greedy: its greedy completions of the prompts of the fingerprint.
@@ -128,13 +127,7 @@ def proof_prompts(template: Template) -> Iterator[Prompt]:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A few questions of our own to a server.
-
-    Attributes:
-        endpoint: the open connection.
-        template: chat template of the model that the server should have.
-        account: account that pays for the questions.
-    """
+    """A few questions of our own to a server."""
 
     endpoint: CompletionEndpoint
     template: Template

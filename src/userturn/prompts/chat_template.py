@@ -202,7 +202,6 @@ class RolePlayTemplate(Template):
     """A chat template that asks for a user turn in role-play, as the model's own answer.
 
     Attributes:
-        instruction: instruction to play the user.
         roles: `swapped` or `quoted`.
     """
 

@@ -62,12 +62,10 @@ class Operator:
     """A registered operator.
 
     Attributes:
-        apply: the function.
         needs_donor: whether its context must have another item's answer.
         needs_reference: whether its context must have the dataset's answer, not the model's own.
         shows_answer: whether the probe then depends on the item's own answer.
         shows_messages: whether the probe then depends on the item's messages.
-        parameters: the JSON Schema of each parameter.
     """
 
     apply: Callable[..., Context]

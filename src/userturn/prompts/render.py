@@ -48,7 +48,6 @@ class Renderer:
     """A tokenizer's chat template, on one day and with one set of options.
 
     Attributes:
-        tokenizer: a transformers tokenizer.
         today: the date given to templates that print one.
         options: keyword arguments of the template, such as enable_thinking.
         merge_system_message: whether a system message is written into the first user message.

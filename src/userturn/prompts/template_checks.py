@@ -131,13 +131,7 @@ SHOWN = 60  # characters of a text that a sentence quotes
 
 
 class Other(NamedTuple):
-    """Another way of writing the prompts of the same model, from which a format must differ.
-
-    Attributes:
-        name: its name in a sentence.
-        template: the model's template in it.
-        levers: the settings in which the format differs from it.
-    """
+    """Another way of writing the prompts of the same model, from which a format must differ."""
 
     name: str
     template: Template

@@ -101,7 +101,6 @@ class Encoder:
     """A tokenizer that keeps a template's text and its messages apart.
 
     Attributes:
-        tokenizer: a transformers tokenizer.
         control_tokens: ids of the control tokens, by text.
     """
 
