@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_901, 34_989),
+    "src": (62_809, 34_977),
     "tests": (57_888, 32_892),
     "scripts": (25, 18),
     "rules": (258, 0),
