@@ -72,7 +72,7 @@ LIMITS = (
     ),
     Limit(
         "contrasts of 825 cells of 1,000 turns",
-        [(12, "CPU s"), (350, "MB")],
+        [(6, "CPU s"), (300, "MB")],
         ["analysing.py", "11"],
         r"^\| analyse \| 825 \| 825,000 \| ([\d.]+) \| (\d+) \|",
     ),

@@ -18,6 +18,7 @@ from userturn.tables.equivalence import (
     no_accuracy_loss,
     no_change,
 )
+from userturn.tables.item_pairs import cells_of
 from userturn.tables.layout import printed
 
 WHERE = {"family": "f", "dataset": "d", "judge": "j"}
@@ -90,12 +91,14 @@ def test_accuracy_is_kept_where_the_loss_is_below_the_margin(n_right: int, holds
             for model, n in (("base", 700), ("sft", n_right))
         ]
     )
-    table = adjusted(list(no_accuracy_loss(graded, {("sft", "base"): [("sft", "base")]}, 0.02)))
+    table = adjusted(
+        list(no_accuracy_loss(cells_of(graded), {("sft", "base"): [("sft", "base")]}, 0.02))
+    )
     assert table["holds"].to_list() == [holds]
 
 
 def test_study_without_trained_models_says_so() -> None:
-    table = adjusted(list(no_accuracy_loss(pl.DataFrame(), {}, 0.02)))
+    table = adjusted(list(no_accuracy_loss(cells_of(cell(share(1, 1))), {}, 0.02)))
     assert table.select("holds", "reason").rows() == [
         (None, "no model line of this study names its base")
     ]
@@ -178,7 +181,10 @@ def test_claims_of_a_kind_are_adjusted_together() -> None:
 
 def test_every_row_is_printed() -> None:
     table = adjusted(
-        [*near_zero(cell(share(30, 1)), 0.05), *no_accuracy_loss(pl.DataFrame(), {}, 0.1)]
+        [
+            *near_zero(cell(share(30, 1)), 0.05),
+            *no_accuracy_loss(cells_of(cell(share(1, 1))), {}, 0.1),
+        ]
     )
     assert printed(LAYOUT, table).height == table.height == 2
 

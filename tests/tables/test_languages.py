@@ -8,7 +8,7 @@ import pytest
 from userturn.datasets.language import TOO_SHORT
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
-from userturn.storage.table_files import CELL_COLUMNS, TURN_KEYS
+from userturn.storage.table_files import CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
 from userturn.tables.corrected_rates import NO_SAMPLE, Domain
 from userturn.tables.languages import SCHEMA, languages_table
@@ -177,8 +177,7 @@ BY_PROBLEM = judged(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 1
 
 def contrasts(told: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, Any]]:
     items = scored_problems(told, verdicts).with_columns(family=pl.lit("f"))
-    blocks = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
-    table = between_languages(items, blocks, [])
+    table = between_languages(items, JUDGED_CELL_KEYS, [])
     return {row["condition"]: row for row in table.filter(scope="model").to_dicts()}
 
 
@@ -212,7 +211,7 @@ def test_without_english_the_first_language_is_the_baseline() -> None:
 def test_accuracies_are_compared_on_the_same_problems() -> None:
     grades = graded(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 14)])
     items = graded_problems(PAIRS, grades).with_columns(family=pl.lit("f"))
-    table = between_languages(items, ["model", "dataset", "item"], [])
+    table = between_languages(items, ["model", "dataset"], [])
     german = table.filter(condition="de", scope="model").to_dicts()[0]
     assert german["difference"] == pytest.approx(-0.5)
     assert (german["judge"], german["n_items"]) == ("verifier", 20)

@@ -55,7 +55,7 @@ def test_the_change_since_the_first_turn_is_over_conversations_scored_after_both
     # f was never scored after its second turn, g has none.
     both = {"a": [True, True], "b": [True, False], "c": [True, False], "d": [False, True]}
     turns = verdicts(**both, e=[False, False], f=[True, None], g=[True])
-    table = compare([since_the_first(turns.join(MEMBERS, on="model"))])
+    table = compare(since_the_first(turns.join(MEMBERS, on="model")))
     (row,) = table.filter(scope="model and dataset").to_dicts()
     assert (row["baseline"], row["condition"], row["n_items"]) == ("1", "2", 5)
     assert (row["rate_baseline"], row["rate_condition"]) == (3 / 5, 2 / 5)
@@ -69,7 +69,7 @@ def test_turns_are_compared_with_the_first_turn_of_their_own_dataset() -> None:
     late = early.with_columns(
         dataset=pl.lit("late"), item=pl.col("item").str.replace("turn-2", "turn-3")
     ).with_columns(item=pl.col("item").str.replace("turn-1", "turn-2"))
-    table = compare([since_the_first(pl.concat([early, late]).join(MEMBERS, on="model"))])
+    table = compare(since_the_first(pl.concat([early, late]).join(MEMBERS, on="model")))
     found = table.filter(scope="model and dataset").sort("dataset")
     assert found.select("dataset", "baseline", "condition", "difference").rows() == [
         ("d", "1", "2", -0.5),

@@ -12,6 +12,7 @@ from userturn.stats.margins import change, side_by_side
 from userturn.stats.proportions import Interval
 from userturn.tables.contrasts import accuracy_contrasts, contrasts
 from userturn.tables.equivalence import no_accuracy_loss
+from userturn.tables.item_pairs import cells_of
 from userturn.tables.repeated_trainings import (
     ONE_TRAINING,
     TEST,
@@ -96,6 +97,17 @@ def test_second_stage_is_compared_with_the_first_of_its_own_number() -> None:
     assert (row["n_scored"], row["n_scored_baseline"]) == (20, 20)
 
 
+def test_a_base_counts_once_also_where_the_first_training_lacks_the_cell() -> None:
+    both = turns(RATES, ["chat", "sums"]).filter(
+        (pl.col("model") != "sft") | (pl.col("dataset") != "sums")
+    )
+    table = of_models(contrasts(both, RECIPE, [], {}, NOBODY)[0])
+    rows = table.filter(scope="model and dataset").select(
+        "dataset", "n_scored", "n_scored_baseline"
+    )
+    assert sorted(rows.rows()) == [("chat", 30, 10), ("sums", 20, 10)]
+
+
 def test_accuracy_of_a_recipe_is_over_its_trainings_and_kept_or_not_by_them() -> None:
     grades = turns(RATES).select("model", "dataset", "item", correct=pl.col("n_genuine") == 1)
     families = pl.DataFrame({"model": list(RATES), "family": ["f"] * 4})
@@ -103,7 +115,7 @@ def test_accuracy_of_a_recipe_is_over_its_trainings_and_kept_or_not_by_them() ->
     row = table.filter(scope="model").row(0, named=True)
     assert row["difference"] == pytest.approx(0.3)
     graded = turns(RATES).with_columns(judge=pl.lit("verifier"))
-    (claim,) = no_accuracy_loss(graded, RECIPE, 0.02)
+    (claim,) = no_accuracy_loss(cells_of(graded), RECIPE, 0.02)
     assert (claim["model"], claim["n"]) == ("sft", 10)
     # Limits at 90% are 2.920 * .1 / root 3 = .169 away by the trainings alone.
     assert claim["estimate"] - claim["lower"] > 0.168

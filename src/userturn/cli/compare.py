@@ -27,7 +27,7 @@ from userturn.stats.significance import holm
 from userturn.storage.files import read_identity, write_text
 from userturn.storage.table_files import JUDGED_CELL_KEYS
 from userturn.study.record import read_study_record
-from userturn.tables.item_pairs import compared, counted, groups, match_items
+from userturn.tables.item_pairs import cells_of, compared, contrasts_by, pairs
 from userturn.tables.judge_validity import warned
 from userturn.tables.turn_rates import count_items
 from userturn.wording import number_of
@@ -126,8 +126,9 @@ def rates_of(studies: Sequence[Study], items: Sequence[pl.DataFrame]) -> pl.Data
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return a row per shared group: rates in A and B, difference, test on shared items."""
-    counts = counted(match_items(b, a, [*keys, "item"]), keys)
-    rows = [names | compared(group) for names, group in groups(counts, keys)]
+    both = pl.concat([table.with_columns(study=pl.lit(n)) for n, table in enumerate((a, b))])
+    paired = pairs(cells_of(both), "study", 0, keys)
+    rows = [names | compared(group) for names, group in contrasts_by(paired, keys)]
     table = pl.DataFrame(rows, infer_schema_length=None)
     if table.is_empty():
         return table

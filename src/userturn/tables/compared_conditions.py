@@ -1,28 +1,30 @@
 """Contrasts of conditions on the same items, of families with each other, and sets of tests."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from userturn.stats.margins import Counts, change, combination, detectable_difference
-from userturn.stats.proportions import CONFIDENCE, Array
+from userturn.stats.margins import Counts, combination, detectable_difference
+from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.significance import benjamini_hochberg, holm, sign_flip_p
-from userturn.storage.table_files import ITEM_KEYS, Schema
+from userturn.storage.table_files import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import FORMAT, default_format_rows, is_default
 from userturn.tables.item_pairs import (
     BASELINE,
-    BOTH,
     BOUNDS,
-    OTHER_FACTOR,
+    CHANGES,
     SHARED,
-    UNEQUAL,
-    Parts,
+    Cells,
+    Columns,
+    Pairs,
     compared,
     flips,
+    over_models,
     scoped_contrasts,
 )
 from userturn.tables.turn_rates import VERIFIER
@@ -59,11 +61,10 @@ SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope po
 }
 
 
-def compare(paired: Parts) -> pl.DataFrame:
+def compare(paired: Iterable[Pairs]) -> pl.DataFrame:
     """Return the contrast of each cell, of each model over datasets, and of each family.
 
-    Each of `paired` has items under two conditions (`item_pairs.paired_items`). The result has the
-    columns `COMPARED_SCHEMA`: contrasts without adjustment for multiple tests.
+    The result has the columns `COMPARED_SCHEMA`: contrasts without adjustment for multiple tests.
     """
     rows = [names | compared(group) for names, group in scoped_contrasts(paired, SCOPES)]
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
@@ -138,7 +139,6 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 BETWEEN_FAMILIES = "two families"
 SHARED_BY_PART = ["factor", "condition", "baseline", "temperature", "perturbation", "judge"]
 CONTRAST_KEYS = [*SHARED_BY_PART[:3], "dataset", *SHARED_BY_PART[3:]]
-OTHER = "_other"
 OF_FAMILIES: Schema = {  # columns that only these contrasts have
     "other_family": pl.String,
     "n_models": pl.Int64,
@@ -148,84 +148,92 @@ OF_FAMILIES: Schema = {  # columns that only these contrasts have
 }
 
 
-def family_items(paired: pl.DataFrame) -> pl.DataFrame:
-    """Return items of each family under each condition and its baseline, over all its models.
+class Items(NamedTuple):
+    """A dataset's items over the models of a family, and these models."""
 
-    The columns are `condition`, `family`, `dataset` and `item`; the turns under both conditions;
-    the mean changes over models, null if no model was scored under both; `models`; and `unequal`,
-    whether one condition has more turns than the other.
+    columns: Columns
+    models: frozenset[str]
+
+
+def compare_families(pairs: Pairs, members: pl.Expr) -> Iterator[dict[str, Any]]:
+    """Yield how two families differ in what a condition changes, for all pairs of families.
+
+    There is a row for each condition, judge, value of the other factor, pair of families, and
+    dataset or all, where both were scored. `members` says whose families are compared.
     """
-    # Changes are rounded, so that the order of sums does not show.
-    return paired.group_by("condition", "family", *ITEM_KEYS).agg(
-        pl.col(BOTH).sum(),
-        pl.col("change", "first_change").mean().round(9),
-        models=pl.col("model").unique(),
-        unequal=(pl.col("design") == UNEQUAL).any(),
-    )
+    ordered = pairs.where(members).names.sort(*SHARED_BY_PART, "family", "dataset", "model")
+    of_cells = ("family", "dataset", "model", "cell", "cell_baseline")
+    conditions = ordered.group_by(SHARED_BY_PART, maintain_order=True).agg(of_cells)
+    for row in conditions.iter_rows():
+        names = dict(zip(SHARED_BY_PART, row, strict=False))
+        families = dict[str, dict[str, Items]]()
+        for (family, dataset), group in groupby(
+            zip(*row[len(SHARED_BY_PART) :], strict=True), key=itemgetter(0, 1)
+        ):
+            _, datasets, models, *places = zip(*group, strict=True)
+            columns = over_models(pairs, list(zip(datasets, *places, strict=True)))
+            families.setdefault(family, {})[dataset] = Items(columns, frozenset(models))
+        for (family, own), (other, others) in combinations(families.items(), 2):
+            for dataset, items in _by_dataset(own, others):
+                if (found := _compared(*items)) is not None:
+                    yield {**names, "dataset": dataset, "family": family, "other_family": other,
+                           **found}  # fmt: skip
 
 
-ENDS = [condition + family for family in ("", OTHER) for condition in (BASELINE, "")]
-CHANGES = [name + family for name in ("change", "first_change") for family in ("", OTHER)]
+def _by_dataset(
+    own: Mapping[str, Items], others: Mapping[str, Items]
+) -> Iterator[tuple[str, tuple[Items, Items]]]:
+    """Yield the same items of two families by dataset, and over all datasets."""
+    both = {}
+    for dataset in sorted({*own, *others}):
+        some = own.get(dataset) or others[dataset]
+        nothing = {name: np.zeros_like(values) for name, values in some.columns.items()}
+        changes = {name: np.full_like(nothing[name], np.nan) for name in CHANGES}
+        absent = Items(nothing | changes, frozenset())
+        both[dataset] = (own.get(dataset, absent), others.get(dataset, absent))
+    yield from both.items()
+    first, second = (_joined(parts) for parts in zip(*both.values(), strict=True))
+    yield ALL, (first, second)
 
 
-class Beside(NamedTuple):
-    """Items of two families, and the numbers of models that have some."""
-
-    numbers: Mapping[str, Array]  # by column, nan for null
-    turns: Array  # items x baseline and condition of the first family, and of the other
-    positive: Array
-    n_models: Mapping[str, int]
+def _joined(parts: Sequence[Items]) -> Items:
+    """Return the items of several datasets."""
+    names = parts[0].columns
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in names}
+    return Items(columns, frozenset[str]().union(*(part.models for part in parts)))
 
 
-def _datasets(both: pl.DataFrame) -> Iterator[tuple[str, Beside]]:
-    """Yield the items of two families by dataset, and of all datasets."""
-    unequal = pl.col("unequal", "unequal" + OTHER).cast(pl.Float64)
-    table = both.select(pl.col(CHANGES), unequal)
-    numbers = {column.name: column.to_numpy() for column in table}
-    turns, positive = (
-        both.select(pl.col(f"{name}{s}").fill_null(0).cast(pl.Float64) for s in ENDS).to_numpy()
-        for name in ("n_scored", "n_genuine")
-    )
-    models = {  # null where a family lacks the item
-        name: pl.col(name).explode().drop_nulls().n_unique()
-        for name in ("models", "models" + OTHER)
-    }
-    of_each = both.group_by("dataset", maintain_order=True).agg(n_items=pl.len(), **models)
-    of_all = both.select(pl.lit(ALL).alias("dataset"), n_items=pl.len(), **models)
-    start = 0
-    for row in pl.concat([of_each, of_all]).iter_rows(named=True):
-        dataset, n_items = row.pop("dataset"), row.pop("n_items")
-        part = slice(None) if dataset == ALL else slice(start, start + n_items)
-        start += n_items
-        n_models = {f"n_{name}": n for name, n in row.items()}
-        of_part = {name: column[part] for name, column in numbers.items()}
-        yield dataset, Beside(of_part, turns[part], positive[part], n_models)
-
-
-def _compared(items: Beside) -> dict[str, Any] | None:
+def _compared(own: Items, others: Items) -> dict[str, Any] | None:
     """Return the difference of two families' changes, with limits and the exact test.
 
     The test is over the items scored in all four cells. It flips the sign of each item's difference
     of changes (Fisher 1935, The Design of Experiments, section 21), so an item's turns stay
     together. Without such an item there is no difference.
     """
-    numbers, turns, positive = items[:3]
-    is_shared = ~np.isnan(numbers["change"]) & ~np.isnan(numbers["change" + OTHER])
+    both = (own.columns, others.columns)
+    is_shared = ~np.isnan(both[0]["change"] + both[1]["change"])
     if not is_shared.any():
         return None
-    n = np.ones(len(turns))
-    interaction = combination(Counts(n, turns, positive), np.array([-1.0, 1.0, 1.0, -1.0]))
-    changes = [change(Counts(n, turns[:, of], positive[:, of])).estimate for of in ([0, 1], [2, 3])]
-    unequal = any((numbers[name][is_shared] == 1).any() for name in ("unequal", "unequal" + OTHER))
+    ends = [(of, suffix) for of in both for suffix in (BASELINE, "")]
+    turns, positive = (
+        np.stack([of[name + suffix] for of, suffix in ends], axis=1)
+        for name in ("n_scored", "n_genuine")
+    )
+    interaction = combination(
+        Counts(np.ones(len(turns)), turns, positive), np.array([-1.0, 1.0, 1.0, -1.0])
+    )
+    rates = positive.sum(axis=0) / turns.sum(axis=0)
+    unequal = any(of["is_unequal"][is_shared].any() for of in both)
     tested = "first_change" if unequal else "change"
-    apart = np.round((numbers[tested] - numbers[tested + OTHER])[is_shared], 9)
+    apart = np.round((both[0][tested] - both[1][tested])[is_shared], 9)
     values, n_items = np.unique(apart[~np.isnan(apart)], return_counts=True)
     name = flips(values, n_items.astype(float))
     return {
         "n_items": int(is_shared.sum()),
-        **items.n_models,
-        "change": changes[0],
-        "change_other": changes[1],
+        "n_models": len(own.models),
+        "n_models_other": len(others.models),
+        "change": rates[1] - rates[0],
+        "change_other": rates[3] - rates[2],
         "difference": interaction.estimate,
         "lower": interaction.lower,
         "upper": interaction.upper,
@@ -234,59 +242,14 @@ def _compared(items: Beside) -> dict[str, Any] | None:
     }
 
 
-def compare_families(parts: Parts, members: pl.Expr, rows: list[dict[str, Any]]) -> Parts:
-    """Yield pairs of items under a factor's conditions, and add to `rows` how families differ.
-
-    `parts` are those of `item_pairs.pairs_under`, and `members` says whose families are compared.
-    There is a row for each condition, judge, value of the other factor, pair of families, and
-    dataset or all, where both were scored.
-    """
-    for _, alike in groupby(parts, _judge_and_factor):
-        sums, names = dict[str, list[pl.DataFrame]](), dict[str, dict[str, Any]]()
-        for part in alike:
-            paired = part.filter(members)
-            for (condition,), items in (
-                family_items(paired)
-                .partition_by("condition", as_dict=True, include_key=False)
-                .items()
-            ):
-                sums.setdefault(condition, []).append(items)
-            texts = pl.col(SHARED_BY_PART).exclude("temperature").cast(pl.String)
-            one_each = paired.group_by("condition").first().select(SHARED_BY_PART)
-            for row in one_each.with_columns(texts).iter_rows(named=True):
-                names[row["condition"]] = row
-            yield part
-        for condition, parts_of_condition in sums.items():
-            of_pairs = _between_families(pl.concat(parts_of_condition))
-            rows.extend(names[condition] | row for row in of_pairs)
-
-
-def _judge_and_factor(paired: pl.DataFrame) -> tuple[Any, ...]:
-    """Return the judge of a part, and its value of the factor that conditions share."""
-    return paired.select("judge", OTHER_FACTOR[paired["factor"][0]]).row(0)
-
-
-def _between_families(items: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield a row for each pair of families, over each dataset and all, where both were scored."""
-    texts = items.with_columns(pl.col("family", *ITEM_KEYS).cast(pl.String))
-    families = texts.partition_by("family", as_dict=True)
-    for (family,), (other,) in combinations(sorted(families), 2):
-        both = families[family,].join(
-            families[other,], on=ITEM_KEYS, how="full", coalesce=True, suffix=OTHER
-        )
-        for dataset, items_of_both in _datasets(both.sort(ITEM_KEYS)):
-            if (row := _compared(items_of_both)) is not None:
-                yield {"dataset": dataset, "family": family, "other_family": other} | row
-
-
 def compared_members(families: pl.DataFrame) -> pl.Expr:
     """Return which models' families are compared: no post-trained ones, and no other formats."""
     members = default_format_rows(families).filter(pl.col("base").is_null())
-    return pl.col("model").cast(pl.String).is_in(members["model"].to_list())
+    return pl.col("model").is_in(members["model"].to_list())
 
 
 def interactions(
-    items: pl.DataFrame, rows: Sequence[dict[str, Any]], members: pl.Expr, controls: Sequence[str]
+    cells: Cells, rows: Sequence[dict[str, Any]], members: pl.Expr, controls: Sequence[str]
 ) -> pl.DataFrame:
     """Return how the changes of each pair of families differ, by perturbation and by temperature.
 
@@ -298,8 +261,7 @@ def interactions(
     if rows:
         joined = pl.DataFrame(rows, infer_schema_length=None)
         return _adjusted(joined.with_columns(**{k: pl.lit(v) for k, v in shared.items()}), controls)
-    families_seen = items.filter(members)["family"].cast(pl.String).unique()
-    names_of_families = ", ".join(sorted(families_seen))
+    names_of_families = ", ".join(sorted(cells.where(members).names["family"].unique()))
     reason = (
         f"no two families under two conditions on the same items; families: {names_of_families}"
     )

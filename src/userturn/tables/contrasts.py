@@ -1,9 +1,7 @@
 """Table `contrasts`: a condition against its baseline, and families against each other."""
 
 from collections.abc import Sequence
-from itertools import chain
 from types import MappingProxyType
-from typing import Any
 
 import polars as pl
 
@@ -32,7 +30,7 @@ from userturn.tables.corrected_rates import (
     domains_of,
 )
 from userturn.tables.corrected_rates import MEANINGS as OF_CORRECTED
-from userturn.tables.item_pairs import paired_items, pairs, pairs_with_base
+from userturn.tables.item_pairs import Cells, Pairs, cells_of, paired_items, pairs_with_base
 from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
@@ -75,7 +73,7 @@ TABLE = Table(
     ),
     settings=("bases", "trainings", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=9,
+    version=10,
 )
 MEANINGS = {
     "judge": "name of the judge, or `verifier` for accuracy",
@@ -156,38 +154,32 @@ def contrasts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return every contrast of follow-ups, and those of two families (`compared_members`).
 
-    Both are from the pairs of `item_pairs.paired_items`, which are made once.
+    `items` are counted by cell and judge (`turn_rates.count_items`).
     """
-    coolest = items["temperature"].min()
+    cells = cells_of(items)
     models = [pair for pairs in trainings.values() for pair in pairs]
-    perturbed, warmer, *others = paired_items(items, coolest, models)
-    rows = list[dict[str, Any]]()
-    watched = [compare_families(parts, members, rows) for parts in (perturbed, warmer)]
-    compared = compare(chain.from_iterable([*watched, *others]))
+    perturbed, warmer, others = paired_items(cells, items["temperature"].min(), models)
+    rows = [row for pairs in (perturbed, warmer) for row in compare_families(pairs, members)]
+    compared = compare([perturbed, warmer, *others])
 
-    def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
+    def pairs_of(some: Cells, pair: Pair) -> Pairs:
         return pairs_with_base(some, *pair)
 
     of_models = adjusted(
-        add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), controls
+        add_unseen_and_recipes(compared, cells, pairs_of, trainings, seen), controls
     )
-    return of_models, interactions(items, rows, members, controls)
+    return of_models, interactions(cells, rows, members, controls)
 
 
-def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
+def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> Cells:
     """Return graded answers as counted items, with the family of each model."""
-    return count_answers(grades).join(families.select("model", "family"), on="model")
+    counted = count_answers(grades).join(families.select("model", "family"), on="model")
+    return cells_of(counted)
 
 
-def pairs_with_bases(
-    items: pl.DataFrame, baselines: Sequence[tuple[str, str]]
-) -> list[pl.DataFrame]:
-    """Return the answers of each post-trained model paired with those of each of its bases."""
-    both = pl.col("model")
-    return [
-        pairs(items.filter(both.is_in([name, base])), "model", base, ["dataset", "item"])
-        for name, base in baselines
-    ]
+def pairs_of_answers(answers: Cells, pair: Pair) -> Pairs:
+    """Return the answers of a post-trained model paired with those of its base."""
+    return pairs_with_base(answers, *pair, keys=["dataset"])
 
 
 def accuracy_contrasts(
@@ -197,15 +189,11 @@ def accuracy_contrasts(
     seen: Seen = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Return how the accuracy of each post-trained model differs from that of its bases."""
-    items = graded_answers(grades, families)
-
-    def pairs_of(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
-        return pairs_with_bases(some, [pair])[0]
-
-    compared = compare(
-        pairs_with_bases(items, [pair for pairs in trainings.values() for pair in pairs])
-    )
-    return adjusted(add_unseen_and_recipes(compared, items, pairs_of, trainings, seen), [])
+    answers = graded_answers(grades, families)
+    models = [pair for pairs in trainings.values() for pair in pairs]
+    compared = compare(pairs_of_answers(answers, pair) for pair in models)
+    of_all = add_unseen_and_recipes(compared, answers, pairs_of_answers, trainings, seen)
+    return adjusted(of_all, [])
 
 
 def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:

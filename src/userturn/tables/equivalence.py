@@ -29,9 +29,16 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.tables.added_columns import SEEN, default_format_rows, is_default, mark_seen
 from userturn.tables.beside_accuracy import limits_over_models
 from userturn.tables.compared_conditions import SCOPES
-from userturn.tables.contrasts import graded_answers, pairs_with_bases
+from userturn.tables.contrasts import graded_answers, pairs_of_answers
 from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
-from userturn.tables.item_pairs import paired_items, scoped_contrasts, scored_margins
+from userturn.tables.item_pairs import (
+    Cells,
+    Pairs,
+    cells_of,
+    paired_items,
+    scoped_contrasts,
+    scored_margins,
+)
 from userturn.tables.judge_validity import shown_judges
 from userturn.tables.layout import (
     DASH,
@@ -56,7 +63,7 @@ TABLE = Table(
     made_of=("verdicts", "grades", "families", "decoupling", "judges", "copies"),
     settings=("bases", "trainings", "exposure", "controls", "margins", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=4,
+    version=5,
 )
 MEANINGS = {
     "quantity": "the quantity that the claim is about",
@@ -180,7 +187,7 @@ def _rate(items: Patterns, confidence: float) -> Interval:
 
 
 def _changes(
-    paired: Sequence[Sequence[pl.DataFrame]],
+    paired: Sequence[Pairs],
     scope: str,
     fixed: dict[str, Any],
     margins: Margins,
@@ -188,12 +195,12 @@ def _changes(
 ) -> Iterator[dict[str, Any]]:
     """Yield each contrast of a scope over all datasets, tested against margins.
 
-    `paired` are the pairs of one condition each, in parts. `fixed` has what all rows have in
-    common. Where pairs are of several trainings of one recipe, `by_training` is the change by each.
+    `fixed` has what all rows have in common. Where pairs are of several trainings of one recipe,
+    `by_training` is the change by each.
     """
-    for parts in paired:
-        of_one = {"model": parts[0]["model"][0]} if by_training else {}
-        for names_of_row, group in scoped_contrasts(parts, {scope: SCOPES[scope] | of_one}):
+    for pairs in paired:
+        of_one = {"model": pairs.names["model"][0]} if by_training else {}
+        for names_of_row, group in scoped_contrasts([pairs], {scope: SCOPES[scope] | of_one}):
             turns = scored_margins(group)
             limits: Callable[[float], Interval] = partial(change, turns)
             if by_training:
@@ -213,35 +220,34 @@ def no_change(
     without a perturbation, and formats at the lowest temperature without a perturbation.
     """
     coolest = items["temperature"].min()
-    perturbed, warmer, *in_formats = paired_items(items, coolest, [])
-    name, is_coolest = pl.col("perturbation").cast(pl.String), pl.col("temperature") == coolest
-    main = [
-        (perturbed, ~name.is_in(list(controls)) & is_coolest),
-        (warmer, name == PLAIN),
-        *((parts, (name == PLAIN) & is_coolest) for parts in in_formats),
+    perturbed, warmer, in_formats = paired_items(cells_of(items), coolest, [])
+    name, is_coolest = pl.col("perturbation"), pl.col("temperature") == coolest
+    paired = [
+        perturbed.where(~name.is_in(list(controls)) & is_coolest),
+        warmer.where(name == PLAIN),
+        *(pairs.where((name == PLAIN) & is_coolest) for pairs in in_formats),
     ]
-    paired = [[part.filter(is_main) for part in parts] for parts, is_main in main]
     for scope in ("model", "family"):
         fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}
         yield from _changes(paired, scope, fixed, Margins(-margin, margin))
 
 
 def no_accuracy_loss(
-    graded: pl.DataFrame, trainings: Trainings, margin: float
+    graded: Cells, trainings: Trainings, margin: float
 ) -> Iterator[dict[str, Any]]:
     """Yield per post-trained model the claim that it loses no more accuracy than a margin."""
     fixed, margins = {"claim": NO_LOSS, "quantity": "change of accuracy"}, Margins(-margin, None)
     if not trainings:
         yield fixed | {"reason": "no model line of this study names its base"}
     for first, pairs in trainings.items():
-        parts = pairs_with_bases(graded, pairs)
-        if not any(part.height for part in parts):
+        parts = [pairs_of_answers(graded, pair) for pair in pairs]
+        if not any(part.names.height for part in parts):
             continue
         if len(parts) == 1:
-            yield from _changes([parts], "model", fixed, margins)
+            yield from _changes(parts, "model", fixed, margins)
         else:
-            whole = together(parts, first, pairs)
-            yield from _changes([[whole]], "model", fixed, margins, changes_of(parts))
+            whole = together(parts, first)
+            yield from _changes([whole], "model", fixed, margins, changes_of(parts))
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:

@@ -5,191 +5,261 @@ the items that were scored under both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from userturn.config.formats import DEFAULT, format_of, models_in_other_formats
 from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import Array
 from userturn.stats.significance import is_exact, sign_flip_p
-from userturn.storage.table_files import JUDGED_ITEM_KEYS, Schema
+from userturn.storage.table_files import JUDGED_CELL_KEYS, Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.added_columns import FORMAT
+from userturn.tables.turn_rates import LABEL
 
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
     "temperature", "perturbation", "judge",
 ]  # fmt: skip
-# The number of turns that an item has under the two conditions.
-ONE, EQUAL, UNEQUAL = "one each", "as many each", "not as many each"
 COUNTS = ["n_turns", "n_scored", "n_genuine"]
 SEEN = [*COUNTS, "first"]
 BASELINE = "_baseline"
-BOTH = [name + suffix for suffix in ("", BASELINE) for name in COUNTS]
-CHANGE = ["change", "first_change", "design"]  # null unless the item was scored under both
-PATTERN = [*BOTH, *CHANGE]
+COUNTS_OF_BASELINE = [name + BASELINE for name in COUNTS]
+CHANGES = ("change", "first_change")
 BOUNDS: Schema = {
     **dict.fromkeys(("least_if_unscored", "most_if_unscored", "lower_if_unscored"), pl.Float64),
     "upper_if_unscored": pl.Float64,
 }
+Numbers = npt.NDArray[np.int64]
 
 
-def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
-    """Return items under a condition beside the same items under the baseline, one row per pair.
+class Cells(NamedTuple):
+    """Counted items by cell. Few differ in their counts, so each is known by a state's number.
 
-    The conditions differ in the column `factor` and have `blocks` in common, which include `item`.
+    Attributes:
+        names: a row per cell: what it is of, with text for categories, and `cell`, its place in
+            `items`.
+        items: of each cell, the state of each item of its dataset, in the same order in all cells
+            of a dataset; 0 for an item that the cell lacks.
+        states: states x SEEN, nan for null; the first is that of no turn.
     """
-    after = items.filter(pl.col(factor) != baseline)
-    before = items.filter(pl.col(factor) == baseline)
-    return match_items(after, before, blocks).with_columns(
+
+    names: pl.DataFrame
+    items: Sequence[Numbers]
+    states: Array
+
+    def where(self, condition: pl.Expr) -> "Cells":
+        """Return the cells whose names fulfil a condition."""
+        return self._replace(names=self.names.filter(condition))
+
+
+def _of_each_model(items: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each dataset and the items of one model, so that not all are in memory once more."""
+    for dataset in items["dataset"].unique().sort():
+        of_dataset = items.filter(dataset=dataset)
+        for model in of_dataset["model"].unique().sort():
+            yield dataset, of_dataset.filter(model=model)
+
+
+def cells_of(items: pl.DataFrame) -> Cells:
+    """Return counted items (`turn_rates.count_items`) by cell."""
+    not_of_cells = ("item", "first_item", *SEEN)
+    own = [n for n in items.columns if n not in not_of_cells and not n.startswith(LABEL)]
+    states = items.select(SEEN).unique().sort(SEEN).with_row_index("state", offset=1)
+    both = items.select("dataset", "item").unique().sort(pl.col("item").cast(pl.String))
+    places = both.with_columns(place=pl.int_range(pl.len()).over("dataset"))
+    n_items = dict(both.group_by("dataset").len().iter_rows())
+    names, arrays = [items.select(own).clear()], list[Numbers]()
+    for dataset, part in _of_each_model(items):
+        found = part.join(states, on=SEEN, nulls_equal=True).join(places, on=["dataset", "item"])
+        cells = found.group_by(own).agg("place", "state").sort(own)
+        for place, state in zip(cells["place"], cells["state"], strict=True):
+            arrays.append(np.zeros(n_items[dataset], dtype=np.int64))
+            arrays[-1][place] = state
+        names.append(cells.select(own))
+    texts = pl.concat(names).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    absent = [[0.0, 0.0, 0.0, np.nan]]
+    seen = states.select(pl.col(SEEN).cast(pl.Float64)).to_numpy()
+    return Cells(texts.with_row_index("cell"), arrays, np.concatenate([absent, seen]))
+
+
+class Pairs(NamedTuple):
+    """Pairs of cells of the same items under two conditions.
+
+    Attributes:
+        names: a row per pair: what the cell under the condition is of, `factor`, `condition`,
+            `baseline`, and the places of both cells, `cell` and `cell_baseline`.
+        cells: the cells.
+    """
+
+    names: pl.DataFrame
+    cells: Cells
+
+    def where(self, condition: pl.Expr) -> "Pairs":
+        """Return the pairs whose names fulfil a condition."""
+        return self._replace(names=self.names.filter(condition))
+
+
+def pairs(cells: Cells, factor: str, baseline: Any, keys: Sequence[str]) -> Pairs:
+    """Return each cell under a condition beside the cell under the baseline that is alike.
+
+    The conditions differ in the name `factor`, and cells that are alike have equal `keys`.
+    """
+    is_baseline = pl.col(factor) == baseline
+    after, before = (cells.names.filter(one) for one in (~is_baseline, is_baseline))
+    names = after.join(
+        before.select(*keys, cell_baseline="cell"), on=keys, nulls_equal=True
+    ).with_columns(
         factor=pl.lit(factor),
         condition=pl.col(factor).cast(pl.String),
         baseline=pl.lit(str(baseline)),
     )
+    return Pairs(names, cells)
 
 
-def match_items(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
-    """Return items beside the same items before, with columns `..._baseline`, in cells of both.
-
-    Items that only one of the two cells has are kept, with no turn in the other. `change` is the
-    difference of the item's shares of genuine turns, `first_change` that of its first samples. Both
-    are null unless the item was scored twice. `design` says whether an item has one turn in each
-    condition, equally many in both, or neither.
-    """
-    keys = [name for name in blocks if name != "item"]
-    counted = [*SEEN, "first_item", *(name for name in after.columns if name.startswith("label:"))]
-    own = [name for name in after.columns if name not in (*blocks, *counted)]
-    base = before.select(*blocks, *SEEN)
-    names = after.select(*keys, *own).unique()
-    cells = names.join(base.select(keys).unique(), on=keys).with_row_index("cell")
-    here = after.select(*keys, *own, "item", *SEEN)
-    sides = [
-        here.join(cells, on=[*keys, *own], nulls_equal=True),
-        base.join(cells.select(*keys, "cell"), on=keys),
-    ]
-    here, there = (side.select("cell", "item", *SEEN) for side in sides)
-    on = ["cell", "item"]
-    both = here.join(there, on=on, how="full", coalesce=True, suffix=BASELINE)
-    both = both.join(cells, on="cell").drop("cell")
-    counts = both.with_columns(pl.col(BOTH).fill_null(0))
-    return counts.with_columns(*_changes(), _design())
-
-
-def _scored_twice() -> pl.Expr:
-    return (pl.col("n_scored") > 0) & (pl.col("n_scored" + BASELINE) > 0)
-
-
-def _changes() -> list[pl.Expr]:
-    after, before = (pl.col(f"n_genuine{s}") / pl.col(f"n_scored{s}") for s in ("", BASELINE))
-    first = pl.col("first").cast(pl.Float64) - pl.col("first" + BASELINE).cast(pl.Float64)
-    return [
-        pl.when(_scored_twice()).then(change).alias(name)
-        for name, change in (("change", after - before), ("first_change", first))
-    ]
-
-
-def _design() -> pl.Expr:
-    n, n_before = pl.col("n_turns"), pl.col("n_turns" + BASELINE)
-    one = pl.when((n == 1) & (n_before == 1)).then(pl.lit(ONE))
-    design = one.when(n == n_before).then(pl.lit(EQUAL)).otherwise(pl.lit(UNEQUAL))
-    return pl.when(_scored_twice()).then(design).alias("design")
-
-
-OTHER_FACTOR = {"perturbation": "temperature", "temperature": "perturbation"}
-Parts = Iterable[pl.DataFrame]
-"""Pairs in parts, so that not all are in memory at once; those of an item are in one part."""
+def _cell_keys(factor: str) -> list[str]:
+    return [key for key in JUDGED_CELL_KEYS if key != factor]
 
 
 def paired_items(
-    items: pl.DataFrame, coolest: Any, baselines: Sequence[tuple[str, str]]
-) -> list[Parts]:
-    """Return the pairs of items under each condition and its baseline, made as they are read.
+    cells: Cells, coolest: Any, baselines: Sequence[tuple[str, str]]
+) -> tuple[Pairs, Pairs, list[Pairs]]:
+    """Return the pairs under each perturbation, those under each temperature, and others.
 
-    There are parts for perturbations, for temperatures, and for each model beside a base and
-    beside itself in the default format.
+    The others are of each model beside a base, and beside itself in the default format.
     """
-    models = [pairs_with_base(items, *pair) for pair in baselines]
-    names = items["model"].unique().cast(pl.String).to_list()
-    formats = [_format_pairs(items, *pair) for pair in models_in_other_formats(names)]
-    perturbed = pairs_under(items, "perturbation", PLAIN)
-    warmer = pairs_under(items, "temperature", coolest)
-    return [perturbed, warmer, *([one] for one in models), *([one] for one in formats)]
+    perturbed = pairs(cells, "perturbation", PLAIN, _cell_keys("perturbation"))
+    warmer = pairs(cells, "temperature", coolest, _cell_keys("temperature"))
+    models = [pairs_with_base(cells, *pair) for pair in baselines]
+    names = cells.names["model"].unique().to_list()
+    formats = [_format_pairs(cells, *pair) for pair in models_in_other_formats(names)]
+    return perturbed, warmer, [*models, *formats]
 
 
-def pairs_under(items: pl.DataFrame, factor: str, baseline: Any) -> Parts:
-    """Yield the pairs of items under each condition of a factor, perturbation or temperature.
-
-    There is a part for each value of the other factor and each judge, family and dataset, in this
-    order.
-    """
-    keys = [key for key in JUDGED_ITEM_KEYS if key != factor]
-    for some in parts_by(items, [OTHER_FACTOR[factor], "judge", "family", "dataset"]):
-        if not (paired := pairs(some, factor, baseline, keys)).is_empty():
-            yield paired
+def pairs_with_base(
+    cells: Cells, name: str, base: str, keys: Sequence[str] = tuple(_cell_keys("model"))
+) -> Pairs:
+    """Return the pairs of a model's cells and its base's."""
+    return pairs(cells.where(pl.col("model").is_in([name, base])), "model", base, keys)
 
 
-def parts_by(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield the rows of each combination of some columns' values, in the order of the values.
-
-    Column by column, so that no more than a part of the table is copied at a time.
-    """
-    if not keys:
-        yield table
-        return
-    first, *others = keys
-    values = table[first].unique().sort()
-    for value in values:
-        is_value = pl.col(first).eq_missing(pl.lit(value))
-        yield from parts_by(table.filter(is_value) if len(values) > 1 else table, others)
-
-
-def pairs_with_base(items: pl.DataFrame, name: str, base: str) -> pl.DataFrame:
-    """Return the pairs of items of a model and of its base."""
-    both = items.filter(pl.col("model").cast(pl.String).is_in([name, base]))
-    return pairs(both, "model", base, [key for key in JUDGED_ITEM_KEYS if key != "model"])
-
-
-def _format_pairs(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
-    """Return the pairs of items of a model in another format and in the default one."""
-    condition, base = (items.filter(model=one) for one in (name, model))
-    keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
-    return match_items(condition, base, keys).with_columns(
-        factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)
-    )
-
-
-def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the number of pairs with the same turns and changes in each group."""
-    rounded = paired.with_columns(pl.col("change").round(12))
-    return rounded.group_by(*keys, *PATTERN).agg(n=pl.len())
+def _format_pairs(cells: Cells, name: str, model: str) -> Pairs:
+    """Return the pairs of a model's cells in another format and in the default one."""
+    texts = {"factor": FORMAT, "condition": format_of(name), "baseline": DEFAULT}
+    found = pairs_with_base(cells, name, model)
+    named = found.names.with_columns(pl.lit(value).alias(key) for key, value in texts.items())
+    return found._replace(names=named)
 
 
 Columns = Mapping[str, Array]
-"""The pairs of a contrast with equal turns and changes, and their number `n`; nan for null.
+"""The pairs of a contrast, in arrays of equal length, with nan for null.
 
-`is_unequal` is 1 where an item that was scored twice has not as many turns under both conditions.
+`n` is their number, and COUNTS are their turns under the condition and, with `_baseline`, under the
+baseline. `change` is the difference of an item's shares of genuine turns, and `first_change` that
+of its first samples, nan unless the item was scored under both. `is_unequal` is 1 where it was, and
+has not as many turns under both.
 """
 
 
-def _columns(pairs: pl.DataFrame) -> Columns:
-    """Return counted pairs as arrays."""
-    is_unequal = ((pl.col("design") == UNEQUAL) & pl.col("change").is_not_null()).fill_null(False)
-    numbers = pairs.select(*BOTH, "change", "first_change", "n", is_unequal=is_unequal)
-    return {column.name: column.cast(pl.Float64).to_numpy() for column in numbers}
+def columns_of(states: Array, here: Numbers, there: Numbers, n: npt.ArrayLike = 1) -> Columns:
+    """Return pairs of the same items, from their states under the condition and the baseline."""
+    after, before = states[here].T, states[there].T
+    with np.errstate(invalid="ignore"):  # nothing of nothing is nan
+        difference = after[2] / after[1] - before[2] / before[1]
+    return {
+        **dict(zip(COUNTS, after, strict=False)),
+        **dict(zip(COUNTS_OF_BASELINE, before, strict=False)),
+        "change": difference,
+        "first_change": after[3] - before[3],
+        "is_unequal": ((after[0] != before[0]) & ~np.isnan(difference)).astype(float),
+        "n": np.broadcast_to(np.asarray(n, dtype=float), len(here)),
+    }
 
 
-def groups(counts: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], Columns]]:
-    """Yield the keys and the pairs of each group in which an item was scored twice, sorted."""
-    ordered = counts.sort(*keys, *PATTERN)
-    scored = ordered.filter(pl.col("change").count().over(keys) > 0)
-    columns, start = _columns(scored), 0
-    for names in scored.group_by(keys, maintain_order=True).agg(n_rows=pl.len()).iter_rows():
-        end = start + names[-1]
-        pairs_of_group = {name: column[start:end] for name, column in columns.items()}
-        yield dict(zip(keys, names[:-1], strict=True)), pairs_of_group
-        start = end
+PLACES = ("dataset", "cell", "cell_baseline")
+Rows = Sequence[tuple[str, int, int]]
+"""The PLACES of some pairs of cells."""
+
+
+def counted(pairs: Pairs, rows: Rows) -> Columns:
+    """Return the number of items with equal states, over some pairs of cells."""
+    _, items, states = pairs.cells
+    codes = [items[here] * len(states) + items[there] for _, here, there in rows]
+    of_both, n = np.unique(np.concatenate(codes), return_counts=True)
+    return columns_of(states, *np.divmod(of_both, len(states)), n)
+
+
+def over_models(pairs: Pairs, rows: Rows) -> Columns:
+    """Return each item of a dataset once, over several models that have it.
+
+    It has the turns of all, and its mean change over them. A baseline's cell that models have in
+    common counts once.
+    """
+    _, items, states = pairs.cells
+    each = [columns_of(states, items[here], items[there]) for _, here, there in rows]
+    firsts = {there: number for number, (_, _, there) in reversed(list(enumerate(rows)))}
+    once = [each[number] for number in firsts.values()]
+    changes = {name: _mean(np.stack([of[name] for of in each])) for name in CHANGES}
+    return {
+        **{name: np.sum([of[name] for of in each], axis=0) for name in COUNTS},
+        **{name: np.sum([of[name] for of in once], axis=0) for name in COUNTS_OF_BASELINE},
+        **changes,
+        "is_unequal": np.max([of["is_unequal"] for of in each], axis=0),
+        "n": each[0]["n"],
+    }
+
+
+def _mean(values: Array) -> Array:
+    """Return the means of columns without nan, rounded, so that the order of sums does not show."""
+    is_there = ~np.isnan(values)
+    n, total = is_there.sum(axis=0), np.where(is_there, values, 0.0).sum(axis=0)
+    means: Array = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+    return np.round(means, 9)
+
+
+def _counted_over_models(pairs: Pairs, rows: Rows) -> Columns:
+    """Return the number of items with equal turns and changes, over models and datasets."""
+    datasets = dict[str, list[tuple[str, int, int]]]()
+    for row in rows:
+        datasets.setdefault(row[0], []).append(row)
+    parts = [pl.DataFrame(over_models(pairs, of_one)) for of_one in datasets.values()]
+    names = [name for name in parts[0].columns if name != "n"]
+    table = pl.concat(parts).group_by(names).agg(pl.col("n").sum()).sort(names)
+    return {column.name: column.to_numpy() for column in table}
+
+
+def contrasts_by(
+    pairs: Pairs, keys: Sequence[str], is_over_models: bool = False
+) -> Iterator[tuple[dict[str, Any], Columns]]:
+    """Yield the keys and the counted items of each contrast in which one was scored twice, sorted.
+
+    A contrast is of the pairs of cells with equal `keys`.
+    """
+    of_rows = [pl.col(name).alias(f"{name} of each") for name in PLACES]
+    groups = pairs.names.sort(*keys, *PLACES).group_by(keys, maintain_order=True)
+    for row in groups.agg(of_rows).iter_rows():
+        rows = list(zip(*row[len(keys) :], strict=True))
+        columns = (_counted_over_models if is_over_models else counted)(pairs, rows)
+        if not np.isnan(columns["change"]).all():
+            yield dict(zip(keys, row, strict=False)), columns
+
+
+def scoped_contrasts(
+    parts: Iterable[Pairs], scopes: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[dict[str, Any], Columns]]:
+    """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
+
+    An item that several models of a family share counts once (`over_models`). Contrasts without an
+    item that was scored under both are left out.
+    """
+    for part in parts:
+        for scope, pooled in scopes.items():
+            keys = [name for name in SHARED if name != "scope" and name not in pooled]
+            for names, columns in contrasts_by(part, keys, "model" in pooled):
+                yield {**names, **pooled, "scope": scope}, columns
 
 
 def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
@@ -201,46 +271,6 @@ def _margins(group: Columns, genuine: Sequence[Array], turns: str) -> Counts:
 def scored_margins(group: Columns) -> Counts:
     """Return the scored turns under the baseline and under the condition."""
     return _margins(group, [group["n_genuine" + BASELINE], group["n_genuine"]], "n_scored")
-
-
-def scoped_contrasts(
-    parts: Parts, scopes: Mapping[str, Mapping[str, str]]
-) -> Iterator[tuple[dict[str, Any], Columns]]:
-    """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
-
-    An item that several models of a family share counts once, with the turns of all, and with its
-    mean change over them. Contrasts without an item that was scored under both are left out.
-    """
-    counts: dict[str, list[pl.DataFrame]] = {scope: [] for scope in scopes}
-    for part in parts:
-        for scope, pooled in scopes.items():
-            counts[scope].append(_scoped(part, scope, pooled))
-    for parts_of_scope in filter(None, counts.values()):
-        summed = pl.concat(parts_of_scope).group_by(*SHARED, *PATTERN).agg(pl.col("n").sum())
-        yield from groups(summed, SHARED)
-
-
-def _scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
-    """Return the number of pairs with equal turns and changes in each contrast of a scope."""
-    keys = [name for name in SHARED if name != "scope" and name not in pooled]
-    table = paired
-    if "model" in pooled:
-        several = pl.when(pl.col("design").count() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
-        # Turns are integers and changes are rounded, so that the order of sums does not show.
-        table = table.group_by(*{**dict.fromkeys(keys), "dataset": None, "item": None}).agg(
-            pl.col(BOTH).sum(),
-            pl.col("change", "first_change").mean().round(9),
-            design=pl.when((pl.col("design") == UNEQUAL).any())
-            .then(pl.lit(UNEQUAL))
-            .when((pl.col("design") == EQUAL).any())
-            .then(pl.lit(EQUAL))
-            .when(pl.col("design").count() > 0)
-            .then(several),
-        )
-    texts = pl.col([name for name in keys if name != "temperature"]).cast(pl.String)
-    named = counted(table, keys).with_columns(texts, scope=pl.lit(scope))
-    named = named.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
-    return named.select(*SHARED, *PATTERN, "n")
 
 
 MCNEMAR = "McNemar mid-p"

@@ -1,6 +1,6 @@
 """Parts of cells, turns of talks and languages: their rates, and their contrasts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,12 +15,11 @@ from userturn.storage.table_files import (
     ANSWER_KEYS,
     CELL_KEYS,
     JUDGED_CELL_KEYS,
-    JUDGED_ITEM_KEYS,
     TURN_KEYS,
 )
 from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.corrected_rates import CORRECTED, Domain, corrected_rate, sampled_and_labelled
-from userturn.tables.item_pairs import pairs
+from userturn.tables.item_pairs import Pairs, cells_of, pairs
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_rates import (
     AVERAGES,
@@ -138,28 +137,29 @@ def turn_contrasts(material: Material) -> pl.DataFrame:
     scored = scan_verdicts(paths).select(*JUDGED_CELL_KEYS, "item", "sample", "genuine").collect()
     members = material.table("families").select("model", "family")
     paired = since_the_first(scored.join(members, on="model"))
-    return adjusted(compare([paired]), controls_of(material.grid.perturbations))
+    return adjusted(compare(paired), controls_of(material.grid.perturbations))
 
 
-def since_the_first(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each later turn of a conversation beside its dataset's first, where both were scored.
+def since_the_first(verdicts: pl.DataFrame) -> Iterator[Pairs]:
+    """Yield each later turn of conversations beside their dataset's first, where both were scored.
 
     Not every conversation has a later turn, so rates of the two turns are of different
     conversations, and their difference is not what a turn changes. Both rates here are of the
     shared ones.
     """
     turns = verdicts.with_columns(clusters(), turn=turn_numbers()).drop_nulls(TURN)
-    counted = turns.group_by(*JUDGED_ITEM_KEYS, "family", TURN).agg(
+    conversation = [*JUDGED_CELL_KEYS, "item"]
+    counted = turns.group_by(*conversation, "family", TURN).agg(
         **COUNTED,
         first=pl.col("genuine").sort_by("sample").first(),
     )
-    ordered = counted.sort(*JUDGED_ITEM_KEYS, TURN)
-    changes = [
-        pairs(turns_of_one, TURN, turns_of_one[TURN].min(), JUDGED_ITEM_KEYS)
-        for turns_of_one in ordered.partition_by("dataset")
-    ]
-    none = pairs(ordered.clear(), TURN, 1, JUDGED_ITEM_KEYS)
-    return pl.concat([none, *changes]).filter(pl.col("change").is_not_null())
+    for turns_of_one in counted.sort(*conversation, TURN).partition_by("dataset"):
+        first, *later = turns_of_one[TURN].unique().sort()
+        scored = turns_of_one.filter(pl.col("n_scored") > 0)
+        for turn in later:
+            two = scored.filter(pl.col(TURN).is_in([first, turn]))
+            of_both = two.filter(pl.len().over(conversation) == 2)
+            yield pairs(cells_of(of_both), TURN, first, JUDGED_CELL_KEYS)
 
 
 LANGUAGE = "language"
@@ -179,8 +179,8 @@ def language_contrasts(material: Material) -> pl.DataFrame:
     judged = scored.filter(~pl.col("judge").is_in(sorted(cannot)))
     compared = pl.concat(
         [
-            between_languages(judged, [*JUDGED_CELL_KEYS, "item"], controls),
-            between_languages(graded, ["model", "dataset", "item"], controls),
+            between_languages(judged, JUDGED_CELL_KEYS, controls),
+            between_languages(graded, ["model", "dataset"], controls),
         ]
     )
     return add_missing_judges(compared, cannot, material.grid.judges)
@@ -215,7 +215,7 @@ def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
 
 
 def between_languages(
-    items: pl.DataFrame, blocks: Sequence[str], controls: Sequence[str]
+    items: pl.DataFrame, keys: Sequence[str], controls: Sequence[str]
 ) -> pl.DataFrame:
     """Return the contrast of each language with English, or with the first language, by problem.
 
@@ -226,7 +226,7 @@ def between_languages(
     parts = pl.col("item").str.splitn("\n", 2).struct
     language = parts.field("field_0").alias(LANGUAGE)
     split = items.with_columns(language, item=parts.field("field_1"))
-    return adjusted(compare([pairs(split, LANGUAGE, baseline, blocks)]), controls)
+    return adjusted(compare([pairs(cells_of(split), LANGUAGE, baseline, keys)]), controls)
 
 
 def add_missing_judges(

@@ -16,9 +16,9 @@ from userturn.stats.significance import Limits
 from userturn.tables.added_columns import HELD_OUT
 from userturn.tables.compared_conditions import COMPARED_SCHEMA, SCOPES, compare
 from userturn.tables.item_pairs import (
-    BASELINE,
-    COUNTS,
+    Cells,
     Columns,
+    Pairs,
     compared,
     scoped_contrasts,
     scored_margins,
@@ -81,28 +81,20 @@ IN_WORDS = (
     .otherwise(pl.col("n_trainings").cast(pl.String))
 )
 Seen = Mapping[str, Set[str]]  # by model, the datasets that it has seen
-PairsOf = Callable[[pl.DataFrame, Pair], pl.DataFrame]
+PairsOf = Callable[[Cells, Pair], Pairs]
+ContrastsOf = Callable[[Cells, Pair], pl.DataFrame]
 ROW_KEYS = ["scope", "dataset", "temperature", "perturbation", "judge"]
 
 
-def together(parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]) -> pl.DataFrame:
-    """Return the items of several trainings beside their bases, as those of one model.
-
-    A base that all trainings have in common counts once.
-    """
-    is_common = len({base for _, base in pairs}) == 1
-    nothing = [pl.lit(0, pl.Int64).alias(name + BASELINE) for name in COUNTS]
-    counted = [
-        part.with_columns(nothing) if number and is_common else part
-        for number, part in enumerate(parts)
-    ]
+def together(parts: Sequence[Pairs], first: Pair) -> Pairs:
+    """Return the pairs of several trainings and their bases as those of one model."""
     names = dict(zip(("condition", "baseline", "model"), (*first, first[0]), strict=True))
-    kinds = [pl.col(name + BASELINE).cast(pl.Int64) for name in COUNTS]
+    joined = pl.concat([part.names for part in parts])
     texts = [pl.lit(value).alias(name) for name, value in names.items()]
-    return pl.concat([part.with_columns(*kinds, *texts) for part in counted])
+    return parts[0]._replace(names=joined.with_columns(texts))
 
 
-def changes_of(parts: Sequence[pl.DataFrame]) -> dict[tuple[Any, ...], Floats]:
+def changes_of(parts: Sequence[Pairs]) -> dict[tuple[Any, ...], Floats]:
     """Return the change of a rate by each training, by `row_key`."""
     groups = pl.concat([compare([part]) for part in parts]).partition_by(ROW_KEYS, as_dict=True)
     return {names: group["difference"].to_numpy() for names, group in groups.items()}
@@ -121,17 +113,15 @@ def limits_over_trainings(confidence: float, turns: Counts, changes: Floats) -> 
     return Interval(interval.estimate, max(-1.0, interval.lower), min(1.0, interval.upper))
 
 
-def compare_trainings(
-    parts: Sequence[pl.DataFrame], first: Pair, pairs: Sequence[Pair]
-) -> pl.DataFrame:
+def compare_trainings(parts: Sequence[Pairs], first: Pair) -> pl.DataFrame:
     """Return the contrasts of a recipe with each base, over its trainings.
 
-    `parts` has the pairs of items of each training and its base. The recipe's rows have the names
+    `parts` has the pairs of each training and its base. The recipe's rows have the names
     of the `first` pair. The test is by the interval, since the items' signs cannot be exchanged
     between several models and one.
     """
     changes = changes_of(parts)
-    whole, rows = together(parts, first, pairs), []
+    whole, rows = together(parts, first), []
     for scope in ("model and dataset", "model"):
         pooled = {**SCOPES[scope], "model": first[0]}
         for row, group in scoped_contrasts([whole], {scope: pooled}):
@@ -154,7 +144,7 @@ def _compared(group: Columns, changes: Floats) -> dict[str, Any]:
 
 def add_unseen_and_recipes(
     contrasts: pl.DataFrame,
-    items: pl.DataFrame,
+    cells: Cells,
     pairs_of: PairsOf,
     trainings: Trainings,
     seen: Seen,
@@ -164,28 +154,27 @@ def add_unseen_and_recipes(
     A row about one of several trainings of a recipe has a scope of its own.
     """
 
-    def model_contrasts(some: pl.DataFrame, pair: Pair) -> pl.DataFrame:
+    def model_contrasts(some: Cells, pair: Pair) -> pl.DataFrame:
         return compare([pairs_of(some, pair)])
 
-    def recipe_contrasts(some: pl.DataFrame, first: Pair) -> pl.DataFrame:
-        parts = [pairs_of(some, pair) for pair in trainings[first]]
-        return compare_trainings(parts, first, trainings[first])
+    def recipe_contrasts(some: Cells, first: Pair) -> pl.DataFrame:
+        return compare_trainings([pairs_of(some, pair) for pair in trainings[first]], first)
 
     models = [pair for pairs in trainings.values() for pair in pairs]
     recipes = {first: pairs for first, pairs in trainings.items() if len(pairs) > 1}
     names = [name for pairs in recipes.values() for name, _ in pairs]
     is_one = (pl.col("factor") == "model") & pl.col("condition").is_in(names)
     scope = pl.when(is_one).then(pl.col("scope") + ONE_TRAINING).otherwise("scope")
-    own = add_unseen(contrasts, items, model_contrasts, models, seen).with_columns(scope=scope)
+    own = add_unseen(contrasts, cells, model_contrasts, models, seen).with_columns(scope=scope)
     nothing = pl.DataFrame(schema=own.schema)
-    over = pl.concat([nothing, *(recipe_contrasts(items, first) for first in recipes)])
-    return pl.concat([own, add_unseen(over, items, recipe_contrasts, list(recipes), seen)])
+    over = pl.concat([nothing, *(recipe_contrasts(cells, first) for first in recipes)])
+    return pl.concat([own, add_unseen(over, cells, recipe_contrasts, list(recipes), seen)])
 
 
 def add_unseen(
     contrasts: pl.DataFrame,
-    items: pl.DataFrame,
-    contrasts_of: PairsOf,
+    cells: Cells,
+    contrasts_of: ContrastsOf,
     baselines: Sequence[Pair],
     seen: Seen,
 ) -> pl.DataFrame:
@@ -193,14 +182,14 @@ def add_unseen(
 
     Such a row takes the place of the row over all datasets, which gets a scope of its own.
     """
-    datasets = set(items["dataset"].cast(pl.String).unique())
+    datasets = set(cells.names["dataset"])
     for name, base in baselines:
         if not (seen_here := seen.get(name, set()) & datasets):
             continue
         is_model = (pl.col("factor") == "model") & (pl.col("scope") == "model")
         is_pair = is_model & (pl.col("condition") == name) & (pl.col("baseline") == base)
         scope = pl.when(is_pair).then(pl.lit(WITH_SEEN)).otherwise("scope").alias("scope")
-        others = items.filter(~pl.col("dataset").cast(pl.String).is_in(list(seen_here)))
+        others = cells.where(~pl.col("dataset").is_in(list(seen_here)))
         held_out = contrasts_of(others, (name, base)).filter(scope="model")
         contrasts = pl.concat(
             [contrasts.with_columns(scope), held_out.with_columns(dataset=pl.lit(HELD_OUT))]
