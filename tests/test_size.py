@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_809, 34_977),
-    "tests": (57_888, 32_892),
+    "src": (62_785, 34_970),
+    "tests": (57_905, 32_898),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
