@@ -24,7 +24,7 @@ from userturn.tables.item_pairs import (
     Pairs,
     compared,
     flips,
-    over_models,
+    pool_models,
     scoped_contrasts,
 )
 from userturn.tables.turn_rates import VERIFIER
@@ -170,17 +170,17 @@ def compare_families(pairs: Pairs, members: pl.Expr) -> Iterator[dict[str, Any]]
         for (family, dataset), group in groupby(
             zip(*row[len(SHARED_BY_PART) :], strict=True), key=itemgetter(0, 1)
         ):
-            _, datasets, models, *places = zip(*group, strict=True)
-            columns = over_models(pairs, list(zip(datasets, *places, strict=True)))
+            _, datasets, models, *cells = zip(*group, strict=True)
+            columns = pool_models(pairs, list(zip(datasets, *cells, strict=True)))
             families.setdefault(family, {})[dataset] = Items(columns, frozenset(models))
         for (family, own), (other, others) in combinations(families.items(), 2):
-            for dataset, items in _by_dataset(own, others):
-                if (found := _compared(*items)) is not None:
+            for dataset, items in _items_of_both(own, others):
+                if (change := _compared(*items)) is not None:
                     yield {**names, "dataset": dataset, "family": family, "other_family": other,
-                           **found}  # fmt: skip
+                           **change}  # fmt: skip
 
 
-def _by_dataset(
+def _items_of_both(
     own: Mapping[str, Items], others: Mapping[str, Items]
 ) -> Iterator[tuple[str, tuple[Items, Items]]]:
     """Yield the same items of two families by dataset, and over all datasets."""

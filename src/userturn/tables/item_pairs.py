@@ -56,7 +56,7 @@ class Cells(NamedTuple):
         return self._replace(names=self.names.filter(condition))
 
 
-def _of_each_model(items: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _each_model(items: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield each dataset and the items of one model, so that not all are in memory once more."""
     for dataset in items["dataset"].unique().sort():
         of_dataset = items.filter(dataset=dataset)
@@ -70,15 +70,15 @@ def cells_of(items: pl.DataFrame) -> Cells:
     own = [n for n in items.columns if n not in not_of_cells and not n.startswith(LABEL)]
     states = items.select(SEEN).unique().sort(SEEN).with_row_index("state", offset=1)
     both = items.select("dataset", "item").unique().sort(pl.col("item").cast(pl.String))
-    places = both.with_columns(place=pl.int_range(pl.len()).over("dataset"))
+    numbers = both.with_columns(number=pl.int_range(pl.len()).over("dataset"))
     n_items = dict(both.group_by("dataset").len().iter_rows())
     names, arrays = [items.select(own).clear()], list[Numbers]()
-    for dataset, part in _of_each_model(items):
-        found = part.join(states, on=SEEN, nulls_equal=True).join(places, on=["dataset", "item"])
-        cells = found.group_by(own).agg("place", "state").sort(own)
-        for place, state in zip(cells["place"], cells["state"], strict=True):
+    for dataset, part in _each_model(items):
+        coded = part.join(states, on=SEEN, nulls_equal=True).join(numbers, on=["dataset", "item"])
+        cells = coded.group_by(own).agg("number", "state").sort(own)
+        for number, state in zip(cells["number"], cells["state"], strict=True):
             arrays.append(np.zeros(n_items[dataset], dtype=np.int64))
-            arrays[-1][place] = state
+            arrays[-1][number] = state
         names.append(cells.select(own))
     texts = pl.concat(names).with_columns(pl.col(pl.Categorical).cast(pl.String))
     absent = [[0.0, 0.0, 0.0, np.nan]]
@@ -149,9 +149,9 @@ def pairs_with_base(
 def _format_pairs(cells: Cells, name: str, model: str) -> Pairs:
     """Return the pairs of a model's cells in another format and in the default one."""
     texts = {"factor": FORMAT, "condition": format_of(name), "baseline": DEFAULT}
-    found = pairs_with_base(cells, name, model)
-    named = found.names.with_columns(pl.lit(value).alias(key) for key, value in texts.items())
-    return found._replace(names=named)
+    own = pairs_with_base(cells, name, model)
+    named = own.names.with_columns(pl.lit(value).alias(key) for key, value in texts.items())
+    return own._replace(names=named)
 
 
 Columns = Mapping[str, Array]
@@ -192,7 +192,7 @@ def counted(pairs: Pairs, rows: Rows) -> Columns:
     return columns_of(states, *np.divmod(of_both, len(states)), n)
 
 
-def over_models(pairs: Pairs, rows: Rows) -> Columns:
+def pool_models(pairs: Pairs, rows: Rows) -> Columns:
     """Return each item of a dataset once, over several models that have it.
 
     It has the turns of all, and its mean change over them. A baseline's cell that models have in
@@ -220,19 +220,19 @@ def _mean(values: Array) -> Array:
     return np.round(means, 9)
 
 
-def _counted_over_models(pairs: Pairs, rows: Rows) -> Columns:
+def _count_pooled(pairs: Pairs, rows: Rows) -> Columns:
     """Return the number of items with equal turns and changes, over models and datasets."""
     datasets = dict[str, list[tuple[str, int, int]]]()
     for row in rows:
         datasets.setdefault(row[0], []).append(row)
-    parts = [pl.DataFrame(over_models(pairs, of_one)) for of_one in datasets.values()]
+    parts = [pl.DataFrame(pool_models(pairs, of_one)) for of_one in datasets.values()]
     names = [name for name in parts[0].columns if name != "n"]
     table = pl.concat(parts).group_by(names).agg(pl.col("n").sum()).sort(names)
     return {column.name: column.to_numpy() for column in table}
 
 
 def contrasts_by(
-    pairs: Pairs, keys: Sequence[str], is_over_models: bool = False
+    pairs: Pairs, keys: Sequence[str], are_models_pooled: bool = False
 ) -> Iterator[tuple[dict[str, Any], Columns]]:
     """Yield the keys and the counted items of each contrast in which one was scored twice, sorted.
 
@@ -242,7 +242,7 @@ def contrasts_by(
     groups = pairs.names.sort(*keys, *PLACES).group_by(keys, maintain_order=True)
     for row in groups.agg(of_rows).iter_rows():
         rows = list(zip(*row[len(keys) :], strict=True))
-        columns = (_counted_over_models if is_over_models else counted)(pairs, rows)
+        columns = (_count_pooled if are_models_pooled else counted)(pairs, rows)
         if not np.isnan(columns["change"]).all():
             yield dict(zip(keys, row, strict=False)), columns
 
@@ -252,7 +252,7 @@ def scoped_contrasts(
 ) -> Iterator[tuple[dict[str, Any], Columns]]:
     """Yield each contrast of some scopes with its counted pairs, where pooled columns are `all`.
 
-    An item that several models of a family share counts once (`over_models`). Contrasts without an
+    An item that several models of a family share counts once (`pool_models`). Contrasts without an
     item that was scored under both are left out.
     """
     for part in parts:
