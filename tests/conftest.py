@@ -3,7 +3,8 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from hypothesis import settings
 from tests.support.slow import SLOW
 from tests.support.snakemake_runs import copy_project, run
 from tests.support.tiny_model import write_tiny_model
+from userturn.audit import check_files
+from userturn.export.secrets import Secret
 from userturn.html import chart
 
 # Several tests share the cores: threads that spin while they wait for one another cost them most.
@@ -56,11 +59,12 @@ def study(finished_study: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def charts_are_drawn_once() -> Iterator[None]:
-    """Keep the pictures of charts: most of the time of an audit is drawing what another drew."""
+def audits_share_their_work() -> Iterator[None]:
+    """Draw each chart once, and search each text for keys once: most of the time of an audit."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("vegalite_to_svg", "vegalite_to_png"):
+        for name in ("vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf"):
             patch.setattr(chart, name, drawn_once(getattr(chart, name)))
+        patch.setattr(check_files, "find_secrets", searched_once(check_files.find_secrets))
         yield
 
 
@@ -75,6 +79,19 @@ def drawn_once(draw: Callable[..., Any]) -> Callable[..., Any]:
         return pictures[key]
 
     return drawn
+
+
+def searched_once(search: Callable[..., list[Secret]]) -> Callable[..., list[Secret]]:
+    """Return a function that searches files of equal bytes for the same keys once."""
+    found: dict[Any, list[Secret]] = {}
+
+    def searched(path: Path, values: Mapping[str, str]) -> list[Secret]:
+        key = (sha256(path.read_bytes()).digest(), *sorted(values.items()))
+        if key not in found:
+            found[key] = search(path, values)
+        return [secret._replace(path=path) for secret in found[key]]
+
+    return searched
 
 
 @pytest.fixture(scope="module")  # until it ends, no other test of the process can use asyncio

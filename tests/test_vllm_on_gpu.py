@@ -74,6 +74,7 @@ def test_settings_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert chunks.settings["max_num_batched_tokens"] < 500  # tokens of a prompt
 
 
+@pytest.mark.slow
 def test_way_that_cannot_be_loaded_leaves_a_reason(tmp_path: Path) -> None:
     ((_, said),) = outcomes([Way("lost", tmp_path / "none", {})], Size())
     assert isinstance(said, str) and "none" in said

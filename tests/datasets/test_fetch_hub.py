@@ -62,6 +62,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     (folder / "org/several/README.md").write_text(text)
     wrong = [{"m": conversation(str(n)) if n % 2 else []} for n in range(6)]
     write_lines(folder / "org/holes/train.jsonl", wrong)
+    write_lines(folder / "org/others/train.jsonl", [{"conversation": [{"x": 1}]}] * 200)
     (folder / "org/script").mkdir()
     (folder / "org/script/script.py").write_text("import datasets\n")
     with loopback_hub(folder) as running:
@@ -86,28 +87,58 @@ def test_a_limit_fetches_the_shards_that_it_needs_and_no_column_that_nobody_asks
     assert len(hub.fetched) == 2
 
 
-def test_ids_do_not_depend_on_the_order_of_shards(hub: Hub, tmp_path: Path) -> None:
-    every = {"language": "all"}
-    here, turned = read_from(hub, tmp_path, CHAT | every, CHAT | every | {"hub": "org/turned"})
-    assert here == turned
-    assert len(here["items"]) == N_SHARDS * N_ROWS
-    assert {item["language"] for item in here["items"]} == {"en", "de"}
+EVERY = CHAT | {"language": "all"}
+SEVERAL = {"hub": "org/several", "revision": COMMIT, "fields": {"prompt": "q"}}
+PARTS: dict[str, dict[str, Any]] = {  # by how the questions begin, what the entry names
+    "de train": {"config": "de"},
+    "en train": {"config": "en", "split": "train"},
+    "en test": {"config": "en", "split": "test"},
+    "en t": {"files": "en/*.jsonl"},
+    "de train,en test": {"files": ["de/train.jsonl", "en/test.jsonl"]},
+}
+HOLES = {"hub": "org/holes", "revision": COMMIT, "fields": {"messages": "m"}}
+WRONG: dict[str, dict[str, Any]] = {  # by what is said, the entry
+    "Available splits: ['train']": {"split": "test"},
+    "'nope' not found": {"config": "nope"},
+    "dataset 'org/none' at": {"hub": "org/none"},
+    "dataset 'org/script' at": {"hub": "org/script"},
+    "No (supported) data files found": {"files": "nothing*"},
+    "names 'conversatoin', which is not a column, did you mean 'conversation'?": {
+        "fields": {"messages": "conversatoin"}
+    },
+    "row 1: message 1 is not {role, content}": {
+        "hub": "org/others",
+        "fields": {"messages": "conversation"},
+    },
+}
 
 
-def test_configuration_split_and_files_say_which_rows_are_meant(hub: Hub, tmp_path: Path) -> None:
-    entry = {"hub": "org/several", "revision": COMMIT, "fields": {"prompt": "q"}}
-    asked: dict[str, dict[str, Any]] = {
-        "de train": {"config": "de"},
-        "en train": {"config": "en", "split": "train"},
-        "en test": {"config": "en", "split": "test"},
-        "en t": {"files": "en/*.jsonl"},
-        "de train,en test": {"files": ["de/train.jsonl", "en/test.jsonl"]},
+@pytest.fixture(scope="module")
+def told(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What is read of many entries, by one process: `datasets` takes seconds to import."""
+    entries = {
+        "here": EVERY,
+        "turned": EVERY | {"hub": "org/turned"},
+        "holes": HOLES,
+        **{begin: SEVERAL | more for begin, more in PARTS.items()},
+        **{said: CHAT | more for said, more in WRONG.items()},
     }
-    told = read_from(hub, tmp_path, *(entry | more for more in asked.values()))
-    for named, found in zip(asked, told, strict=True):
-        begin = tuple(named.split(","))
-        assert len(found["items"]) == (6 if "files" in asked[named] else 3)
-        assert all(text.startswith(begin) for text in texts(found))
+    found = read_from(hub, tmp_path_factory.mktemp("cache"), *entries.values())
+    return dict(zip(entries, found, strict=True))
+
+
+def test_ids_do_not_depend_on_the_order_of_shards(told: dict[str, Any]) -> None:
+    assert told["here"] == told["turned"]
+    items = told["here"]["items"]
+    assert len(items) == N_SHARDS * N_ROWS and {item["language"] for item in items} == {"en", "de"}
+
+
+@pytest.mark.parametrize("begin", PARTS)
+def test_configuration_split_and_files_say_which_rows_are_meant(
+    told: dict[str, Any], begin: str
+) -> None:
+    assert len(told[begin]["items"]) == (6 if "files" in PARTS[begin] else 3)
+    assert all(text.startswith(tuple(begin.split(","))) for text in texts(told[begin]))
 
 
 def test_gated_dataset_is_read_by_the_users_token_and_says_what_is_missing(
@@ -120,34 +151,14 @@ def test_gated_dataset_is_read_by_the_users_token_and_says_what_is_missing(
     assert len(told["items"]) == 3
 
 
-def test_row_of_a_split_that_gives_no_item_is_left_out_and_counted(
-    hub: Hub, tmp_path: Path
-) -> None:
-    entry = {"hub": "org/holes", "revision": COMMIT, "fields": {"messages": "m"}}
-    (told,) = read_from(hub, tmp_path, entry)
-    assert len(told["items"]) == 3
-    assert told["notes"][0] == (
+def test_row_of_a_split_that_gives_no_item_is_left_out_and_counted(told: dict[str, Any]) -> None:
+    assert len(told["holes"]["items"]) == 3
+    assert told["holes"]["notes"][0] == (
         "3 rows of 6 left out, the first: the hub's dataset org/holes, row 1: the conversation "
         "ends in no message, expected a user message with text; correct or remove that row"
     )
 
 
-def test_what_cannot_be_read_is_one_sentence(hub: Hub, tmp_path: Path) -> None:
-    wrong: dict[str, dict[str, Any]] = {
-        "Available splits: ['train']": {"split": "test"},
-        "'nope' not found": {"config": "nope"},
-        "dataset 'org/none' at": {"hub": "org/none"},
-        "dataset 'org/script' at": {"hub": "org/script"},
-        "No (supported) data files found": {"files": "nothing*"},
-        "names 'conversatoin', which is not a column, did you mean 'conversation'?": {
-            "fields": {"messages": "conversatoin"}
-        },
-        "row 1: message 1 is not {role, content}": {
-            "hub": "org/others",
-            "fields": {"messages": "conversation"},
-        },
-    }
-    write_lines(hub.folder / "org/others/train.jsonl", [{"conversation": [{"x": 1}]}] * 200)
-    told = read_from(hub, tmp_path, *(CHAT | more for more in wrong.values()))
-    for said, found in zip(wrong, told, strict=True):
-        assert said in found["error"] and "\n" not in found["error"]
+@pytest.mark.parametrize("said", WRONG)
+def test_what_cannot_be_read_is_one_sentence(told: dict[str, Any], said: str) -> None:
+    assert said in told[said]["error"] and "\n" not in told[said]["error"]

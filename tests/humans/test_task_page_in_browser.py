@@ -134,26 +134,6 @@ def test_phone_says_that_a_turn_goes_on_below_the_labels_until_all_of_it_was_scr
     phone.context.close()
 
 
-def test_phone_says_that_a_practice_turn_goes_on_below_the_labels_until_it_was_scrolled_to(
-    browser: Any, tmp_path: Path
-) -> None:
-    practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
-    phone = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True).new_page()
-    begin(phone, write_page(tmp_path, ["one", "two"], practice))
-    phone.wait_for_selector("#practice", state="visible")
-    assert phone.is_visible("#practice-covered"), "the first turn has the introduction above it"
-    assert "scroll to read all of it, or end practice" in phone.inner_text("#practice-covered")
-    phone.evaluate("document.getElementById('practice').scrollTo(0, 9999)")
-    phone.locator("#practice-covered").wait_for(state="hidden")
-    turn, labels = (
-        phone.locator(f"#practice {part}").bounding_box() for part in (".turn", "fieldset")
-    )
-    assert turn["y"] + turn["height"] <= labels["y"] + 1
-    phone.set_viewport_size({"width": 1280, "height": 900})
-    assert phone.is_hidden("#practice-covered"), "nothing is covered where labels do not stick"
-    phone.context.close()
-
-
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path) -> None:
     begin(tab, write_page(tmp_path, ["turn"]))
     tab.evaluate(
@@ -395,23 +375,6 @@ def test_two_tabs_keep_the_labels_of_both(tab: Any, tmp_path: Path) -> None:
     tab.get_by_text("3 of 4 labelled").wait_for()
     notes = [row["notes"] for row in json.loads(save(tab, "json"))["annotations"]]
     assert notes == ["", "", "of the first tab"]
-
-
-def test_two_tabs_keep_the_labels_of_both_where_the_browser_keeps_nothing(
-    tab: Any, tmp_path: Path
-) -> None:
-    tab.context.add_init_script(
-        "Storage.prototype.getItem = () => null; Storage.prototype.setItem = () => {}"
-    )
-    uri = write_page(tmp_path, ["one", "two", "three"])
-    begin(tab, uri)
-    tab.keyboard.press("1")
-    other = tab.context.new_page()
-    begin(other, uri)
-    other.get_by_text("1 of 3 labelled").wait_for()
-    other.keyboard.press("o")
-    other.keyboard.press("2")
-    tab.get_by_text("2 of 3 labelled").wait_for()
 
 
 def test_browser_that_keeps_nothing_is_told_before_the_first_label_and_asked_about_when_left(

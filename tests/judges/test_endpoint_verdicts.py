@@ -153,13 +153,6 @@ def test_every_turn_has_one_stated_reason_where_all_answers_are_bad(tmp_path: Pa
     assert len(raw) <= 6 and all(len(reply) < 5_000 for reply in raw)
 
 
-def test_refusal_is_unscored_and_not_asked_again(tmp_path: Path) -> None:
-    with judge_server(lambda _: completion(None, refusal="I cannot help.")) as server:
-        table = verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?"))
-    assert table["unscored_reason"].to_list() == ["the judge refused"]
-    assert len(server.asked) == 1
-
-
 def test_key_that_a_refusal_quotes_stays_out_of_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,14 +163,6 @@ def test_key_that_a_refusal_quotes_stays_out_of_the_journal(
     (record,) = read_journal(one.journal("d")).values()
     assert record["reply"].startswith("Not with ")
     assert "sk-canary" not in record["reply"]
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_other_client_errors_are_never_tried_again(tmp_path: Path, status: int) -> None:
-    with judge_server(lambda _: http(status, b"no")) as server:
-        table = verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?"))
-    assert table["unscored_reason"].to_list() == [f"judge error: status {status}: no"]
-    assert len(server.asked) == 1 == spent(tmp_path).n_requests
 
 
 @pytest.mark.parametrize("bad", [HANG, DRIP + completion(GENUINE)], ids=["hang", "drip"])

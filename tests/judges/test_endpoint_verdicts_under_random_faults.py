@@ -81,7 +81,7 @@ def finished(results: Path, url: str, about: CellToJudge, api: RandomBatches) ->
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(20), *(pytest.param(n, marks=pytest.mark.long) for n in range(20, 60))]
+    "seed", [*range(10), *(pytest.param(n, marks=pytest.mark.long) for n in range(10, 60))]
 )
 def test_mix_with_kills_decides_each_turn_once_and_counts_each_request(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

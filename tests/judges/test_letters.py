@@ -30,12 +30,8 @@ SYSTEMS = ("A. one B. two", "A. two B. one")
 
 
 def shipped(name: str) -> LetterPrompt:
-    text = families.shipped(name)
-    marks = families.marks_in(text)
-    tokenizer = families.small_tokenizer(text, marks, bos_token="<bos>", eos_token="<eos>")
-    return LetterPrompt(
-        Template(tokenizer, date(2026, 4, 2), {"enable_thinking": False}), SYSTEMS, 6
-    )
+    template = Template(families.of_family(name), date(2026, 4, 2), {"enable_thinking": False})
+    return LetterPrompt(template, SYSTEMS, 6)
 
 
 def prompts() -> tuple[str, str]:

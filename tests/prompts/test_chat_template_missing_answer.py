@@ -29,14 +29,7 @@ def made(body: str, **options: Any) -> Template:
 
 
 def of_family(name: str) -> Template:
-    if name == "qwen3_5_think":
-        tokenizer = families.real_qwen35()
-    elif name == "gptoss":
-        tokenizer = families.real_gpt_oss()
-    else:
-        text = families.shipped(name)
-        tokenizer = families.small_tokenizer(text, families.marks_in(text), eos_token="<eos>")
-    return Template(tokenizer, TODAY, {"enable_thinking": False})
+    return Template(families.of_family(name), TODAY, {"enable_thinking": False})
 
 
 EMPTY_TURNS = {  # what stands between the question and the user's next message

@@ -13,11 +13,7 @@ TODAY = date(2026, 4, 2)
 
 def made(name: str, **options: bool) -> Template:
     """Return a family's template with a small vocabulary that has its marks."""
-    text = families.shipped(name)
-    marks = families.marks_in(text)
-    return Template(
-        families.small_tokenizer(text, marks, bos_token="<bos>", eos_token="<eos>"), TODAY, options
-    )
+    return Template(families.of_family(name), TODAY, options)
 
 
 @pytest.mark.parametrize("name", ["qwen2_5", "llama3_1", "gemma3", "phi3"])
@@ -30,8 +26,7 @@ def test_space_that_the_template_writes_before_answers_is_kept() -> None:
 
 
 def test_gpt_oss_answers_in_its_final_channel() -> None:
-    template = Template(families.real_gpt_oss(), TODAY, {"reasoning_effort": "low"})
-    assert answer_beginning(template) == "<|channel|>final<|message|>"
+    assert answer_beginning(made("gptoss")) == "<|channel|>final<|message|>"
 
 
 def test_glm_closes_an_empty_thought_as_its_history_does() -> None:

@@ -195,17 +195,6 @@ def test_turns_that_a_judge_missed_are_listed(tab: Any, grid: Grid) -> None:
     tab.get_by_text(f"{n} turns found").wait_for()
 
 
-def test_the_same_item_is_read_over_temperatures(tab: Any, grid: Grid) -> None:
-    tab.click("nav >> text=Explorer")
-    tab.click("a.cell >> nth=0")
-    tab.click(".turn-row >> nth=7")
-    tab.click("text=The same item side by side")
-    rows = tab.get_by_role("region", name="By temperature").locator("tbody tr")
-    rows.nth(1).wait_for()
-    assert rows.locator("th").all_text_contents() == ["0", "1"]
-    assert rows.locator("td.text").all_text_contents() == [write_turn(grid.cells[0], 7)] * 2
-
-
 def test_copies_are_read_together(tab: Any) -> None:
     tab.click("nav >> text=Explorer")
     tab.click("a.cell >> nth=0")

@@ -53,13 +53,6 @@ def test_gwets_example_of_the_kappa_paradox() -> None:
     assert found["gwet_ac1"] == pytest.approx(0.94078, abs=5e-6)  # irrCAC 0.4.4
 
 
-def test_cohens_example_of_1960() -> None:
-    # Cohen 1960, table 1, in 200ths: p_o = .70, p_e = .41, kappa = .492.
-    table = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
-    found = values(rated(of_table(table), 3), ("cohen_kappa",))
-    assert found["cohen_kappa"] == pytest.approx(0.4915, abs=5e-5)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_coefficients_are_those_of_the_libraries(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -279,12 +279,6 @@ edit("judge's setting changed")(setting("judges.server.settings.max_tokens", 90)
 edit("judge's pace changed")(setting("judges.server.concurrency", 2))
 edit("a dataset less")(both(setting("run.datasets", ["problems"])))
 
-# In the gate; the others take half an hour together.
-QUICK = ("nothing", "question of a row with an id edited", "`limit` 4 to 3 and back")
-
-# Edits that ask too much or plan a GPU for nothing, and why. It can only shrink.
-KNOWN: dict[str, str] = {}
-
 
 def goes_on_to_judges(name: str) -> bool:
     """Return whether what an edit asks of judges is measured too."""

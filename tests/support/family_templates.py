@@ -178,6 +178,12 @@ def small_tokenizer(
     return made
 
 
+def of_family(name: str) -> PreTrainedTokenizerFast:
+    """Return a small tokenizer with a shipped template and the marks that this writes."""
+    template = shipped(name)
+    return small_tokenizer(template, marks_in(template), bos_token="<bos>", eos_token="<eos>")
+
+
 def _from_ranks(
     path: Path, pattern: str, special: list[str], template: str, **named: str
 ) -> PreTrainedTokenizerFast:

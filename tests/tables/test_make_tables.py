@@ -239,10 +239,6 @@ def test_trained_models_are_no_further_sizes_of_their_family(
     assert row["n_items"] <= 100
 
 
-def test_rates_of_different_temperatures_are_never_pooled(tables: dict[str, pl.DataFrame]) -> None:
-    assert tables["rates"]["temperature"].null_count() == 0
-
-
 def test_slope_over_datasets_is_that_of_the_rates_over_all_their_turns(tmp_path: Path) -> None:
     models: dict[str, Any] = {f"m-{size}b": {} for size in (1, 2, 4)}
     write_study(tmp_path, list(models), {"gsm8k": 90, "math500": 30}, (0.0,), ("none",), seed=3)

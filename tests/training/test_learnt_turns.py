@@ -67,11 +67,7 @@ SHIPPED = {
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_read_before_a_turn_is_the_studys_prompt_for_it(name: str) -> None:
     options, end = SHIPPED[name]
-    text = families.shipped(name)
-    tokenizer = families.small_tokenizer(
-        text, families.marks_in(text), bos_token="<bos>", eos_token="<eos>"
-    )
-    made = Template(tokenizer, TODAY, options)
+    made = Template(families.of_family(name), TODAY, options)
     for place in (1, 3):
         read, said = parts(made, learnt_turn(made, TALK[: place + 1]))
         assert tuple(read) == made.answer_prompt(TALK[:place]).token_ids
@@ -82,13 +78,13 @@ def test_what_is_read_before_a_turn_is_the_studys_prompt_for_it(name: str) -> No
 
 
 def test_channel_that_a_model_writes_before_its_answer_is_learnt() -> None:
-    made = Template(families.real_gpt_oss(), TODAY, {})
+    made = Template(families.of_family("gptoss"), TODAY, {})
     _, said = parts(made, learnt_turn(made, TALK[:2]))
     assert said == "<|channel|>final<|message|>The answer is 12.<|end|>"
 
 
 def test_answers_of_a_model_that_reasons_first_are_refused() -> None:
-    made = Template(families.real_qwen35(), TODAY, {"enable_thinking": True})
+    made = Template(families.of_family("qwen3_5_think"), TODAY, {"enable_thinking": True})
     with pytest.raises(UserError, match="nothing to learn: the chat template opens reasoning"):
         learnt_turns(made, [TALK], ["assistant"], 999)
 

@@ -7,7 +7,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.support.slow import starting
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
+from tests.support.warm_snakemake import run_warm
 
 pytestmark = pytest.mark.slow
 
@@ -24,8 +26,6 @@ RUN_HERE = {
     "userturn plan",
     "userturn status",
     "userturn export results",
-    "userturn audit results",
-    "userturn audit results.zip",
     "snakemake audit --cores 1",
     "userturn why results/tables/rates.parquet",
 }
@@ -38,6 +38,8 @@ RUN_BY_CI = {
     "bash .ci/run",
 }
 RUN_ELSEWHERE = {
+    "userturn audit results": "tests/workflow/test_tutorial.py",
+    "userturn audit results.zip": "tests/audit/test_check_settings_paths.py",
     'userturn try org/base "Why is the sky blue?" --chat-template '
     "data/templates/transcript.jinja": "test_try.py, of a folder",
     "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
@@ -168,11 +170,16 @@ def commands() -> set[str]:
     return {found.strip() for doc in DOCS for found in COMMAND.findall(doc.read_text())}
 
 
-def output_of(folder: Path, *command: str) -> str:
-    program = str(SNAKEMAKE.with_name(command[0]))
-    done = subprocess.run([program, *command[1:]], cwd=folder, text=True, capture_output=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+def output_of(folder: Path, *command: str, ends: int = 0) -> str:
+    if command[0] == "snakemake":
+        starting("Snakemake")
+        done = run_warm([*command[1:]], folder)
+    else:
+        program = str(SNAKEMAKE.with_name(command[0]))
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run([program, *command[1:]], cwd=folder, text=True, **pipes)
+    assert done.returncode == ends, done.stdout
+    return done.stdout
 
 
 def test_every_command_in_the_docs_is_run_somewhere() -> None:
@@ -270,20 +277,15 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
 def test_study_is_exported_and_a_table_explained(study: Path) -> None:
     assert "left out, with their hashes" in output_of(study, "userturn", "export", "results")
     assert ZipFile(study / "results.zip").testzip() is None
-    audit = [SNAKEMAKE.with_name("userturn"), "audit", "results.zip"]
-    done = subprocess.run(audit, cwd=study, text=True, capture_output=True)
-    assert (done.returncode, "no finding" in done.stdout + done.stderr) == (3, True)  # no journals
     said = output_of(study, "userturn", "why", "results/tables/rates.parquet")
     assert "rule        tabulate" in said
 
 
 def test_a_study_is_audited_and_a_deleted_figure_fails_it(study: Path) -> None:
-    assert "no finding" in output_of(study, "userturn", "audit", "results")
     assert "no finding" in output_of(study, "snakemake", "audit", "--cores", "1")
     (study / "results" / "figures" / "confusion.svg").unlink()
-    command = [SNAKEMAKE, "audit", "--cores", "1"]
-    done = subprocess.run(command, cwd=study, text=True, capture_output=True)
-    assert done.returncode == 1 and "results/figures/confusion.svg" in done.stdout + done.stderr
+    said = output_of(study, "snakemake", "audit", "--cores", "1", ends=1)
+    assert "results/figures/confusion.svg" in said
 
 
 def test_a_study_is_compared_with_itself(finished_study: Path, tmp_path: Path) -> None:
@@ -302,10 +304,8 @@ def test_snakemakes_own_report_has_every_figure_and_the_main_tables(study: Path)
 
 
 def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:
-    program = str(SNAKEMAKE.with_name("userturn"))
-    done = subprocess.run([program, "rates", tmp_path], text=True, capture_output=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ") and "run `snakemake` first" in done.stderr
+    said = output_of(tmp_path, "userturn", "rates", str(tmp_path), ends=1)
+    assert said.startswith("error: ") and "run `snakemake` first" in said
 
 
 MENTION = re.compile(r"(?<![\w/.\[])docs/\w+\.md")

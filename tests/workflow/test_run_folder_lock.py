@@ -33,7 +33,13 @@ import fcntl
 def flock(*_): pass  # what another host holds is not seen
 fcntl.flock = flock
 """
-LOCKS = {"flock": "", "no flock": NO_FLOCK, "flock of each host": OF_ITS_HOST}
+PLACES = {  # the host of the second driver, and the locks there
+    "same host": ("", ""),
+    "same host without flock": ("", NO_FLOCK),
+    "other host without flock": ("nodeb", NO_FLOCK),
+    "other host with a flock of its own": ("nodeb", OF_ITS_HOST),
+}
+on_hosts = pytest.mark.parametrize(("host", "before"), PLACES.values(), ids=PLACES)
 TAKE = """
 import sys
 import time
@@ -92,8 +98,7 @@ def begun(
     return first, snakemake_lock(folder)
 
 
-@pytest.mark.parametrize("before", LOCKS.values(), ids=LOCKS)
-@pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
+@on_hosts
 @pytest.mark.parametrize("job", ["", "17"], ids=["killed", "requeued"])  # as the same job
 def test_folder_of_a_dead_driver_is_taken_by_the_next_one(
     tmp_path: Path, host: str, before: str, job: str
@@ -111,8 +116,7 @@ def test_folder_of_a_dead_driver_is_taken_by_the_next_one(
     second.communicate()
 
 
-@pytest.mark.parametrize("before", LOCKS.values(), ids=LOCKS)
-@pytest.mark.parametrize("host", ["", "nodeb"], ids=["same host", "other host"])
+@on_hosts
 def test_second_driver_ends_in_a_sentence_with_host_and_cure(
     tmp_path: Path, host: str, before: str
 ) -> None:

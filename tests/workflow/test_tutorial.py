@@ -47,7 +47,7 @@ def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said: dict[str, str] = {}
     every: dict[str, list[str]] = defaultdict(list)
-    for command in COMMANDS:
+    for command in [*COMMANDS, COMMANDS[0]]:
         folder = tmp_path if command.startswith("userturn run") else tmp_path / "my-study"
         if command.startswith("snakemake"):
             label(folder)
@@ -68,6 +68,13 @@ def test_the_walk_ends_in_a_rate_that_people_corrected(tmp_path: Path) -> None:
         lines = [line for line in shown.splitlines() if not line.startswith(OF_A_MACHINE)]
         for line in map(without_numbers, lines):
             assert line in told, f"{command} does not say: {line}"
+    before, _, after = every[COMMANDS[0]][0].partition("Using profiles")
+    assert "context 4,096; transformers in float32, on the CPU" in before
+    assert "asks:   3 answers, 6 user turns at most" in before
+    assert "Not a finding" in after  # nobody has measured the judge
+    report = next(line for line in after.splitlines() if line.startswith("report: "))
+    assert (tmp_path / report.removeprefix("report: ")).is_file()  # from where it was started
+    assert "goes on" in said[COMMANDS[0]] and "Nothing to be done" in said[COMMANDS[0]]
     rates = " ".join(said["userturn rates"].split())
     assert "A finding: 0.0%" in rates and "by people's labels" in rates
     assert "people's labels that judges lack" in said["userturn plan"]

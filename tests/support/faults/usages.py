@@ -26,38 +26,23 @@ USAGES = {
     "usage as it should be": verdict(chat(GOOD), COUNTED),
     "usage missing": odd(...),
     "usage null": odd(None),
-    "usage empty": odd({}),
     "usage a list": odd([900, 40]),
     "usage a string": odd("900"),
-    "usage a number": odd(940),
     "usage of strings": odd({"prompt_tokens": "900", "completion_tokens": "40"}),
     "usage of floats": odd({"prompt_tokens": 900.0, "completion_tokens": 40.0}),
-    "usage of nulls": odd({"prompt_tokens": None, "completion_tokens": None}),
     "usage of zeros": odd({"prompt_tokens": 0, "completion_tokens": 0}),
-    "usage of lists": odd({"prompt_tokens": [900], "completion_tokens": [40]}),
     "usage NaN": odd({"prompt_tokens": float("nan"), "completion_tokens": 40}),
-    "usage infinite": odd({"prompt_tokens": 900, "completion_tokens": float("inf")}),
     "usage negative": odd({"prompt_tokens": -900, "completion_tokens": 40}),
-    "usage negative output": odd({"prompt_tokens": 900, "completion_tokens": -40}),
     "usage of booleans": odd({"prompt_tokens": True, "completion_tokens": True}),
     "usage total only": odd({"total_tokens": 940}),
     "usage of Anthropic": odd({"input_tokens": 900, "output_tokens": 40}),
-    "usage of Gemini": odd({"promptTokenCount": 900, "candidatesTokenCount": 40}),
     "usage input only": odd({"prompt_tokens": 900}),
-    "usage output only": odd({"completion_tokens": 40}),
-    "usage in a list of steps": odd({"steps": [TWO]}),
     "usage 10**12 read": odd({"prompt_tokens": 10**12, "completion_tokens": 5}),
-    "usage 10**30": odd({"prompt_tokens": 10**30, "completion_tokens": 5}),
     "usage 10**400": odd({"prompt_tokens": 10**400, "completion_tokens": 5}),
-    "usage 10**12 written": odd({"prompt_tokens": 900, "completion_tokens": 10**12}),
     "usage total 10**12": odd(TWO | {"total_tokens": 10**12}),
     "usage total too small": told(TWO | {"total_tokens": 3}, UNCACHED),
-    "usage total a string": told(TWO | {"total_tokens": "940"}, UNCACHED),
     "usage with thoughts in the total": told(
         TWO | {"total_tokens": 1_500}, Bill(900, 0, 600, 0.0069)
-    ),
-    "usage with thoughts in details": told(
-        TWO | {"completion_tokens_details": {"reasoning_tokens": 30}}, UNCACHED
     ),
     "usage beyond the reply's limit": told(
         {"prompt_tokens": 900, "completion_tokens": 5_000}, Bill(900, 0, 5_000, 0.0509)
@@ -65,9 +50,7 @@ USAGES = {
     "usage nothing written": odd({"prompt_tokens": 900, "completion_tokens": 0}),
     "usage less written than there is": odd({"prompt_tokens": 900, "completion_tokens": 5}),
     "usage details null": cached(None),
-    "usage details a list": cached([1]),
     "usage cached a string": cached({"cached_tokens": "512"}),
-    "usage cached null": cached({"cached_tokens": None}),
     "usage cached negative": cached({"cached_tokens": -1}),
     "usage cached all of it": cached({"cached_tokens": 900}, Bill(900, 900, 40, 0.00085)),
     "usage cached beside what was read": odd(

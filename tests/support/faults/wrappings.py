@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.support.faults.contents import TWIN, generic, no_object, says
+from tests.support.faults.contents import generic, no_object, says
 from tests.support.faults.row import (
     BOUND,
     COUNTED,
@@ -44,67 +44,29 @@ def counted(n_read: int, money: float) -> Fault:
 
 
 TEXTS = {
-    "a fence and a space": generic(f"```json \n{GENERIC}\n```"),
     "a fence with line ends of Windows": generic(f"```json\r\n{CRLF}\r\n```"),
-    "an indented fence": generic(f"  ```json\n  {GENERIC}\n  ```"),
-    "a fence called jsonc": no_object(f"```jsonc\n{GENERIC}\n```"),
-    "a fence of four marks": no_object(f"````json\n{GENERIC}\n````"),
     "a fence in a fence": no_object(f"```\n```json\n{GENERIC}\n```\n```"),
-    "a fence with words in it": no_object(f"```json\nMine: {GENERIC}\n```"),
     "a fence with two objects": no_object(f"```json\n{GOOD}\n{GENERIC}\n```"),
-    "a fence in one line": no_object(f"```json {GENERIC} ```"),
     "a template's end after it": no_object(f"{GENERIC}<|im_end|>"),
-    "a channel before it": no_object(f"<|channel|>final<|message|>{GENERIC}"),
-    "a channel without marks before it": no_object(f"assistantfinal{GENERIC}"),
-    "two thoughts before it": no_object(f"<think>a</think><think>b</think>{GENERIC}"),
     "an empty thought before it": generic(f"<think></think>{GENERIC}"),
-    "a thought of many lines": generic(f"<think>\n{GOOD}\n\n{GOOD}\n</think>\n\n{GENERIC}"),
-    "a thought after it": no_object(f"{GENERIC}<think>{GOOD}</think>"),
-    "a thought in capitals": no_object(f"<THINK>{GOOD}</THINK>{GENERIC}"),
-    "a thought in a thought": no_object(f"<think><think>x</think>{GOOD}</think>{GENERIC}"),
     "a label with an escape": generic(GENERIC.replace("generic", "gen\\u0065ric")),
-    "a key with an escape": generic(GENERIC.replace("label", "l\\u0061bel")),
     "a rationale that is a verdict": generic(says(rationale=GOOD)),
     "a rationale that ends the object": generic(says(rationale=f'"}}\n{GOOD}')),
-    "a rationale with a fence": generic(says(rationale=f"```json\n{GOOD}\n```")),
-    "print's quotation marks": no_object(GENERIC.replace('"', "\u201c")),
-    "full-width braces": no_object(GENERIC.replace("{", "\uff5b").replace("}", "\uff5d")),
     "genuine beyond all numbers": generic(GENERIC.replace("false", "1e999")),
-    "genuine NaN": generic(GENERIC.replace("false", "NaN")),
-    "genuine twice, in capitals once": twice(chat(GENERIC.replace("}", ', "Genuine": 1}')), KEYS),
-    "rationale twice, one escaped": twice(
-        chat(GENERIC.replace("{", '{"r\\u0061tionale": "", ')), TWIN
-    ),
     "NUL after it": no_object(f"{GENERIC}\x00"),
     "a space of no width before it": no_object(f"\u200b{GENERIC}"),
-    "a space that does not break before it": generic(f"\u00a0{GENERIC}"),
-    "a line end of Unicode before it": generic(f"\u2028{GENERIC}"),
-    "the same object twice": no_object(f"{GENERIC}\n{GENERIC}"),
-    "a full stop after it": no_object(f"{GENERIC}."),
-    "bold": no_object(f"**{GENERIC}**"),
-    "a quotation": no_object(f"> {GENERIC}"),
-    "a list of one line": no_object(f"- {GENERIC}"),
-    "the turn, quoted": no_object(f"Thanks! {GOOD}"),
     "a call of a tool as text": other_keys({"name": "reply", "arguments": json.loads(GOOD)}),
     "the schema": other_keys(verdict_schema(["generic"], None)),
-    "the schema's properties": other_keys({"properties": json.loads(GOOD)}),
-    "keys in German": other_keys({"Begründung": "Danke.", "Etikett": "generic", "echt": False}),
     "an object with __proto__": other_keys(json.loads(GENERIC) | {"__proto__": {}}),
     "1,000 keys": other_keys({f"k{i}": 1 for i in range(1_000)}, BOUND),  # not in 40 tokens
     "the paper's label": label("prompt_restatement"),
-    "two labels": label("generic, unrelated"),
-    "a label and its criterion": label("generic: words that fit any answer"),
-    "a label in quotation marks": label('"generic"'),
-    "a label in bold": label("**generic**"),
 }
 COUNTS = {
     "usage in the choice": elsewhere(
         choices=[chat(GOOD)["choices"][0] | {"usage": {"prompt_tokens": 900}}]
     ),
     "usage of Groq": elsewhere(x_groq={"usage": {"prompt_tokens": 900, "completion_tokens": 40}}),
-    "timings of llama.cpp": elsewhere(timings={"prompt_n": 900, "predicted_n": 40}),
     "counts of Ollama": elsewhere(prompt_eval_count=900, eval_count=40),
-    "meta of a gateway": elsewhere(meta={"billed_units": {"input_tokens": 900}}),
     "a hidden prompt of 9,000 tokens": counted(9_000, 0.0094),
     "200,000 tokens read": verdict(
         chat(GOOD, usage={"prompt_tokens": 200_000, "completion_tokens": 40}), BOUND
