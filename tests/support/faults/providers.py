@@ -82,6 +82,10 @@ OPENAI = {
         error(429, message="Rate limit reached for m on tokens per min (TPM): Limit 30000, Used "
               "29500, Requested 900. Please try again in 0.01s.", type="tokens", param=None,
               code="rate_limit_exceeded"), of(429), FREE),
+    "no credit": fails(
+        error(429, message="You exceeded your current quota, please check your plan and billing "
+              "details.", type="insufficient_quota", param=None, code="insufficient_quota"),
+        of(429)),
     "an input against the policy": final(
         error(400, message="Invalid prompt: your prompt was flagged as potentially violating our "
               "usage policy.", type="invalid_request_error", param=None, code="invalid_prompt"),
@@ -98,6 +102,9 @@ ANTHROPIC = {
     "a completion": verdict(
         whole({"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940},
               model="claude-opus-4-6"), Bill(900, 0, 40, 0.0013)),
+    "no credit": fails(
+        error(400, code="invalid_request_error", message="Your credit balance is too low to access "
+              "the Anthropic API. Please go to Plans & Billing."), of(400)),
     "a prompt that is too long": final(
         error(400, code="invalid_request_error",
               message="prompt is too long: 205000 tokens > 200000 maximum"), TOO_LONG, FREE),
@@ -136,6 +143,10 @@ AZURE = {
         {"object": "chat.completion", "model": "m", "usage": USAGE, "choices": [
             {"index": 0, "finish_reason": "content_filter", "content_filter_results": SEXUAL,
              "message": {"role": "assistant"}}]}, REFUSED),
+    "too many tokens": again(
+        error(429, code="429", message="Requests to the ChatCompletions_Create Operation have "
+              "exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry "
+              "after 0.01 seconds."), of(429), FREE),
 }  # fmt: skip
 OPENROUTER = {
     "a completion": verdict(
