@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (62_785, 34_970),
-    "tests": (57_905, 32_898),
+    "tests": (57_490, 32_780),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
