@@ -152,10 +152,7 @@ def key_values(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
-    """Return the places of likely secrets in a file, and of known values, given by their names.
-
-    Strings inside Parquet columns are read too.
-    """
+    """Return the places of likely secrets in a file, and of known values, given by their names."""
     return [secret for texts in texts_of(path) for secret in secrets_in(path, texts, values or {})]
 
 

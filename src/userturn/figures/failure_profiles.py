@@ -31,10 +31,7 @@ def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
 
 
 def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share of each label among the turns of each model.
-
-    The turns are unperturbed, over all datasets, at the lowest temperature.
-    """
+    """Draw the share of each label among each model's unperturbed turns, over all datasets."""
     rows = rates.filter(pl.col("model") != ALL, pl.col("average") == "micro").drop_nulls("estimate")
     if theme.plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
         return theme.note(TITLE, theme.NOTHING)

@@ -25,10 +25,7 @@ def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw how perturbations change the follow-up rate at the lowest temperature.
-
-    A filled mark has an adjusted p below 0.05.
-    """
+    """Draw how perturbations change the follow-up rate at the lowest temperature."""
     changes = contrasts.filter(
         pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
     ).with_columns(

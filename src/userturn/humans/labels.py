@@ -94,10 +94,7 @@ def labelled_beside_judges(
     keys: pl.DataFrame,
     families: Mapping[str, str],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns that people labelled, and all judged turns, with one column per rater.
-
-    The inputs are of the whole study. Of the turns only the key columns and `key` are needed.
-    """
+    """Return the turns that people labelled, and all judged turns, with one column per rater."""
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
     sampled = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)

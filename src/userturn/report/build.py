@@ -267,10 +267,7 @@ def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, An
 
 
 def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str, Any]:
-    """Return the page's data about a study, except its figures, tables and turns.
-
-    Models are in the order of family and size, if the study has the table of families.
-    """
+    """Return the page's data about a study, except its figures, tables and turns."""
     names = tables["families"]["model"].to_list() if "families" in tables else []
     models = [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
     return {

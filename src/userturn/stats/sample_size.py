@@ -41,10 +41,7 @@ class Judge(NamedTuple):
 
 
 def smallest(holds: Callable[[int], bool]) -> int | None:
-    """Return the smallest number, from 1, at which a monotone condition holds.
-
-    None if it does not hold at `MOST`.
-    """
+    """Return the smallest number from 1 at which a monotone condition holds, or None at `MOST`."""
     high = 1
     while not holds(high):
         if high >= MOST:

@@ -55,10 +55,7 @@ def mark_seen(
 
 
 def marked(table: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Return a table of models and datasets with the columns of `SEEN`, if the study trains any.
-
-    So every number of a trained model stands beside what the model was trained on.
-    """
+    """Return a table of models and datasets with the columns of `SEEN`, if the study trains any."""
     has_both = all(table.schema.get(name) == pl.String for name in ("model", "dataset"))
     if not grid.trained or not has_both or "seen" in table.columns:
         return table

@@ -94,10 +94,7 @@ NO_ANSWER = "no conversation in English with an answer"
 
 
 def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Return the measures of each judge, by source, and within a source by kind of turn.
-
-    Kappa with people is not among them: it is a coefficient of agreement (`agreement`).
-    """
+    """Return the measures of each judge, by source, and within a source by kind of turn."""
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}

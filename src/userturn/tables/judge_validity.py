@@ -106,10 +106,7 @@ def _shortfall(card: pl.DataFrame, side: Side, least: float) -> Shortfall | None
 
 
 def _still_missing(row: Mapping[str, float], least: float) -> int | None:
-    """Return how many more labels, if all agree, would show a measure that has limits.
-
-    The effective number of labels so far is derived from the limits, as in `exact_limits`.
-    """
+    """Return how many more labels, if all agree, would show a measure that has limits."""
     p, lower, n_scored = row["estimate"], row["lower"], row["n_scored"]
     z = quantile_of(CONFIDENCE)
     spread = (p - lower) ** 2

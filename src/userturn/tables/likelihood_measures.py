@@ -121,10 +121,7 @@ def pairs_of(grid: Grid) -> list[Pair]:
 
 
 def pairs(members: Sequence[FamilyMember], trained: Trainings) -> Iterator[Pair]:
-    """Yield pairs of a model and the next smaller one, of families, and of a model and its base.
-
-    A post-trained model belongs to no family.
-    """
+    """Yield pairs of a model and the next smaller one, of families, and of a model and its base."""
     of_families: dict[str, list[FamilyMember]] = {}
     names = {model for ones in trained.values() for model, _ in ones}
     for member in members:

@@ -125,10 +125,7 @@ COPIES_SHOWN = (
 
 
 def distinct_text_rates(material: Material) -> pl.DataFrame:
-    """Return the number of copies, and the rate over different texts, of a study's cells.
-
-    All verdicts of a cell and judge are in one file, so a few files are read at a time.
-    """
+    """Return the number of copies, and the rate over different texts, of a study's cells."""
     turns = pl.scan_parquet(list(material.paths["user_turns"]), include_file_paths="path")
     cells = turns.select(*CELL_KEYS, "path").unique().collect(engine="streaming")
     paths = sorted(material.paths["verdicts"])

@@ -116,10 +116,7 @@ def written(
     max_tokens: int,
     **sampling: Any,
 ) -> list[str]:
-    """Return the text of a loaded model after each prompt, greedy unless `sampling` says otherwise.
-
-    After a prompt without tokens the text is empty.
-    """
+    """Return the text of a loaded model after each prompt, empty after a prompt without tokens."""
     import torch
 
     by_position = {position: list(ids) for position, ids in enumerate(prompts) if ids}
