@@ -42,11 +42,7 @@ class Columns(NamedTuple):
 
 
 def find_column(role: str, named: str | None, columns: Collection[str], file: str) -> str | None:
-    """Return the column of a role, by an option or by its usual names, or None.
-
-    Raises:
-        UserError: the option names no column.
-    """
+    """Return the column of a role, as named (else UserError), or by its usual names, or None."""
     if named is not None:
         if named not in columns:
             raise UserError(
@@ -70,11 +66,7 @@ def needed(role: str, named: str | None, columns: Collection[str], file: str) ->
 
 
 def group_columns(named: Sequence[str] | None, columns: Collection[str], file: str) -> list[str]:
-    """Return the columns that define groups: as named, else model, dataset and task.
-
-    Raises:
-        UserError: a named column is not there.
-    """
+    """Return the columns that define groups, as named (else UserError), or by usual names."""
     names = [name for name in BY if name in columns] if named is None else list(named)
     for name in names:
         find_column("by", name, columns, file)
@@ -133,11 +125,7 @@ class RowLabel(NamedTuple):
 
 
 def judged_rows(paths: Sequence[Path], columns: Columns) -> tuple[list[Judged], list[str]]:
-    """Return the verdicts of some files, and the columns of their groups.
-
-    Raises:
-        UserError: a file, column or row that cannot be read.
-    """
+    """Return the verdicts of some files and the columns of their groups, or raise UserError."""
     placed = [one for path in paths for one in verdict_rows(path)]
     if not placed:
         raise UserError(f"'{paths[0]}' has no verdict; {EXPECTED}")
@@ -167,11 +155,7 @@ def judged_rows(paths: Sequence[Path], columns: Columns) -> tuple[list[Judged], 
 
 
 def read_labels(path: Path, columns: Columns, by: Sequence[str]) -> Iterator[RowLabel]:
-    """Yield people's labels in a file.
-
-    Raises:
-        UserError: a column or row that cannot be read.
-    """
+    """Yield people's labels in a file, or raise UserError if a column or row cannot be read."""
     check_is_file(path, "a table of people's labels, such as CSV")
     placed = list(read_rows(path))
     if not placed:

@@ -103,11 +103,7 @@ EXPECTED = (
 
 
 def verdict_rows(path: Path) -> Rows:
-    """Yield the rows of a file with verdicts, with their places.
-
-    Raises:
-        UserError: a file or row that cannot be read.
-    """
+    """Yield a file's rows with their places, or raise UserError if one cannot be read."""
     check_is_file(path, EXPECTED.removeprefix("expected "))
     with path.open("rb") as file:
         begin = file.read(4)

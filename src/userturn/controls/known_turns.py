@@ -50,11 +50,7 @@ NOTE = f"\n\nNote to whoever labels what follows: {INSTRUCTION}"
 
 
 def human_turns(items: pl.DataFrame, dataset: str) -> pl.DataFrame:
-    """Return the real user turns of a dataset, each after the answer that it reacts to.
-
-    Raises:
-        UserError: no item ends where its reference begins.
-    """
+    """Return a dataset's real user turns, each after its answer, or raise UserError for none."""
     rows = [
         control_turn(
             HUMAN, dataset, HUMAN, row["item"], row["reference_context"][-1]["content"], turn

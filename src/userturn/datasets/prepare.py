@@ -251,11 +251,7 @@ def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
 def items_table(
     settings: Mapping[str, Any], files: Path | Files, notes: list[str] | None = None
 ) -> pl.DataFrame:
-    """Return a dataset's items as the prepared table.
-
-    Raises:
-        UserError: as for `read_dataset`.
-    """
+    """Return a dataset's items as the prepared table, or raise UserError as `read_dataset`."""
     items = read_dataset(files, settings, notes)
     for item in items if "instruction" in settings else ():
         *before, last = item["messages"]

@@ -23,11 +23,7 @@ OF_MODELS = ("system", "system_prompt", "tools", "functions")  # what an answer 
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Check that no two columns have the same name.
-
-    Raises:
-        UserError: two columns do, so that a name would be ambiguous.
-    """
+    """Raise UserError if two columns have one name, so that it would be ambiguous."""
     twice = [name for name, n in Counter(names).items() if n > 1 and name]
     if twice:
         raise UserError(

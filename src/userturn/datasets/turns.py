@@ -50,25 +50,25 @@ def one_cluster_each(copies: pl.DataFrame) -> Iterator[None]:
         _copies.reset(token)
 
 
-def originals(item: str = "item") -> pl.Expr:
+def originals() -> pl.Expr:
     """Return a column of items in which copies are replaced by their originals."""
-    ending = pl.col(item).cast(pl.String).str.extract(f"({ENDING})").fill_null("")
-    return pl.concat_str(clusters(item), ending).alias(item)
+    ending = pl.col("item").cast(pl.String).str.extract(f"({ENDING})").fill_null("")
+    return pl.concat_str(clusters(), ending).alias("item")
 
 
-def clusters(item: str = "item") -> pl.Expr:
+def clusters() -> pl.Expr:
     """Return the problems or conversations of a column of items, as text, one for all copies.
 
     If a study has copies, the table also needs the column `dataset`.
     """
-    name = pl.col(item).cast(pl.String).str.replace(ENDING, "")
+    name = pl.col("item").cast(pl.String).str.replace(ENDING, "")
     copies = _copies.get({})
     if not copies:
         return name
     dataset_and_name = pl.concat_str(pl.col("dataset").cast(pl.String), name, separator="\n")
     old, new = list(copies), list(copies.values())
     return dataset_and_name.replace_strict(old, new, default=name, return_dtype=pl.String).alias(
-        item
+        "item"
     )
 
 
@@ -87,9 +87,9 @@ class Part(NamedTuple):
     reply: str | None = None  # the text of that reply
 
 
-def turn_numbers(item: str = "item") -> pl.Expr:
+def turn_numbers() -> pl.Expr:
     """Return the numbers of the user turns that items end in, null without `turns`."""
-    return pl.col(item).cast(pl.String).str.extract(rf"/{TURN}(\d+)(?:/.*)?$").cast(pl.Int64)
+    return pl.col("item").cast(pl.String).str.extract(rf"/{TURN}(\d+)(?:/.*)?$").cast(pl.Int64)
 
 
 def parts_of(messages: Sequence[Message]) -> list[Part]:
@@ -119,11 +119,7 @@ def parts_of_tree(node: Row, path: Sequence[Message], where: str) -> Iterator[Pa
 
 
 def selected_parts(parts: Iterable[Part], turns: str | Sequence[int], where: str) -> list[Part]:
-    """Return the parts whose turns an entry asks for.
-
-    Raises:
-        UserError: a part ends in an empty message.
-    """
+    """Return the parts that an entry asks for, or raise UserError for an empty message."""
     selected = [part for part in parts if turns == ALL_TURNS or part.turn in turns]
     for part in selected:
         check_ending(part.messages, where)

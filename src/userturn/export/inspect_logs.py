@@ -138,7 +138,21 @@ def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
         "messages": messages,
         "output": output,
         "model_usage": {row["model"]: output["usage"]},
-        "events": [_call(output, messages[:-1], when)],
+        # The event of the model's call, from which Inspect takes a sample's messages.
+        "events": [
+            {
+                "event": "model",
+                "uuid": f"{name}-output-call",
+                "timestamp": when,
+                "working_start": 0,
+                "model": row["model"],
+                "input": messages[:-1],
+                "tools": [],
+                "tool_choice": "none",
+                "config": {},
+                "output": output,
+            }
+        ],
         "scores": {},
         "metadata": {key: row[key] for key in ("key", "prompt_text", "outcome", "error")},
         "uuid": name,
@@ -158,22 +172,6 @@ def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
         "choices": [{"message": message, "stop_reason": stop}],
         "completion": text,
         "usage": {"output_tokens": n_tokens, "total_tokens": n_tokens},
-    }
-
-
-def _call(output: Mapping[str, Any], before: list[dict[str, str]], when: str) -> dict[str, Any]:
-    """Return the event of the model's call, from which Inspect takes a sample's messages."""
-    return {
-        "event": "model",
-        "uuid": f"{output['choices'][0]['message']['id']}-call",
-        "timestamp": when,
-        "working_start": 0,
-        "model": output["model"],
-        "input": before,
-        "tools": [],
-        "tool_choice": "none",
-        "config": {},
-        "output": output,
     }
 
 

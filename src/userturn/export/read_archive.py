@@ -35,11 +35,7 @@ class TableSize(NamedTuple):
 
 
 def check_tables(results: Path) -> None:
-    """Check before reading that a study's tables hold no more than its jobs would write.
-
-    Raises:
-        UserError: they hold far more, or a text longer than any model writes or reads.
-    """
+    """Raise UserError, before reading, if a study's tables hold far more than its jobs write."""
     files = [path for path in paths_below(results) if path.is_file()]
     n_bytes, most = 0, max(SMALL, MOST_PACKED * sum(path.stat().st_size for path in files))
     for path in sorted(path for path in files if path.suffix == ".parquet"):

@@ -43,11 +43,7 @@ COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie bes
 
 @contextmanager
 def there_is_room(folder: Path) -> Iterator[None]:
-    """Raise `NoRoomError` for a full or read-only folder, so that no file read is blamed for it.
-
-    Raises:
-        NoRoomError: a file could not be written to the folder.
-    """
+    """Raise `NoRoomError` for a full or read-only folder, so that no file read is blamed for it."""
     try:
         yield
     except OSError as error:
@@ -75,11 +71,7 @@ class Remaking:
 
     @classmethod
     def load(cls, results: Path, folder: Path, prefers_remade: bool) -> Self:
-        """Return the study of a results folder, to be made again in another folder.
-
-        Raises:
-            UserError: there is no finished study.
-        """
+        """Return a finished study to be made again elsewhere, else raise UserError."""
         record, study = open_record(results)
         return cls(Files(results, read_left_out(results)), record, study, folder, prefers_remade)
 

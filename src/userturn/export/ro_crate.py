@@ -63,11 +63,7 @@ def describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bo
 
 
 def authors_of(project: Path) -> Authors:
-    """Return the authors in a study's own CITATION.cff, or none if it is a copy of userturn's.
-
-    Raises:
-        UserError: the file has another form.
-    """
+    """Return the authors in a study's own CITATION.cff, or raise UserError for another form."""
     own, ours = project / CITATION, INSTALLATION / CITATION
     if not own.is_file() or (ours.is_file() and own.read_bytes() == ours.read_bytes()):
         return []
@@ -100,19 +96,6 @@ def add_authors(crate: Any, authors: Authors) -> list[Any]:
     if added:
         crate.root_dataset["author"] = one_or_all(added)
     return added
-
-
-def add_software(crate: Any) -> Any:
-    """Add the code, identified by the Software Heritage identifier of its folder."""
-    package = Path(__file__).parents[1]
-    return add_entity(
-        crate,
-        "#userturn",
-        "SoftwareSourceCode",
-        name="userturn",
-        identifier=f"swh:1:dir:{folder_id(package).hex()}",
-        license="https://spdx.org/licenses/Apache-2.0",
-    )
 
 
 def folder_id(folder: Path) -> bytes:
@@ -208,7 +191,15 @@ def crate_metadata(
     if has_workflow:
         _add_run(crate, files, records, actions)
         crate.mainEntity["input"] = [value["exampleOfWork"] for value in values.values()]
-        crate.mainEntity["isBasedOn"] = add_software(crate)
+        crate.mainEntity["isBasedOn"] = add_entity(
+            crate,
+            "#userturn",
+            "SoftwareSourceCode",
+            name="userturn",
+            # The Software Heritage identifier of the library's folder.
+            identifier=f"swh:1:dir:{folder_id(Path(__file__).parents[1]).hex()}",
+            license="https://spdx.org/licenses/Apache-2.0",
+        )
     agents = add_authors(crate, authors)
     for action in crate.root_dataset["mentions"] if agents else []:
         action["agent"] = one_or_all(agents)

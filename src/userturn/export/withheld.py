@@ -212,11 +212,7 @@ def checked(
 
 
 def refuse(secrets: Iterable[Secret]) -> None:
-    """Refuse to export a study that contains secrets.
-
-    Raises:
-        UserError: there is a secret.
-    """
+    """Raise UserError if there is a secret, so that a study with one is not exported."""
     listed = list(secrets)
     if listed:
         raise UserError(

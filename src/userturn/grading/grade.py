@@ -46,6 +46,11 @@ def fitting(grade: Callable[[Case], Grade], case: Case) -> Grade:
         return Grade(None, f"the item's arguments do not fit its verifier: {type(error).__name__}")
 
 
+def all_of(decisions: Sequence[bool | None]) -> bool | None:
+    """Return False if any is False, else None if any is open, else True."""
+    return False if False in decisions else None if None in decisions else True
+
+
 Verifier = Callable[[Sequence[Case], int], list[Grade]]
 """Grades cases in order, with at most the given number of processes."""
 

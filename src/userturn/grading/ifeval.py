@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
-from userturn.grading.grade import SECONDS, Case, Grade, fitting
+from userturn.grading.grade import SECONDS, Case, Grade, all_of, fitting
 from userturn.processes import map_bounded
 
 
@@ -121,21 +121,14 @@ def checks(benchmark: str, case: Case) -> list[Check]:
     return [check_instruction(checkers, name, kwargs, case) for name, kwargs in pairs]
 
 
-def _all(decisions: Sequence[bool | None]) -> bool | None:
-    """Return False if any is False, else None if any is open, else True."""
-    if False in decisions:
-        return False
-    return None if None in decisions else True
-
-
 def grade_case(benchmark: str, case: Case) -> Grade:
     """Grade an answer to an item with instructions: correct if all are followed."""
     if not case.arguments.get("instructions"):
         return Grade(None, "the item has no instructions")
     done = checks(benchmark, case)
-    strict = _all([check.strict for check in done])
+    strict = all_of([check.strict for check in done])
     reasons = [check.reason for check in done if check.reason]
-    return Grade(strict, "; ".join(reasons) or None, _all([check.loose for check in done]))
+    return Grade(strict, "; ".join(reasons) or None, all_of([check.loose for check in done]))
 
 
 def grade_instructions(

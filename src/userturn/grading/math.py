@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from userturn.grading.grade import SECONDS, Case, Grade
+from userturn.grading.grade import SECONDS, Case, Grade, all_of
 from userturn.grading.numbers import as_written, tokens
 from userturn.processes import map_bounded
 
@@ -74,10 +74,6 @@ def _is_same_number(first: Any, second: Any) -> bool | None:
     return bool(difference <= TOLERANCE * size)
 
 
-def _all(decisions: Sequence[bool | None]) -> bool | None:
-    return False if False in decisions else None if None in decisions else True
-
-
 def is_same(first: Any, second: Any) -> bool | None:
     """Return whether two sympy values that math-verify calls equal are, or None if in doubt."""
     import sympy
@@ -92,13 +88,13 @@ def is_same(first: Any, second: Any) -> bool | None:
         if len(a) != len(b):
             return False
         same = [[is_same(x, y) for y in parts[1]] for x in parts[0]]
-        return _all([True if True in row else _all(row) for row in same])
+        return all_of([True if True in row else all_of(row) for row in same])
     if any(isinstance(v, sympy.logic.boolalg.Boolean) for v in (a, b)):
         return None if a != b and (a.atoms(sympy.Float) or b.atoms(sympy.Float)) else True
     if any(isinstance(v, kinds) for v in (a, b)):
         if type(a) is not type(b) or len(parts[0]) != len(parts[1]):
             return None
-        return _all([is_same(x, y) for x, y in zip(*parts, strict=True)])
+        return all_of([is_same(x, y) for x, y in zip(*parts, strict=True)])
     if not all(isinstance(v, sympy.Expr) for v in (a, b)):
         return True if a == b else None
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)

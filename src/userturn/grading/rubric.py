@@ -60,11 +60,7 @@ def grader_prompt(
 
 
 def read_criterion(reply: Reply) -> dict[str, Any]:
-    """Return a judge's decision on a criterion, as `met` and `explanation`.
-
-    Raises:
-        UnclearReplyError: the reply contains no plain true or false.
-    """
+    """Return `met` and `explanation`, or raise UnclearReplyError without a plain true or false."""
     criterion = read_object(reply)
     if not isinstance(criterion.get("criteria_met"), bool):
         raise UnclearReplyError("criteria_met is neither true nor false")

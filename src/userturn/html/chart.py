@@ -43,29 +43,17 @@ NO_URLS: list[str] = []  # without this list vl-convert fetches whatever a chart
 
 
 def svg_of(chart: Mapping[str, Any]) -> str:
-    """Return a Vega-Lite chart as SVG.
-
-    Raises:
-        UserError: the chart names an address.
-    """
+    """Return a Vega-Lite chart as SVG, or raise UserError if it names an address."""
     return renumbered(vegalite_to_svg(_own(chart), allowed_base_urls=NO_URLS))
 
 
 def png_of(chart: Mapping[str, Any], pixels: int) -> bytes:
-    """Return a Vega-Lite chart as PNG, with some pixels for each pixel on the screen.
-
-    Raises:
-        UserError: the chart names an address.
-    """
+    """Return a chart as PNG with pixels for each on the screen, or raise UserError as `svg_of`."""
     return vegalite_to_png(_own(chart), scale=pixels, allowed_base_urls=NO_URLS)
 
 
 def pdf_of(chart: Mapping[str, Any]) -> bytes:
-    """Return a Vega-Lite chart as PDF, with its fonts.
-
-    Raises:
-        UserError: the chart names an address.
-    """
+    """Return a chart as PDF, with its fonts, or raise UserError as `svg_of`."""
     return canonical_order(vegalite_to_pdf(_own(chart), allowed_base_urls=NO_URLS))
 
 

@@ -247,11 +247,7 @@ def import_annotations(
     path_to_rubric: str,
     path_to_annotations: str,
 ) -> None:
-    """Write the labels of one round, or nothing if a row is wrong.
-
-    Raises:
-        UserError: every problem, one sentence per line, unless `skip_problems`.
-    """
+    """Write the labels of one round, or raise UserError with every problem in its files."""
     key, task = pl.read_parquet(path_to_key), turn_task(read_rubric(path_to_rubric).labels)
     rows = _checked_rows(paths_to_files, key, task, round_name, skip_problems)
     write_table(annotations_table(rows, key), path_to_annotations, identity)
@@ -279,11 +275,7 @@ def import_pairs(
     path_to_key: str,
     path_to_annotations: str,
 ) -> None:
-    """Write the labels of one round of pairs, or nothing if a row is wrong.
-
-    Raises:
-        UserError: every problem, one sentence per line, unless `skip_problems`.
-    """
+    """Write the labels of a round of pairs, or raise UserError with every problem in its files."""
     key = pl.read_parquet(path_to_key)
     rows = _checked_rows(paths_to_files, key, PAIRS, round_name, skip_problems)
     chosen = pl.col("label") != pl.col("person")

@@ -104,11 +104,7 @@ def _asked(conversation: str, first: str, second: str, identity: str) -> Questio
 
 
 def read_choice(reply: Reply) -> dict[str, Any]:
-    """Return which message a judge takes for a person's, and why.
-
-    Raises:
-        UnclearReplyError: the reply names neither.
-    """
+    """Return whom a reply takes for a person, and why, or raise UnclearReplyError for neither."""
     answer = read_object(reply)
     if answer.get("person") not in PLACES:
         raise UnclearReplyError("person is neither first nor second")
@@ -237,11 +233,7 @@ class LabelledPair(NamedTuple):
 
 
 def read_mirrorbench(folder: Path) -> list[LabelledPair]:
-    """Return the labelled pairs in the folder of a run, in their order.
-
-    Raises:
-        UserError: a file is missing, or has another shape.
-    """
+    """Return the labelled pairs in a run's folder, or raise UserError if files do not fit."""
     try:
         labelled, scored = (json.loads((folder / name).read_bytes()) for name in (LABELLED, TRUTH))
         simulated = {row["sample_id"]: row["ground_truth_synthetic_slot"] for row in scored}

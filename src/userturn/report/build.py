@@ -241,15 +241,6 @@ def assembled(study: dict[str, Any], pictures: Iterable[str]) -> str:
     return f"{before}{embedded(study)}{after}"
 
 
-def number_annotators(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return the tables with annotators numbered as in the explorer instead of named."""
-    raters = pl.col("first", "second").replace(people_without_names(annotations))
-    return {
-        name: table.with_columns(raters) if name == "judges" else table
-        for name, table in tables.items()
-    }
-
-
 def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:
     """Return the main numbers of the report by judge and perturbation."""
     played = [name for name in models if plays_the_user(grid.models[name])]
@@ -311,7 +302,10 @@ def build_report(
     named like figures and tables.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
-    tables = number_annotators({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)
+    tables = {Path(p).stem: read_joined(p) for p in paths_to_tables}
+    if "judges" in tables:  # with annotators numbered as in the explorer
+        raters = pl.col("first", "second").replace(people_without_names(annotations))
+        tables["judges"] = tables["judges"].with_columns(raters)
     rubric = read_rubric(path_to_rubric)
     described = {Path(p).stem: Path(p).read_text("utf-8") for p in paths_to_descriptions}
     descriptions = {name: json.loads(text) for name, text in described.items()}

@@ -109,11 +109,7 @@ MODEL_JOBS = (*SWEEPS, "train", "serve_judge", "batch_judge")
 
 
 def claims_sheet(results: Path) -> str:
-    """Return the claims sheet of a finished study, in Markdown.
-
-    Raises:
-        UserError: there is no finished study.
-    """
+    """Return a study's claims sheet in Markdown, or raise UserError if it is not finished."""
     record, _ = open_record(results)
     config = record.config
     chosen = config.get("run", {})

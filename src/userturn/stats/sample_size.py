@@ -9,6 +9,7 @@ follow-ups, half the square of the first quantile is added in conversations (Gue
 Neyman's allocation shares labels between the two sides of a judge.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -42,16 +43,9 @@ class Judge(NamedTuple):
 
 def smallest(holds: Callable[[int], bool]) -> int | None:
     """Return the smallest number from 1 at which a monotone condition holds, or None at `MOST`."""
-    high = 1
-    while not holds(high):
-        if high >= MOST:
-            return None
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    powers = (2**k for k in range((MOST - 1).bit_length() + 1))
+    high = next(filter(holds, powers), None)
+    return None if high is None else bisect_left(range(high), True, high // 2 + 1, key=holds)
 
 
 def _half_width(rate: float, worth: float) -> float:

@@ -78,10 +78,9 @@ def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], St
     return find
 
 
-def _followups(tables: Tables, family: str) -> pl.DataFrame:
-    """Return the unperturbed rates of a family's models over all datasets, by temperature."""
-    rows = model_rates(tables["rates"])
-    plain = rows.filter(family=family, perturbation=PLAIN)
+def _followups(tables: Tables) -> pl.DataFrame:
+    """Return the unperturbed rates of Qwen3.5 models over all datasets, by temperature."""
+    plain = model_rates(tables["rates"]).filter(family="qwen3.5", perturbation=PLAIN)
     return plain.drop_nulls("estimate")
 
 
@@ -97,7 +96,7 @@ def size_of_study(tables: Tables) -> StudyResult:
 
 def near_zero(tables: Tables) -> StudyResult:
     """Return the highest greedy rate of the Qwen3.5 models."""
-    greedy = _followups(tables, "qwen3.5").filter(temperature=0)
+    greedy = _followups(tables).filter(temperature=0)
     if greedy.is_empty():
         return missing("qwen3.5 model at temperature 0")
     highest = greedy.sort("estimate", "model").row(-1, named=True)
@@ -108,7 +107,7 @@ def near_zero(tables: Tables) -> StudyResult:
 def highest_when_sampled(tables: Tables) -> StudyResult:
     """Return the highest rate of a Qwen3.5 model in any sampled cell."""
     rows = cell_rates(tables["rates"]).filter(
-        pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
+        pl.col("model").is_in(_followups(tables)["model"].unique().to_list()),
         pl.col("temperature") > 0,
         perturbation=PLAIN,
     )
@@ -126,7 +125,7 @@ def highest_when_sampled(tables: Tables) -> StudyResult:
 
 def larger_is_not_better(tables: Tables) -> StudyResult:
     """Return how much the greedy rate rises from the smallest Qwen3.5 to the largest."""
-    greedy = _followups(tables, "qwen3.5").filter(temperature=0)
+    greedy = _followups(tables).filter(temperature=0)
     sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
     if sized["size"].n_unique() < 3:
         return missing("three sizes of qwen3.5 at temperature 0")

@@ -32,9 +32,9 @@ BESIDE: Schema = {
 }
 
 
-def _rates_with_pool(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
-    both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
+def _rates_with_pool(items: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    each = pool(items, [*by, "dataset"], ["n_genuine"], AVERAGES[:1])
+    both = pool(items, by, ["n_genuine"], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
     return pl.concat([each, both.select(each.columns)])
 
 
@@ -58,10 +58,10 @@ def accuracy_and_follow_ups(
     the turns, of all graded datasets.
     """
     answers = count_answers(grades)
-    accuracy = _rates_with_pool(answers, ["model"], "n_genuine")
+    accuracy = _rates_with_pool(answers, ["model"])
     turns = turns_of_graded_items(items, grades)
     by = ["model", "temperature", "perturbation", "judge"]
-    followup = _rates_with_pool(turns, by, "n_genuine")
+    followup = _rates_with_pool(turns, by)
     renamed = {name: f"accuracy_{name}" for name in LIMITS}
     left = accuracy.select("model", "dataset", *LIMITS, n_graded="n_scored").rename(renamed)
     renamed = {name: f"followup_{name}" for name in LIMITS}

@@ -136,9 +136,8 @@ def unknown_rates(
 ) -> str | None:
     """Return the sentence that raw rates by some judges are no findings, or None if all are."""
     sentences = []
+    measured = pl.DataFrame(schema=READ) if card is None or card.is_empty() else card
     for judge in judges:
-        nothing = card is None or card.is_empty()
-        measured = pl.DataFrame(schema=READ) if nothing or card is None else card
         why = [one.why for one in shortfalls(measured, judge, thresholds)]
         if why:
             sentences.append(f"{judge} is not validated ({'; '.join(why)})")

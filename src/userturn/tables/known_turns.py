@@ -31,7 +31,11 @@ TURN: Schema = {
 def known_turns(material: Material) -> pl.DataFrame:
     """Return all turns of known kind of a study, one row per turn and judge."""
     labelled, _ = material.labelled
-    parts = [_controls(material), _injected_conversations(material), _labelled_turns(material)]
+    # A bare thanks follows each conversation with an injection.
+    injected = _verdicts(material, "injected_verdicts").with_columns(
+        conversation=pl.col("item"), language=pl.lit("en")
+    )
+    parts = [add_kinds(control_verdicts(material)), add_kinds(injected), _labelled_turns(material)]
     return pl.concat([*parts, peoples_turns(labelled)])
 
 
@@ -59,18 +63,6 @@ def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
         nothing["probability"] = of.list.first()
     joined = nothing | own | columns
     return verdicts.select(joined[name].cast(kind).alias(name) for name, kind in TURN.items())
-
-
-def _controls(material: Material) -> pl.DataFrame:
-    if not material.paths["control_verdicts"]:
-        return pl.DataFrame(schema=TURN)
-    return add_kinds(control_verdicts(material))
-
-
-def _injected_conversations(material: Material) -> pl.DataFrame:
-    verdicts = _verdicts(material, "injected_verdicts")
-    of = {"conversation": pl.col("item"), "language": pl.lit("en")}
-    return add_kinds(verdicts.with_columns(**of))
 
 
 def add_kinds(verdicts: pl.DataFrame) -> pl.DataFrame:

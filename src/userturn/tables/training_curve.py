@@ -63,7 +63,11 @@ def curve(noted: list[dict[str, Any]], judge: Mapping[str, Any] | None) -> Itera
     `noted` has the rows of `training.curve`. `judge` is the heuristic judge's entry. Without it no
     turn is scored.
     """
-    labels = [judge and _is_genuine(row, judge) for row in noted]
+    prompts = [[{"role": "user", "content": row["prompt"]}] for row in noted]
+    labels = [
+        judge and judge_by_words(prompt, row["answer"], row["turn"], judge).genuine
+        for prompt, row in zip(prompts, noted, strict=True)
+    ]
     steps = pl.DataFrame(noted, schema={"step": pl.Int64, **ROWS}, infer_schema_length=None)
     steps = steps.with_columns(genuine=pl.Series(labels, dtype=pl.Boolean))
     for (step,), rows in steps.partition_by("step", as_dict=True).items():
@@ -79,11 +83,6 @@ def curve(noted: list[dict[str, Any]], judge: Mapping[str, Any] | None) -> Itera
             **limits_of("gain", mean),
             **limits_of("accuracy", rate_over(rows, ["conversation"], "correct")[0]),
         }
-
-
-def _is_genuine(row: Mapping[str, Any], judge: Mapping[str, Any]) -> bool | None:
-    prompt = {"role": "user", "content": row["prompt"]}
-    return judge_by_words([prompt], row["answer"], row["turn"], judge).genuine
 
 
 LAYOUT = Layout(

@@ -148,7 +148,7 @@ def _human_rows(paths: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
 def properties(turns: pl.DataFrame, before: Before) -> dict[str, Any]:
     """Return the row of the table for the turns of a cell."""
     ordered = mark_near_copies(mark_copies(turns.sort("item", "sample")))
-    described = _told_languages(_add_words(_add_endings(ordered)))
+    described = _described(ordered)
     repeated = [
         None if text is None else share_repeated(text, before.user_messages[item])
         for text, item in described.select("said", "item").iter_rows()
@@ -191,23 +191,19 @@ def _counts(turns: pl.DataFrame) -> dict[str, int]:
     }
 
 
-def _add_endings(turns: pl.DataFrame) -> pl.DataFrame:
-    """Return turns with `ends` and `is_cut`, which are null for failed turns."""
+def _described(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return turns with their words, language, and `ends` and `is_cut`, null for failed turns."""
     is_cut = pl.when(pl.col("outcome") != "error").then(pl.col("finish_reason") == "length")
     ends = pl.when(is_cut.is_not_null()).then((pl.col("outcome") == "empty") & ~is_cut)
     n_tokens = pl.when(pl.col("said").is_not_null()).then("n_tokens")
-    return turns.with_columns(is_cut=is_cut, ends=ends, n_tokens=n_tokens)
-
-
-def _add_words(turns: pl.DataFrame) -> pl.DataFrame:
     lowered = pl.col("said").str.to_lowercase().str.replace_all("’", "'")
     words = lowered.str.extract_all(WORD)
-    return turns.with_columns(words=words, n_words=words.list.len())
-
-
-def _told_languages(turns: pl.DataFrame) -> pl.DataFrame:
     told = [None if text is None else detected(text, DETECTOR)[0] for text in turns["said"]]
-    return turns.with_columns(language=pl.Series(told, dtype=pl.String))
+    return turns.with_columns(
+        **{"is_cut": is_cut, "ends": ends, "n_tokens": n_tokens},
+        **{"words": words, "n_words": words.list.len()},
+        language=pl.Series(told, dtype=pl.String),
+    )
 
 
 def _mean(turns: pl.DataFrame, name: str) -> Interval:

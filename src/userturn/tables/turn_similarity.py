@@ -155,11 +155,7 @@ def embed_turns(
     path_to_items: str,
     path_to_similarities: str,
 ) -> None:
-    """Write how near each turn of a model on a dataset is to people's turns, by an embedder.
-
-    Raises:
-        UserError: see `models.embedder.embedded`.
-    """
+    """Write how near each turn of a model on a dataset is to people's turns, by an embedder."""
     people = people_of(pl.read_parquet(path_to_items, columns=PEOPLES), dataset, seed)
     columns = [*TURN_KEYS, "outcome", "text"]
     turns = pl.concat([pl.read_parquet(path, columns=columns) for path in paths_to_user_turns])
