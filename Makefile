@@ -29,7 +29,7 @@ demo-posttrain: setup ## Train the demo's model twice on this machine, and print
 	$(RUN) snakemake --profile profiles/demo $(ENGINE) --configfile profiles/demo/study.yaml profiles/demo/posttrain.yaml
 	$(RUN) userturn rates results
 	@cat results/tables/contrasts.md
-	$(RUN) python -m userturn.training.measured results
+	$(RUN) python -m benchmarks.trainings results
 
 demo-crossed: setup ## Run three speakers after each other's answers on this machine, audit it, and print who spoke and who answered.
 	$(RUN) snakemake --profile profiles/demo $(ENGINE) --configfile profiles/demo/study.yaml profiles/demo/crossed.yaml

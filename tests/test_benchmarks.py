@@ -103,6 +103,7 @@ ELSEWHERE = {  # why a program is not run here, mostly since other tests run its
     "likelihood_turns": "a quarter of an hour",
     "loopback": "a server, which the others start",
     "self_play_ahead": "it needs a study with self-play",
+    "trainings": "tests/training/test_train.py",
     "transformers_on_gpu": "tests/test_transformers_on_gpu.py",
     "vllm_on_gpu": "tests/test_vllm_on_gpu.py",
     "wordings": "it needs a server of vLLM",

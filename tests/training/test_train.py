@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.trainings import measured
 from tests.training.test_job_checkpoint import write_checkpoint
 from userturn.errors import UserError
-from userturn.training.measured import measured
 from userturn.training.train import checkpoint_named, first_of
 
 

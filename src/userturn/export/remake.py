@@ -154,9 +154,15 @@ def remake_after_verdicts(results: Path, folder: Path) -> Outcome:
     withheld = read_left_out(results, "reason")
     reasons: dict[str, str] = {}
     for rule in rules_in_order(here):
-        why = _missing(here, rule, withheld) or _failure(here, rule)
-        if why is not None:
-            reasons |= dict.fromkeys(_outputs(here, rule), why)
+        why = _missing(here, rule, withheld)
+        try:
+            if why is None:
+                here.make(rule)
+                continue
+        except FAULTS as error:
+            kind = type(error).__name__
+            why = f"what it is made from is damaged ({kind}); `userturn audit` says where"
+        reasons |= dict.fromkeys(_outputs(here, rule), why)
     return compare(here.files, folder, reasons)
 
 
@@ -188,17 +194,6 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
     more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
     why = next((withheld[path] for path in absent if path in withheld), "not in this copy")
     return f"it is made from {absent[0]}{more}: {why}"
-
-
-def _failure(here: Remaking, rule: str) -> str | None:
-    """Make the outputs of a rule, and return the reason if that fails, else None."""
-    try:
-        here.make(rule)
-    except FAULTS as error:
-        return (
-            f"what it is made from is damaged ({type(error).__name__}); `userturn audit` says where"
-        )
-    return None
 
 
 def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:

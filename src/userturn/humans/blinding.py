@@ -32,10 +32,7 @@ def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
 def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
     """Return a text without what reveals its model family, for a turn also without end tokens.
 
-    Args:
-        text: as the model wrote it, special tokens kept.
-        tokens: stop tokens of the models, beyond those that are known by their form.
-        is_turn: whether the text is a user turn, whose end tokens are removed.
+    `tokens` are stop tokens of the models, beyond those that are known by their form.
     """
     text = text.replace("\r\n", "\n")
     text = OPENS_ROLE.sub(lambda match: f"⟦{_role(match)}⟧", text)

@@ -4,10 +4,10 @@ Each problem is one sentence. Unless the config says to skip bad rows, nothing i
 is one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import normalize
 
 import polars as pl
@@ -127,6 +127,10 @@ def _people(reading: Reading) -> Reading:
     rows_of_person: dict[str, dict[str, Row]] = {}
     for row in reading.rows:
         rows_of_person.setdefault(row.annotator, {})[row.id] = row
+    told = {
+        name: {one: (row.label, row.notes, row.unsure, row.seconds) for one, row in rows.items()}
+        for name, rows in rows_of_person.items()
+    }
     problems, copies = [], set()
     for one, other in combinations(sorted(rows_of_person), 2):
         first, second = (next(iter(rows_of_person[name].values())).where for name in (one, other))
@@ -136,9 +140,7 @@ def _people(reading: Reading) -> Reading:
                 f"{pair} differ by case, Unicode form or spaces alone; write one person's name in "
                 "one way, or two people's names so that they differ by more"
             )
-        elif len(rows_of_person[one]) >= MANY and _told(rows_of_person[one]) == _told(
-            rows_of_person[other]
-        ):
+        elif len(told[one]) >= MANY and told[one] == told[other]:
             problems.append(
                 f"{pair} agree on all of {len(rows_of_person[one])} labels, notes and times: "
                 "are they one person's file and its copy? Then remove the copy; if two people did "
@@ -149,10 +151,6 @@ def _people(reading: Reading) -> Reading:
         copies.add(other)
     rows = [row for row in reading.rows if row.annotator not in copies]
     return Reading(rows, [*reading.problems, *problems], reading.unread)
-
-
-def _told(rows: Mapping[str, Row]) -> dict[str, tuple[Any, ...]]:
-    return {name: (row.label, row.notes, row.unsure, row.seconds) for name, row in rows.items()}
 
 
 def _missing(rows: Sequence[Row], round_ids: set[str], unit: str) -> list[str]:

@@ -107,12 +107,9 @@ BY_SETTINGS = "per_stratum, genuine and minimum_per_family"
 
 
 def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return strata with `n_drawn` raised until their sum is `n_turns`.
+    """Return strata with their minimum `n_drawn` raised until the sum is `n_turns` of all rounds.
 
-    Args:
-        strata: one row per stratum: its key columns, `stratum_size`, and the minimum `n_drawn`.
-        n_turns: number of turns in all rounds together.
-        labels: one row per labelled turn of earlier rounds: `stratum` and `genuine`, a share.
+    `labels` has `stratum` and `genuine`, a share, of each labelled turn of earlier rounds.
     """
     from userturn.stats.prediction_powered import allocated  # numpy: a cell's job needs none
 

@@ -179,17 +179,16 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
             "data": {
                 "turn_id": row["id"],
                 "round": round_name,
-                "conversation": "\n\n".join(map(_headed, row["conversation"])),
+                # Under their roles, since Label Studio's dialogues would join a message's lines.
+                "conversation": "\n\n".join(
+                    f"──────── {message['role'].capitalize()}\n{message['text']}"
+                    for message in row["conversation"]
+                ),
                 "turn": row["turn"] or "(the turn is empty)",
             }
         }
         for row in items.iter_rows(named=True)
     ]
-
-
-def _headed(message: Mapping[str, str]) -> str:
-    """Return a message under its role, since Label Studio's dialogues would join its lines."""
-    return f"──────── {message['role'].capitalize()}\n{message['text']}"
 
 
 def label_studio_config(rubric: Rubric) -> str:

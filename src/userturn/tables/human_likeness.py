@@ -119,7 +119,11 @@ def human_likeness(
             names_of_row |= dict(zip(by, names, strict=True))
             own_pairs = pairs.get(names, keys.clear())
             of_part = labels_of.get(names, labels.clear())
-            counts = _counts(part, own_pairs)
+            counts = {
+                "n_turns": part.height,
+                **{f"n_{w}": int((part["left_out"] == w).sum()) for w in (FAILED, CUT, SAME)},
+                "n_pairs": own_pairs.height,
+            }
             measures = _measures(of_part, seed, *names)
             rows.append(
                 names_of_row | counts | measures | {"reason": _reason(part, own_pairs, of_part)}
@@ -131,11 +135,6 @@ def human_likeness(
 
 def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
     return table.partition_by(by, as_dict=True) if by else {(): table}
-
-
-def _counts(turns: pl.DataFrame, pairs: pl.DataFrame) -> dict[str, int]:
-    left_out = {f"n_{why}": int((turns["left_out"] == why).sum()) for why in (FAILED, CUT, SAME)}
-    return {"n_turns": turns.height, **left_out, "n_pairs": pairs.height}
 
 
 def _reason(turns: pl.DataFrame, pairs: pl.DataFrame, labels: pl.DataFrame) -> str | None:

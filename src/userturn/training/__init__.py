@@ -7,7 +7,6 @@ grpo.py: reinforcement learning with TRL's GRPO trainer.
 job.py: one training: inputs, trainer arguments, and the last whole checkpoint.
 kept_change.py: how far a training moved its base, and how much of it the swept model has.
 learnt_turns.py: the rows to learn: each turn after the study's prompt for it.
-measured.py: what a study's trainings measured, as a table.
 reward_endpoints.py: asks the simulated user and the judge of interactivity, nothing twice.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
 simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.

@@ -6,6 +6,7 @@ Points are noted beside the checkpoints. So a killed training measures none twic
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +137,7 @@ def written(
             **{"do_sample": False} | sampling,
         )[:, longest:]
     texts = {
-        position: _turn_text(template, row.tolist(), ends)
+        position: template.decode([*takewhile(lambda t: t not in ends, row.tolist())]).strip()
         for position, row in zip(by_position, generated, strict=True)
     }
     return [texts.get(position, "") for position in range(len(prompts))]
-
-
-def _turn_text(template: Template, ids: Sequence[int], ends: Sequence[int]) -> str:
-    stops = [position for position, token in enumerate(ids) if token in ends]
-    return template.decode(ids[: stops[0]] if stops else ids).strip()

@@ -25,13 +25,8 @@ def kept_change(
 ) -> dict[str, Any]:
     """Return how far a training moved its base, and how much of that change the swept model has.
 
-    Args:
-        base: folder of the base.
-        adapter: folder of the adapter that was trained.
-        swept: folder of the model that is swept.
-        entry: entry of that model, with the number type for the sweep.
-        rows: token ids of training conversations, of which the first `N_ROWS` count.
-        held_out: rows with labels that were not learnt, for the loss.
+    The first three are folders: of the base, of the adapter, and of the model that is swept. Of
+    `rows`, token ids of conversations, the first `N_ROWS` count. `held_out` rows were not learnt.
 
     Returns:
         `n_rows`, and in nats per token `kl_adapter` and `kl_swept`, the divergence from the base of

@@ -1,4 +1,4 @@
-"""Print a table of a study's trainings: `python -m userturn.training.measured`.
+"""Print a table of a study's trainings: `python -m benchmarks.trainings`.
 
 It makes the rows of benchmarks/posttraining.md.
 """
