@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (62_785, 34_970),
-    "tests": (57_490, 32_780),
+    "src": (62_529, 34_897),
+    "tests": (57_490, 32_779),
     "scripts": (25, 18),
     "rules": (258, 0),
 }
